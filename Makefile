@@ -1,0 +1,68 @@
+# Everything a person does here, one word each; bare `make` lists them.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo lint test promises bench docs clean
+SHELL := /bin/sh
+
+PYTHON := .venv/bin/python
+# The machine's own Python, 3.11 or newer; one is never downloaded.
+PYTHON_RANGE := >=3.11
+# uv from PATH if it runs there, otherwise our own in a folder of the project.
+UV := $(shell uv --version >/dev/null 2>&1 && echo uv || echo .venv-uv/bin/uv)
+OWN_UV := $(filter .venv-uv/bin/uv,$(UV))
+RUN_UV := UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=.venv $(UV)
+
+help:
+	@echo "make what?"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r target text; do \
+		printf '%-16s %s\n' "$$target" "$$text"; done
+
+setup: .venv/.made ## make .venv with everything that running and testing needs
+
+.venv/.made: pyproject.toml uv.lock | $(OWN_UV)
+	$(RUN_UV) sync --frozen --python '$(PYTHON_RANGE)'
+	@touch $@
+
+# Debian ships python3 without ensurepip, and then `python3 -m venv` cannot work.
+.venv-uv/bin/uv:
+	@if ! python3 -c 'import ensurepip' 2>/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update && apt-get install --yes python3-venv; \
+		else \
+			echo "python3 cannot make environments here (it has no ensurepip)."; \
+			echo "Hint: run 'sudo apt-get install python3-venv', or install uv, then 'make setup' again."; \
+			exit 1; \
+		fi; \
+	fi
+	python3 -m venv .venv-uv
+	.venv-uv/bin/python -m pip install uv
+
+demo: setup ## evaluate the predictions in examples/diabetes.csv
+	.venv/bin/heldout evaluate examples/diabetes.csv
+
+lint: setup ## style, types and the direction of imports
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+test: lint ## everything that must pass: lint, then every test and example
+	$(PYTHON) -m pytest
+
+promises: setup ## measure the coverage of the intervals again (long)
+	$(PYTHON) tests/promises/coverage.py
+
+.venv-bench/.made: pyproject.toml benchmarks/requirements.txt | $(OWN_UV)
+	$(RUN_UV) venv --allow-existing --seed --python '$(PYTHON_RANGE)' .venv-bench
+	.venv-bench/bin/python -m pip install -r benchmarks/requirements.txt -e .
+	@touch $@
+
+bench: .venv-bench/.made ## time us against our peers, interleaved (long); writes benchmarks/results/
+	.venv-bench/bin/python -m benchmarks
+
+docs: setup ## write docs/measures.md from the catalogue
+	$(PYTHON) docs/measures_page.py
+
+clean: ## remove environments, caches and built files
+	rm -rf .venv .venv-bench .venv-uv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

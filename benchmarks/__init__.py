@@ -1,0 +1,1 @@
+"""How fast and how small heldout is, beside its peers; `make bench` runs it."""

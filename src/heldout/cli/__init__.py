@@ -1,0 +1,1 @@
+"""The command line: the same front doors from a shell."""

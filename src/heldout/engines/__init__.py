@@ -1,0 +1,1 @@
+"""Engines: from predictions to evidence."""

@@ -1,0 +1,89 @@
+"""Every error that heldout raises on purpose.
+
+    HeldoutError (a ValueError)
+    ├── FileError       a file cannot be opened or understood
+    ├── ColumnError     a column is missing, ambiguous or of the wrong kind
+    ├── LabelError      class labels that cannot be used or matched
+    ├── ValuesError     weights, scores or other values that cannot be used
+    ├── MatrixError     a confusion or cost matrix that cannot be used
+    └── OptionError     a measure, method, level or other option that does not exist or does not fit
+
+Each holds two sentences: what is wrong (`what`) and what to do about it (`hint`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class HeldoutError(ValueError):
+    """The input or the call is wrong, and this says how to mend it.
+
+    >>> print(OptionError("There is no measure 'acuracy'.", hint="use 'accuracy'."))
+    There is no measure 'acuracy'.
+    Hint: use 'accuracy'.
+    """
+
+    def __init__(self, what: str, *, hint: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.what}\nHint: {self.hint}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default rebuilds from args alone and would lose the keyword-only hint in a worker process.
+        return _rebuild, (type(self), self.what, self.hint)
+
+
+class FileError(HeldoutError):
+    """A file cannot be opened or understood."""
+
+
+class ColumnError(HeldoutError):
+    """A column is missing, ambiguous or of the wrong kind."""
+
+
+class LabelError(HeldoutError):
+    """Class labels that cannot be used or matched."""
+
+
+class ValuesError(HeldoutError):
+    """Weights, scores or other values that cannot be used."""
+
+
+class MatrixError(HeldoutError):
+    """A confusion or cost matrix that cannot be used."""
+
+
+class OptionError(HeldoutError):
+    """A measure, method, level or other option that does not exist or does not fit."""
+
+
+def _rebuild(kind: type[HeldoutError], what: str, hint: str) -> HeldoutError:
+    return kind(what, hint=hint)
+
+
+def listing(names: Iterable[object], most: int = 12) -> str:
+    """Join names with commas, and count what does not fit.
+
+    >>> listing(["id", "y", "p"], most=2)
+    'id, y and 1 more'
+    """
+    items = [str(name) for name in names]
+    if len(items) <= most:
+        return ", ".join(items)
+    return f"{', '.join(items[:most])} and {len(items) - most} more"
+
+
+def closest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that a person who typed `name` most likely meant, if any is near.
+
+    >>> closest("Acuracy", ["accuracy", "recall"])
+    'accuracy'
+    """
+    by_fold = {candidate.casefold(): candidate for candidate in candidates}
+    near = difflib.get_close_matches(name.casefold(), by_fold, n=1, cutoff=0.6)
+    return by_fold[near[0]] if near else None

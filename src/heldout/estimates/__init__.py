@@ -1,0 +1,1 @@
+"""Estimates of measures and the intervals around them."""

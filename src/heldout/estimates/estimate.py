@@ -1,0 +1,84 @@
+"""An estimate: a value with its interval, how it was made, and a reason where it has no value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn
+
+from heldout.evidence import Label
+from heldout.result import Result
+from heldout.show.blocks import Block, Note, Prose, Style
+from heldout.show.numbers import limits, number
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate(Result):
+    """One number with its uncertainty.
+
+    `n` is the number of cases behind it: of the denominator for a proportion, otherwise of all. `undefined` says
+    why the value is nan where it is; `note` says what else a reader must know.
+    """
+
+    schema: ClassVar[str] = "heldout/estimate@1"
+
+    measure: str
+    class_: Label | None
+    average: str | None
+    value: float
+    low: float
+    high: float
+    level: float
+    method: str
+    n: int | float
+    undefined: str = ""
+    note: str = ""
+    style: Style = "share"
+
+    @property
+    def name(self) -> str:
+        """The quantity as a person would ask for it: "macro f1", "recall[spam]"."""
+        if self.class_ is not None:
+            return f"{self.measure}[{self.class_}]"
+        return f"{self.average} {self.measure}" if self.average else self.measure
+
+    @property
+    def width(self) -> float:
+        """How wide the interval is."""
+        return self.high - self.low
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __bool__(self) -> NoReturn:
+        message = "an estimate is neither true nor false; compare its value or its limits"
+        raise TypeError(message)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One flat row."""
+        return [
+            {
+                "measure": self.measure,
+                "class": self.class_,
+                "average": self.average,
+                "value": self.value,
+                "low": self.low,
+                "high": self.high,
+                "level": self.level,
+                "method": self.method,
+                "n": self.n,
+                "undefined": self.undefined,
+                "note": self.note,
+            }
+        ]
+
+    def blocks(self) -> list[Block]:
+        """One line."""
+        value, ends = number(self.value, self.style), limits(self.low, self.high, self.style)
+        text = f"{self.name} {value} [{ends}] ({self.level:g} {self.method}, n = {self.n:,})"
+        blocks: list[Block] = [Prose(text)]
+        if math.isnan(self.value):
+            blocks.append(Note(f"undefined: {self.undefined}"))
+        if self.note:
+            blocks.append(Note(self.note))
+        return blocks

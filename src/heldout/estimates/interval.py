@@ -1,0 +1,183 @@
+"""From evidence to estimates: which interval method a quantity gets, and running it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from heldout.errors import OptionError, listing
+from heldout.estimates.draws import MOST_CELLS, Draws
+from heldout.estimates.estimate import Estimate
+from heldout.estimates.methods import METHODS, Method, find_method
+from heldout.estimates.spread import effective_scale
+from heldout.estimates.subject import Axis, Subject
+from heldout.evidence import Confusion
+from heldout.measures.catalogue import find
+from heldout.measures.declare import Measure
+from heldout.measures.quantity import Bound, Quantity
+from heldout.show.blocks import Style
+
+SINGLE = "one group only, so nothing is known of how groups differ"
+
+
+def check_level(level: float) -> float:
+    """A level strictly between 0 and 1.
+
+    >>> check_level(0.9)
+    0.9
+    """
+    if not isinstance(level, int | float) or isinstance(level, bool) or not 0 < level < 1:
+        raise OptionError(
+            f"The level must lie between 0 and 1. Got {level!r}.",
+            hint="write 95 % as 0.95." if isinstance(level, int | float) and level >= 1 else "for example 0.95.",
+        )
+    return float(level)
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """Makes estimates from one body of evidence, all at one level and from one seed.
+
+    >>> seen = Confusion.of([[10, 1], [2, 35]], ["+", "-"])
+    >>> print(Estimator(seen).ask(Quantity(find("accuracy"))))
+    accuracy .938 [.832 – .979] (0.95 wilson, n = 48)
+    """
+
+    confusion: Confusion
+    level: float = 0.95
+    seed: int = 0
+    replicates: int = 2000
+    method: Method | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_draws", Draws(self.confusion, self.seed, self.replicates))
+
+    def default(self, subject: Subject) -> Method:
+        """The method that kept its promise best for this kind of quantity in simulation."""
+        if self.confusion.clusters is not None:
+            return METHODS["cluster-logit"]
+        return METHODS[_default_name(subject)]
+
+    def chosen(self, subject: Subject) -> Method:
+        """The method asked for where it applies, otherwise the default."""
+        asked = self.method
+        if asked is not None and asked.applies(subject) and (asked.groups or self.confusion.clusters is None):
+            return asked
+        return self.default(subject)
+
+    def ask(self, quantity: Quantity, method: str | None = None) -> Estimate:
+        """One estimate; a method named here must apply."""
+        subject = self.subject(quantity)
+        used = self.chosen(subject) if method is None else find_method(method)
+        if method is not None:
+            self._must_apply(used, subject)
+        made = self.estimates(subject, used, quantity.bound)
+        return made[0] if quantity.class_ is None else made[self.confusion.index(quantity.class_)]
+
+    def _must_apply(self, method: Method, subject: Subject) -> None:
+        grouped = self.confusion.clusters is not None
+        if not method.applies(subject):
+            fitting = [m.name for m in METHODS.values() if m.applies(subject) and (m.groups or not grouped)]
+            raise OptionError(
+                f"The method {method.name!r} does not apply to {_called(subject)}.",
+                hint=f"use one of: {listing(fitting, most=20)}.",
+            )
+        if grouped and not method.groups:
+            raise OptionError(
+                f"The cases come in groups, and {method.name!r} takes rows as independent.",
+                hint="use 'cluster-logit' or 'cluster-bootstrap', or leave out group.",
+            )
+
+    def subject(self, quantity: Quantity) -> Subject:
+        """The quantity as methods see it."""
+        axis: Axis = "class" if quantity.class_ is not None else (quantity.average or "table")
+        bound = quantity.bound
+        if axis == "table" and bound.measure.overall:
+            return Subject(find(bound.measure.overall), self.confusion, "macro", strict=True)
+        return Subject(bound, self.confusion, axis)
+
+    def classes(self, bound: Bound) -> list[Estimate]:
+        """One estimate per class, each against the rest."""
+        subject = Subject(bound, self.confusion, "class")
+        return self.estimates(subject, self.chosen(subject), bound)
+
+    def estimates(self, subject: Subject, method: Method, bound: Bound) -> list[Estimate]:
+        """Run a method: one estimate, or one per class on the axis of classes."""
+        name = method.name
+        draws: Draws = self._draws  # type: ignore[attr-defined]
+        if self.confusion.weighted and not method.groups:
+            scale = effective_scale(subject)
+            subject = subject.scaled(scale)
+            draws = Draws(self.confusion, self.seed, self.replicates, scale=scale)
+            name = f"{name}, effective n"
+        low, high = method.find(subject, self.level, draws)
+        trials = subject.trials if not self.confusion.weighted else None
+        size: Any = trials[1] if trials is not None else self.confusion.n_cases
+        style = _style(bound.measure)
+        if subject.axis != "class":
+            value = float(subject.value)
+            undefined = bound.undefined if math.isnan(value) else ""
+            average = None if bound.measure.overall or subject.axis == "table" else subject.axis
+            return [
+                Estimate(
+                    bound.name, None, average, value, float(low), float(high), self.level, name, _whole(size),
+                    undefined, _left_out(subject), style,
+                )
+            ]  # fmt: skip
+        values, lows, highs = (np.asarray(v, dtype=np.float64).tolist() for v in (subject.value, low, high))
+        sizes = np.broadcast_to(size, len(values)).tolist()
+        return [
+            Estimate(
+                bound.name, label, None, value, lowest, highest, self.level, name, _whole(cases),
+                bound.undefined if value != value else "", "", style,  # noqa: PLR0124 - true of nan only
+            )
+            for label, value, lowest, highest, cases in zip(
+                self.confusion.labels, values, lows, highs, sizes, strict=True
+            )
+        ]  # fmt: skip
+
+
+def _default_name(subject: Subject) -> str:
+    kind, axis = subject.measure.kind, subject.axis
+    if axis == "micro" or subject.trials is not None:
+        return "wilson"
+    if axis in ("class", "table") and kind in ("f", "ratio", "odds", "cost"):
+        return "score"
+    if axis == "macro" and subject.n_classes > 2 and METHODS["stratified-wilson"].applies(subject):
+        return "stratified-wilson"
+    if axis != "class" and subject.n_classes**2 > MOST_CELLS:
+        return "effective-wilson"
+    return "dirichlet"
+
+
+def _left_out(subject: Subject) -> str:
+    """A sentence where an average leaves out classes."""
+    if subject.axis not in ("macro", "weighted") or subject.strict:
+        return ""
+    values = Subject(subject.bound, subject.confusion, "class").value
+    absent = np.flatnonzero(np.isnan(values))
+    if subject.axis == "weighted":
+        absent = absent[subject.confusion.truth_totals[absent] > 0]
+    if not len(absent):
+        return ""
+    names = listing((subject.confusion.labels[i] for i in absent.tolist()), most=3)
+    return (
+        f"averaged over {len(values) - len(absent):,} of {len(values):,} classes; "
+        f"left out, because {subject.bound.undefined}: {names}"
+    )
+
+
+def _called(subject: Subject) -> str:
+    name = subject.bound.name
+    return name if subject.axis in ("class", "table") else f"{subject.axis} {name}"
+
+
+def _whole(size: float) -> int | float:
+    return int(size) if size == int(size) else size
+
+
+def _style(measure: Measure) -> Style:
+    return "share" if math.isfinite(measure.low) and math.isfinite(measure.high) else "plain"

@@ -1,0 +1,6 @@
+"""Evidence: what was counted; frozen, small, and merged with +."""
+
+from heldout.evidence.confusion import Clusters, Confusion
+from heldout.evidence.labels import Label, join_labels, sort_labels
+
+__all__ = ["Clusters", "Confusion", "Label", "join_labels", "sort_labels"]

@@ -1,0 +1,272 @@
+"""The confusion matrix as counted evidence, merged with +.
+
+Only the cells that were met are kept, so that it stays small for any number of classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heldout.errors import MatrixError, listing
+from heldout.evidence.labels import Label, join_labels
+
+Counts = NDArray[np.int64] | NDArray[np.float64]
+
+# A k × k array of this side takes 128 MB; beyond it nothing in heldout makes one.
+DENSE_CLASSES = 4000
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """How many cases of each cell every group holds: one entry per group and cell that was met."""
+
+    keys: NDArray[Any]
+    group: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    count: Counts
+
+    @property
+    def number(self) -> int:
+        """How many groups there are."""
+        return len(self.keys)
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """How often each class was predicted for each true class.
+
+    `truth`, `predicted` and `counts` list the cells that were met, in row order: indices into `labels`, and the
+    number of cases, or their weight. With weights, `squares` holds the sum of squared weights of each cell and
+    `rows` the number of rows behind it. Merging joins the label sets.
+
+    >>> seen = Confusion.of([[50, 0], [2, 48]], ["a", "b"])
+    >>> (seen + seen).matrix
+    array([[100,   0],
+           [  4,  96]])
+    """
+
+    labels: tuple[Label, ...]
+    truth: NDArray[np.int64]
+    predicted: NDArray[np.int64]
+    counts: Counts
+    squares: NDArray[np.float64] | None = None
+    rows: NDArray[np.int64] | None = None
+    clusters: Clusters | None = None
+
+    @classmethod
+    def of(cls, matrix: ArrayLike, labels: Sequence[Label] | None = None, *, rows: str = "truth") -> Confusion:
+        """From a square table of counts; `rows` says whether its rows are the truth or the prediction."""
+        table = np.asarray(matrix)
+        if rows == "predicted":
+            table = table.T
+        names = tuple(range(len(table))) if labels is None else tuple(labels)
+        truth, predicted = np.nonzero(table)
+        counts = table[truth, predicted]
+        if counts.dtype.kind == "f" and not np.all(counts == np.floor(counts)):
+            # Fractional entries are weights whose spread is unknown: each is taken as that many cases.
+            return cls(names, truth, predicted, counts.astype(np.float64), rows=np.ceil(counts).astype(np.int64))
+        return cls(names, truth, predicted, counts.astype(np.int64))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the cases carry weights."""
+        return self.squares is not None
+
+    @cached_property
+    def cases(self) -> NDArray[np.int64]:
+        """The number of rows behind each cell that was met."""
+        return self.counts.astype(np.int64) if self.rows is None else self.rows
+
+    @cached_property
+    def n(self) -> int | float:
+        """The number of cases, or their weight."""
+        total: int | float = self.counts.sum().item()
+        return total
+
+    @cached_property
+    def n_cases(self) -> int:
+        """The number of rows that were counted."""
+        return int(self.cases.sum())
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.labels)
+
+    @cached_property
+    def truth_totals(self) -> Counts:
+        """Cases of each true class."""
+        return self._totals(self.truth, self.counts)
+
+    @cached_property
+    def predicted_totals(self) -> Counts:
+        """Cases for which each class was predicted."""
+        return self._totals(self.predicted, self.counts)
+
+    @cached_property
+    def hits(self) -> Counts:
+        """Cases of each class that were predicted right."""
+        right = self.truth == self.predicted
+        return self._totals(self.truth[right], self.counts[right])
+
+    @cached_property
+    def corners(self) -> NDArray[np.float64]:
+        """TP, FN, FP, TN of every class against the rest, one row per class.
+
+        >>> Confusion.of([[10, 1], [2, 35]]).corners
+        array([[10.,  1.,  2., 35.],
+               [35.,  2.,  1., 10.]])
+        """
+        tp = self.hits.astype(np.float64)
+        # Sums of weights in another order differ in the last bit: what should be 0 must not fall below it.
+        fn, fp = np.maximum(self.truth_totals - tp, 0.0), np.maximum(self.predicted_totals - tp, 0.0)
+        return np.stack([tp, fn, fp, np.maximum(self.n - tp - fn - fp, 0.0)], axis=1)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether there are few enough classes for a square array."""
+        return self.n_classes <= DENSE_CLASSES
+
+    @property
+    def matrix(self) -> Counts:
+        """The square table, rows are the truth; refused where it would not fit in memory."""
+        if not self.is_dense:
+            raise MatrixError(
+                f"A table of {self.n_classes:,} × {self.n_classes:,} classes is not made; "
+                f"up to {DENSE_CLASSES:,} classes are.",
+                hint="use .truth, .predicted and .counts, which list the cells that were met.",
+            )
+        table: Any = np.zeros((self.n_classes, self.n_classes), dtype=self.counts.dtype)
+        table[self.truth, self.predicted] = self.counts
+        square: Counts = table
+        return square
+
+    def _totals(self, index: NDArray[np.int64], counts: Counts) -> Counts:
+        if counts.dtype.kind == "f":
+            return np.bincount(index, weights=counts, minlength=self.n_classes)
+        total = np.zeros(self.n_classes, dtype=np.int64)
+        # Not bincount with weights: it sums in floats, which are exact only up to 2**53.
+        np.add.at(total, index, counts)
+        return total
+
+    def index(self, label: Label) -> int:
+        """The place of a label."""
+        try:
+            return self.labels.index(label)
+        except ValueError:
+            raise MatrixError(
+                f"There is no class {label!r}. The classes are: {listing(self.labels)}.",
+                hint="use one of these.",
+            ) from None
+
+    def with_labels(self, labels: Sequence[Label]) -> Confusion:
+        """The same evidence with its classes in another order, or among further classes that were not met."""
+        place = {label: position for position, label in enumerate(labels)}
+        unknown = [label for label in self.labels if label not in place]
+        if unknown:
+            raise MatrixError(
+                f"The labels given leave out classes that were met: {listing(unknown)}.",
+                hint="name every class that occurs in truth or prediction.",
+            )
+        move = np.array([place[label] for label in self.labels], dtype=np.int64)
+        return _combined(tuple(labels), [(self, move)])
+
+    def __add__(self, other: object) -> Confusion:
+        if not isinstance(other, Confusion):
+            return NotImplemented
+        if self.weighted != other.weighted:
+            raise MatrixError(
+                "Weighted and unweighted evidence cannot be merged. One side has weights, the other has none.",
+                hint="count both with weights (1 for every case where there are none), or both without.",
+            )
+        if (self.clusters is None) != (other.clusters is None):
+            raise MatrixError(
+                "Evidence with groups and evidence without cannot be merged. One side has groups, the other has none.",
+                hint="count both with group, or both without.",
+            )
+        labels = join_labels(self.labels, other.labels)
+        place = {label: position for position, label in enumerate(labels)}
+        parts = [(part, np.array([place[label] for label in part.labels], dtype=np.int64)) for part in (self, other)]
+        return _combined(labels, parts)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal counts for equal labels, in whatever order the labels stand."""
+        if not isinstance(other, Confusion):
+            return NotImplemented
+        if set(self.labels) != set(other.labels) or self.weighted != other.weighted:
+            return False
+        if self.clusters is not None or other.clusters is not None:
+            return _grouped(self) == _grouped(other)
+        return _content(self) == _content(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _content(confusion: Confusion) -> dict[tuple[Label, Label], tuple[float, ...]]:
+    names = confusion.labels
+    columns = [confusion.counts, confusion.cases]
+    if confusion.squares is not None:
+        columns.append(confusion.squares)
+    values = zip(*(column.tolist() for column in columns), strict=True)
+    cells = zip(confusion.truth.tolist(), confusion.predicted.tolist(), values, strict=True)
+    return {(names[t], names[p]): v for t, p, v in cells}
+
+
+def _grouped(confusion: Confusion) -> dict[Any, float]:
+    clusters = confusion.clusters
+    if clusters is None:
+        return {}
+    names = confusion.labels
+    cells = [(names[t], names[p]) for t, p in zip(confusion.truth.tolist(), confusion.predicted.tolist(), strict=True)]
+    triples = zip(clusters.group.tolist(), clusters.cell.tolist(), clusters.count.tolist(), strict=True)
+    return {(clusters.keys[g], cells[c]): count for g, c, count in triples}
+
+
+def _combined(labels: tuple[Label, ...], parts: list[tuple[Confusion, NDArray[np.int64]]]) -> Confusion:
+    k = len(labels)
+    keys = np.concatenate([move[part.truth] * k + move[part.predicted] for part, move in parts])
+    cells, where = np.unique(keys, return_inverse=True)
+    weighted = parts[0][0].weighted
+
+    def summed(columns: list[Any]) -> Any:
+        joined = np.concatenate(columns)
+        total = np.zeros(len(cells), dtype=joined.dtype)
+        np.add.at(total, where, joined)
+        return total
+
+    clusters = None
+    if parts[0][0].clusters is not None:
+        sizes = [len(part.truth) for part, _ in parts]
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        clusters = _combined_clusters([part.clusters for part, _ in parts], starts, where)
+    return Confusion(
+        labels,
+        cells // k,
+        cells % k,
+        summed([part.counts for part, _ in parts]),
+        squares=summed([part.squares for part, _ in parts]) if weighted else None,
+        rows=summed([part.cases for part, _ in parts]) if weighted else None,
+        clusters=clusters,
+    )
+
+
+def _combined_clusters(
+    parts: Sequence[Clusters | None], starts: NDArray[np.int64], where: NDArray[np.int64]
+) -> Clusters:
+    held = [part for part in parts if part is not None]
+    keys, code = np.unique(np.concatenate([part.keys for part in held]), return_inverse=True)
+    offsets = np.concatenate([[0], np.cumsum([part.number for part in held])[:-1]]).astype(np.int64)
+    group = np.concatenate([code[part.group + offset] for part, offset in zip(held, offsets, strict=True)])
+    cell = np.concatenate([where[part.cell + start] for part, start in zip(held, starts, strict=True)])
+    count = np.concatenate([part.count for part in held])
+    width = int(cell.max(initial=0)) + 1
+    pairs, place = np.unique(group * width + cell, return_inverse=True)
+    total = np.zeros(len(pairs), dtype=count.dtype)
+    np.add.at(total, place, count)
+    return Clusters(keys, pairs // width, pairs % width, total)

@@ -1,0 +1,80 @@
+"""What type a column has: text that is all numbers becomes numbers, and narrow numbers are widened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# The three ways in which programs write booleans; a mixture of them is text.
+_BOOLEAN_SPELLINGS = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"))
+
+
+def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
+    """Give a text column its type by looking at every value; an empty text is a missing value.
+
+    A column in which some number has leading zeros, such as 007, stays text, because those are codes
+    and not amounts: as integers 007 and 7 would be the same class. So does a column of whole numbers
+    beyond 64 bits, which floats would round together.
+
+    >>> import polars as pl
+    >>> typed(pl.Series(["1", "", "3"])).to_list(), typed(pl.Series(["007", "7"])).to_list()
+    ([1, None, 3], ['007', '7'])
+    """
+    text = blank_to_null(text)
+    if text.null_count() == len(text):
+        return text
+    for spelling in _BOOLEAN_SPELLINGS:
+        if text.is_in(spelling).all():
+            return text == spelling[0]
+    if (numbers := _numbers(text)) is not None:
+        return numbers
+    stripped = blank_to_null(text.str.strip_chars())
+    if stripped.null_count() < len(text) and (numbers := _numbers(stripped)) is not None:
+        return numbers
+    if decimal_comma and not text.str.contains(".", literal=True).any():
+        numbers = _numbers(stripped.str.replace(",", ".", literal=True))
+    return text if numbers is None else numbers
+
+
+def blank_to_null(text: pl.Series) -> pl.Series:
+    """Make every empty text a missing value."""
+    empty = text == ""
+    return text.set(empty, None) if empty.any() else text
+
+
+def _numbers(text: pl.Series) -> pl.Series | None:
+    import polars as pl
+
+    missing = text.null_count()
+    whole = text.cast(pl.Int64, strict=False)
+    if whole.null_count() == missing:
+        return None if text.str.contains(r"^[+-]?0[0-9]").any() else whole
+    real = text.cast(pl.Float64, strict=False)
+    if real.null_count() != missing:
+        return None
+    is_code = text.str.contains(r"^[+-]?0[0-9]+$").any() or text.str.contains(r"^[+-]?[0-9]+$").all()
+    return None if is_code else real
+
+
+def widened(frame: pl.DataFrame) -> pl.DataFrame:
+    """Turn every integer, float and text-like type of `frame` into Int64, Float64 and String.
+
+    Whole numbers that do not fit 64 bits become text, so that no two of them fall together.
+    """
+    return frame.with_columns(_widened(frame.get_column(name)) for name in frame.columns)
+
+
+def _widened(column: pl.Series) -> pl.Series:
+    import polars as pl
+
+    kind = column.dtype
+    if kind.is_integer():
+        whole = column.cast(pl.Int64, strict=False)
+        return whole if whole.null_count() == column.null_count() else column.cast(pl.String)
+    if kind.is_float() or kind.is_decimal():
+        return column.cast(pl.Float64)
+    if kind in (pl.Null, pl.Categorical):
+        return column.cast(pl.String)
+    return column

@@ -1,0 +1,1 @@
+"""The front doors: one function for each question a person asks."""

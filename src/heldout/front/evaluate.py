@@ -1,0 +1,187 @@
+"""The front door: from predictions, in any form, to an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from heldout.costs import settle_costs
+from heldout.engines import memory
+from heldout.errors import LabelError, OptionError, listing
+from heldout.estimates.estimate import Estimate
+from heldout.estimates.interval import Estimator, check_level
+from heldout.estimates.methods import find_method
+from heldout.evaluation import Evaluation
+from heldout.evidence import Confusion, Label
+from heldout.files import check_matrix
+from heldout.measures.catalogue import CATALOGUE, NAMED_F, find, read_quantity
+from heldout.measures.quantity import AVERAGES, Bound, Quantity
+from heldout.predictions.match import usual_positive
+from heldout.predictions.source import Source, gather
+from heldout.predictions.table import Missing
+
+# Beyond this many classes the measures of one class whose interval needs draws are left for those who ask.
+DRAWN_CLASSES = 100
+
+
+def evaluate(
+    data: Any = None,
+    predicted: Any = None,
+    *,
+    truth: Any = None,
+    weight: Any = None,
+    group: Any = None,
+    matrix: Any = None,
+    rows: str = "truth",
+    positive: Label | None = None,
+    labels: Sequence[Label] | None = None,
+    measures: str | Iterable[str] = "all",
+    costs: Any = None,
+    level: float = 0.95,
+    method: str | None = None,
+    missing: Missing = "refuse",
+    seed: int = 0,
+    replicates: int = 2000,
+) -> Evaluation:
+    """Measure a classifier from its predictions, every measure with an interval.
+
+    Takes two columns (lists, arrays, tensors, data frame columns), a data frame or the path of a file with the
+    names of its columns, counted evidence, or a confusion matrix as `matrix=` with `rows` saying what its
+    rows are. `weight` and `group` are one value per case; `method` replaces the default interval where it applies.
+
+    >>> print(evaluate(["yes", "no", "no", "yes"], ["yes", "no", "yes", "yes"])["recall"])
+    recall[yes] 1.000 [.342 – 1.000] (0.95 wilson, n = 2)
+    """
+    notes: tuple[str, ...] = ()
+    source, predictions = Source(), None
+    if isinstance(data, Confusion):
+        confusion = data if labels is None else data.with_labels(tuple(labels))
+    elif matrix is not None:
+        confusion = _from_matrix(matrix, labels, rows, data, predicted, truth)
+    else:
+        roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group}
+        predictions, source = gather(data, roles, labels=labels, missing=missing)
+        confusion = memory.count(predictions)
+        notes = predictions.notes
+    chosen = _positive(positive, confusion)
+    cost_matrix = None if costs is None else settle_costs(costs, confusion.labels)
+    estimator = Estimator(
+        confusion,
+        check_level(level),
+        _whole("seed", seed, 0),
+        _whole("replicates", replicates, 1),
+        None if method is None else find_method(method),
+    )
+    estimates = _estimates(estimator, measures, chosen, cost_matrix)
+    return Evaluation(confusion, chosen, estimates, estimator, notes, source, predictions, cost_matrix)
+
+
+def count(
+    data: Any = None,
+    predicted: Any = None,
+    *,
+    truth: Any = None,
+    weight: Any = None,
+    group: Any = None,
+    labels: Sequence[Label] | None = None,
+    missing: Missing = "refuse",
+) -> Confusion:
+    """Only count: evidence that merges with + and can be evaluated later.
+
+    >>> first, second = count([0, 1], [0, 0]), count([1, 2], [1, 2])
+    >>> (first + second).matrix
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [0, 0, 1]])
+    """
+    roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group}
+    predictions, _ = gather(data, roles, labels=labels, missing=missing)
+    return memory.count(predictions)
+
+
+def _from_matrix(
+    matrix: Any, labels: Sequence[Label] | None, rows: str, data: Any, predicted: Any, truth: Any
+) -> Confusion:
+    if any(column is not None for column in (data, predicted, truth)):
+        raise OptionError("Predictions and a confusion matrix were given together.", hint="give one of the two.")
+    if rows not in ("truth", "predicted"):
+        raise OptionError(
+            f"rows must be 'truth' or 'predicted'. Got {rows!r}.", hint="say what the rows of the matrix are."
+        )
+    return Confusion.of(check_matrix(matrix, labels), labels, rows=rows)
+
+
+def _positive(asked: Label | None, confusion: Confusion) -> Label | None:
+    if asked is None:
+        return usual_positive(confusion.labels)
+    if asked in confusion.labels:
+        return confusion.labels[confusion.labels.index(asked)]
+    by_text = {str(label): label for label in confusion.labels}
+    if str(asked) not in by_text:
+        raise LabelError(
+            f"The positive class {asked!r} is not among the labels: {listing(map(repr, confusion.labels))}.",
+            hint="use one of these.",
+        )
+    return by_text[str(asked)]
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise OptionError(f"{name} must be a whole number from {least} up. Got {value!r}.", hint=f"leave {name} out.")
+    return int(value)
+
+
+def _estimates(
+    estimator: Estimator, measures: str | Iterable[str], positive: Label | None, costs: Any
+) -> tuple[Estimate, ...]:
+    if measures == "all":
+        return tuple(_all(estimator, costs))
+    names = [measures] if isinstance(measures, str) else list(measures)
+    made: list[Estimate] = []
+    for name in names:
+        quantity = read_quantity(name, estimator.confusion.labels, costs=costs)
+        measure = quantity.bound.measure
+        if measure.kind == "cost" and costs is None:
+            raise OptionError(f"{measure.name} needs costs, and none were given.", hint="pass costs=.")
+        alone = quantity.class_ is None and quantity.average is None
+        if alone and measure.scope == "class" and not measure.overall and positive is None:
+            # A measure of one class, with no class named: all of them.
+            made += estimator.classes(quantity.bound)
+        else:
+            made.append(estimator.ask(quantity.check(positive)))
+    return tuple(made)
+
+
+def _all(estimator: Estimator, costs: Any) -> list[Estimate]:
+    confusion = estimator.confusion
+    k = confusion.n_classes
+    ordered = k > 2 and not any(isinstance(label, str) for label in confusion.labels)
+    made: list[Estimate] = []
+    bounds = _defaults(costs)
+    for bound in bounds:
+        measure = bound.measure
+        if measure.scope == "table" or measure.overall:
+            if measure.name in ("linear_kappa", "quadratic_kappa") and not ordered:
+                continue
+            made.append(estimator.ask(Quantity(bound)))
+    if k > 1:
+        for average in AVERAGES:
+            made += [estimator.ask(Quantity(b, average=average)) for b in bounds if b.measure.averages]
+    for bound in bounds:
+        if bound.measure.per_class and (k <= DRAWN_CLASSES or bound.measure.kind != "agreement"):
+            made += estimator.classes(bound)
+    return made
+
+
+def _defaults(costs: Any) -> list[Bound]:
+    bounds: list[Bound] = []
+    for measure in CATALOGUE.values():
+        if measure.name == "f_score":
+            bounds += [find(name) for name in NAMED_F]
+        elif measure.kind == "cost":
+            bounds += [find(measure.name, costs=costs)] if costs is not None else []
+        elif not measure.parameters:
+            bounds.append(find(measure.name))
+    return bounds

@@ -1,0 +1,1 @@
+"""Measures: pure formulas over counts, declared once, and the catalogue that lists them."""

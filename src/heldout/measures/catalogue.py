@@ -1,0 +1,143 @@
+"""The catalogue: every measure by its name and aliases, and the reading of what a person asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import OptionError, closest, listing
+from heldout.measures import counts, tables
+from heldout.measures.declare import Measure
+from heldout.measures.quantity import AVERAGES, Average, Bound, Quantity
+
+CATALOGUE: dict[str, Measure] = {m.name: m for m in (*tables.MEASURES, *counts.MEASURES)}
+NAMED_F = {"f1": 1.0, "f2": 2.0, "f0.5": 0.5}
+# The parts of a written quantity: average, name, (parameters), [class].
+WRITTEN = re.compile(
+    r"^\s*(?:(?P<average>macro|micro|weighted)[\s_]+)?(?P<name>[^\s\[(][^\[(]*?)\s*"
+    r"(?:\((?P<inside>[^)]*)\))?\s*(?:\[(?P<class>.*)\])?\s*$",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+def spelled(name: str) -> str:
+    """A name as it stands in the catalogue: lower case, underscores for spaces and hyphens."""
+    text = name.strip().casefold()
+    # LR+ and LR- end in a sign that is no separator.
+    return re.sub(r"[\s_]+|-(?=.)", "_", text)
+
+
+@lru_cache(maxsize=1)
+def every_name() -> dict[str, str]:
+    """Each name, alias and symbol with the measure it stands for."""
+    names = {m.name: m.name for m in CATALOGUE.values()}
+    for m in CATALOGUE.values():
+        names |= dict.fromkeys(m.aliases, m.name)
+        # Single letters are left out: J is Jaccard's to some and Youden's to others.
+        if len(m.symbol) > 1:
+            names.setdefault(m.symbol.casefold(), m.name)
+    return names
+
+
+def find(name: str, *, costs: NDArray[np.float64] | None = None, **parameters: Any) -> Bound:
+    """The measure of that name or alias, with its parameters.
+
+    >>> find("sensitivity").name, find("F-measure").name, find("kappa", weights="linear").name
+    ('recall', 'f1', 'linear_kappa')
+    """
+    key = spelled(name)
+    if re.fullmatch(r"f_?\d+(\.\d+)?", key) and "beta" not in parameters:
+        parameters["beta"] = float(key[1:].lstrip("_"))
+        key = "f_score"
+    names = every_name()
+    if key not in names:
+        near = closest(key, names)
+        raise OptionError(
+            f"There is no measure {name!r}.",
+            hint=f"did you mean {near!r}? " * bool(near) + "'heldout measures' lists them all.",
+        )
+    found = CATALOGUE[names[key]]
+    if found.name == "kappa" and "weights" in parameters:
+        found = _weighted_kappa(str(parameters.pop("weights")))
+    unknown = [p for p in parameters if p not in found.parameters]
+    if unknown:
+        known = listing(found.parameters) or "none"
+        raise OptionError(
+            f"{found.name} has no parameter {unknown[0]!r}. Its parameters: {known}.", hint="leave it out."
+        )
+    return Bound(found, _settled(found, parameters), costs if found.kind == "cost" else None)
+
+
+def _weighted_kappa(weights: str) -> Measure:
+    by_name = {"none": "kappa", "linear": "linear_kappa", "quadratic": "quadratic_kappa"}
+    if weights not in by_name:
+        raise OptionError(f"kappa has no weights {weights!r}.", hint="use 'none', 'linear' or 'quadratic'.")
+    return CATALOGUE[by_name[weights]]
+
+
+def _settled(measure: Measure, parameters: dict[str, Any]) -> dict[str, Any]:
+    settled = dict(measure.parameters)
+    for key, given in parameters.items():
+        try:
+            value = float(given)
+        except (TypeError, ValueError):
+            value = np.nan
+        if not 0 <= value < np.inf or (key == "beta" and value == 0):
+            raise OptionError(
+                f"{key} of {measure.name} must be a positive number. Got {given!r}.",
+                hint=f"for example {measure.name}({key}=2).",
+            )
+        settled[key] = value
+    if settled and not any(settled.values()):
+        raise OptionError(f"The weights of {measure.name} are all zero.", hint="give at least one outcome a weight.")
+    return settled
+
+
+def read_quantity(text: str, labels: Iterable[Any] = (), *, costs: NDArray[np.float64] | None = None) -> Quantity:
+    """Read what a person wrote: "accuracy", "macro f1", "recall[spam]", "f_score(beta=2)[yes]".
+
+    >>> asked = read_quantity("Recall[spam]", ["ham", "spam"])
+    >>> asked.bound.name, asked.class_, asked.average
+    ('recall', 'spam', None)
+    """
+    match = WRITTEN.match(text)
+    if match is None:
+        raise OptionError(
+            f"{text!r} does not name a measure.", hint="write for example accuracy, macro f1 or recall[spam]."
+        )
+    parameters: dict[str, Any] = {}
+    for part in filter(None, (match["inside"] or "").split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise OptionError(
+                f"{part.strip()!r} in {text!r} is not a parameter.",
+                hint="write it as name=value, e.g. beta=2.",
+            )
+        parameters[key.strip()] = value.strip()
+    bound = find(match["name"], costs=costs, **parameters)
+    average: Average | None = None
+    if match["average"]:
+        average = next(a for a in AVERAGES if a == match["average"].casefold())
+    if match["class"] is None:
+        return Quantity(bound, average=average)
+    if average is not None:
+        raise OptionError(f"{text!r} asks for one class and for an average.", hint="leave out one of the two.")
+    return Quantity(bound, class_=_label(match["class"], labels))
+
+
+def _label(text: str, labels: Iterable[Any]) -> Any:
+    by_text = {str(label): label for label in labels}
+    forms = (text, text.strip(), text.strip().strip("'\""))
+    wanted = next((form for form in forms if form in by_text), forms[-1])
+    if wanted not in by_text:
+        near = closest(wanted, by_text)
+        raise OptionError(
+            f"There is no class {wanted!r}. The classes are: {listing(by_text)}.",
+            hint=f"did you mean {near!r}?" if near else "use one of these.",
+        )
+    return by_text[wanted]

@@ -1,0 +1,217 @@
+"""The counts that formulas name: TP, FP, FN, TN of one class against the rest, and sums over a whole table.
+
+Everything works on batches: a leading axis may hold thousands of resampled tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.evidence import Confusion
+from heldout.measures.declare import Measure
+
+CORNERS = ("tp", "fn", "fp", "tn")
+
+
+class Cells(dict[str, Any]):
+    """Named counts; the sums over the 2 × 2 table of TP, FN, FP and TN are worked out when first asked for.
+
+    >>> class_cells(10, 1, 2, 35)["correct"]
+    45
+    """
+
+    def __missing__(self, name: str) -> Any:
+        value = SUMS[name](self)
+        self[name] = value
+        return value
+
+
+SUMS: Mapping[str, Callable[[Cells], Any]] = {
+    "positives": lambda c: c["tp"] + c["fn"],
+    "negatives": lambda c: c["fp"] + c["tn"],
+    "found": lambda c: c["tp"] + c["fp"],
+    "left": lambda c: c["fn"] + c["tn"],
+    "n": lambda c: c["positives"] + c["negatives"],
+    "correct": lambda c: c["tp"] + c["tn"],
+    "chance": lambda c: c["positives"] * c["found"] + c["negatives"] * c["left"],
+    "truth_squares": lambda c: c["positives"] ** 2 + c["negatives"] ** 2,
+    "predicted_squares": lambda c: c["found"] ** 2 + c["left"] ** 2,
+}
+
+
+def class_cells(tp: Any, fn: Any, fp: Any, tn: Any) -> Cells:
+    """The named counts of one class against the rest, or of many at once."""
+    return Cells(tp=tp, fn=fn, fp=fp, tn=tn)
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """What sums over a table need: its margins, the count on the diagonal, and single cells."""
+
+    rows: Any
+    columns: Any
+    correct: Any
+    cells: Callable[[NDArray[np.float64]], Any]
+    k: int
+
+
+class TableBatch:
+    """A batch of square tables (B, k, k) with the sums that measures share, made when first asked for."""
+
+    def __init__(self, tables: NDArray[np.float64]) -> None:
+        self.tables = tables
+        self.k = tables.shape[-1]
+
+    @cached_property
+    def margins(self) -> Margins:
+        """The margins of every table."""
+        ones = np.ones(self.k, dtype=self.tables.dtype)
+        tables = self.tables
+        return Margins(
+            # Products with ones: reducing over a short axis is several times slower in NumPy.
+            rows=tables @ ones,
+            columns=ones @ tables,
+            correct=np.einsum("...ii->...", tables),
+            cells=lambda weights: (tables * weights).sum(axis=(-2, -1)),
+            k=self.k,
+        )
+
+    @cached_property
+    def classes(self) -> Cells:
+        """TP, FN, FP, TN of every class of every table: arrays (B, k)."""
+        tp = np.ascontiguousarray(np.diagonal(self.tables, axis1=-2, axis2=-1))
+        fn, fp = self.margins.rows - tp, self.margins.columns - tp
+        n = self.margins.rows.sum(axis=-1)[..., None]
+        return class_cells(tp, fn, fp, n - tp - fn - fp)
+
+
+Value = Callable[[Margins], Any]
+Slope = Callable[[Confusion, NDArray[np.int64], NDArray[np.int64]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A sum over a table, and how fast it grows with the count of cell (i, j)."""
+
+    value: Value
+    slope: Slope
+
+
+def _steps(k: int) -> NDArray[np.float64]:
+    return np.arange(k, dtype=np.float64)
+
+
+def _linear_chance(m: Margins) -> Any:
+    # |i - j| is the number of class borders between i and j, so the double sum is one over borders.
+    above = np.cumsum(m.rows, axis=-1)[..., :-1]
+    below = np.cumsum(m.columns, axis=-1)[..., :-1]
+    n = m.rows.sum(axis=-1)[..., None]
+    return (above * (n - below) + below * (n - above)).sum(axis=-1)
+
+
+def _quadratic_chance(m: Margins) -> Any:
+    step = _steps(m.k)
+    n = m.rows.sum(axis=-1)
+    squares = (m.rows + m.columns) @ (step * step)
+    return n * squares - 2 * (m.rows @ step) * (m.columns @ step)
+
+
+def _mean_distance(totals: Any, places: NDArray[np.int64], power: int) -> Any:
+    """Sum over classes b of |i - b|^power · total_b, for the classes i asked for."""
+    k = len(totals)
+    step = _steps(k)
+    n, first = totals.sum(), totals @ step
+    if power == 2:
+        return (n * step * step - 2 * step * first + totals @ (step * step))[places]
+    below = np.concatenate([[0.0], np.cumsum(totals)[:-1]])
+    moment = np.concatenate([[0.0], np.cumsum(totals * step)[:-1]])
+    return (step * below - moment + (first - moment) - step * (n - below))[places]
+
+
+AGGREGATES: Mapping[str, Aggregate] = {
+    "n": Aggregate(lambda m: m.rows.sum(axis=-1), lambda _c, i, _j: np.ones(len(i))),
+    "correct": Aggregate(lambda m: m.correct, lambda _c, i, j: (i == j).astype(np.float64)),
+    "chance": Aggregate(
+        lambda m: (m.rows * m.columns).sum(axis=-1),
+        lambda c, i, j: (c.predicted_totals[i] + c.truth_totals[j]).astype(np.float64),
+    ),
+    "truth_squares": Aggregate(lambda m: (m.rows * m.rows).sum(axis=-1), lambda c, i, _j: 2.0 * c.truth_totals[i]),
+    "predicted_squares": Aggregate(
+        lambda m: (m.columns * m.columns).sum(axis=-1), lambda c, _i, j: 2.0 * c.predicted_totals[j]
+    ),
+    "linear_gap": Aggregate(
+        lambda m: m.cells(np.abs(_steps(m.k)[:, None] - _steps(m.k))),
+        lambda _c, i, j: np.abs(i - j).astype(np.float64),
+    ),
+    "linear_chance": Aggregate(
+        _linear_chance,
+        lambda c, i, j: _mean_distance(c.predicted_totals, i, 1) + _mean_distance(c.truth_totals, j, 1),
+    ),
+    "quadratic_gap": Aggregate(
+        lambda m: m.cells((_steps(m.k)[:, None] - _steps(m.k)) ** 2),
+        lambda _c, i, j: (i - j).astype(np.float64) ** 2,
+    ),
+    "quadratic_chance": Aggregate(
+        _quadratic_chance,
+        lambda c, i, j: _mean_distance(c.predicted_totals, i, 2) + _mean_distance(c.truth_totals, j, 2),
+    ),
+    "commonest": Aggregate(
+        lambda m: m.rows.max(axis=-1), lambda c, i, _j: (i == np.argmax(c.truth_totals)).astype(np.float64)
+    ),
+}
+
+
+def batch_cells(measure: Measure, batch: TableBatch, costs: NDArray[np.float64] | None) -> dict[str, Any]:
+    """The sums that a formula names, for every table of a batch."""
+    return _named(measure, batch.margins, costs)
+
+
+def evidence_cells(measure: Measure, confusion: Confusion, costs: NDArray[np.float64] | None) -> dict[str, Any]:
+    """The sums that a formula names, from the cells that were met; no square table is made."""
+    i, j, counts = confusion.truth, confusion.predicted, confusion.counts.astype(np.float64)
+    gaps = {"linear_gap": 1, "quadratic_gap": 2}
+    margins = Margins(
+        rows=confusion.truth_totals.astype(np.float64),
+        columns=confusion.predicted_totals.astype(np.float64),
+        correct=float(confusion.hits.sum()),
+        cells=lambda weights: (counts * weights[i, j]).sum(),
+        k=confusion.n_classes,
+    )
+    named = _named(measure, margins, costs, skip=tuple(gaps))
+    for name in measure.cells:
+        if name in gaps:
+            named[name] = (counts * np.abs(i - j).astype(np.float64) ** gaps[name]).sum()
+    return named
+
+
+def _named(
+    measure: Measure, margins: Margins, costs: NDArray[np.float64] | None, skip: Sequence[str] = ()
+) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for name in measure.cells:
+        if name == "cost":
+            if costs is None:
+                message = f"{measure.name} needs costs"
+                raise TypeError(message)
+            named[name] = margins.cells(costs)
+        elif name not in skip:
+            named[name] = AGGREGATES[name].value(margins)
+    return named
+
+
+def slopes(measure: Measure, confusion: Confusion, costs: NDArray[np.float64] | None) -> dict[str, NDArray[np.float64]]:
+    """How fast each sum that a formula names grows with the count of each cell that was met."""
+    i, j = confusion.truth, confusion.predicted
+    named: dict[str, NDArray[np.float64]] = {}
+    for name in measure.cells:
+        if name == "cost" and costs is not None:
+            named[name] = costs[i, j]
+        else:
+            named[name] = np.asarray(AGGREGATES[name].slope(confusion, i, j))
+    return named

@@ -1,0 +1,155 @@
+"""How a measure is declared: one pure formula with every fact about it beside it.
+
+A formula names the counts it needs as arguments and returns a (numerator, denominator) pair, so that
+"undefined" is exactly "the denominator is zero". It must be plain arithmetic: the same function is
+evaluated on numbers, on arrays of resampled tables, and on complex numbers for its exact gradient.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["proportion", "f", "ratio", "odds", "agreement", "cost"]
+Direction = Literal["higher", "lower", "zero", "none"]
+Scope = Literal["class", "table"]
+Strata = Literal["", "truth", "predicted"]
+Formula = Callable[..., tuple[Any, Any]]
+
+SYMBOLS = {
+    "tp": "TP",
+    "fp": "FP",
+    "fn": "FN",
+    "tn": "TN",
+    "n": "n",
+    "correct": "correct",
+    "sqrt": "sqrt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure and everything there is to know about it."""
+
+    name: str
+    summary: str
+    symbol: str
+    aliases: tuple[str, ...]
+    kind: Kind
+    scope: Scope
+    low: float
+    high: float
+    direction: Direction
+    undefined: str
+    reference: str
+    averages: bool
+    per_class: bool
+    strata: Strata
+    overall: str
+    formula_text: str
+    function: Formula = field(repr=False)
+    cells: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The name as it is written in a sentence or a table."""
+        return self.name.replace("_", " ")
+
+    @property
+    def formula(self) -> str:
+        """The formula in the letters of a text book, read from the code unless it was given."""
+        return self.formula_text or _written(self.function)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest value it can take."""
+        return self.low, self.high
+
+
+def measure(
+    *,
+    symbol: str,
+    undefined: str,
+    reference: str,
+    kind: Kind = "proportion",
+    scope: Scope = "class",
+    aliases: tuple[str, ...] = (),
+    low: float = 0.0,
+    high: float = 1.0,
+    direction: Direction = "higher",
+    averages: bool = False,
+    per_class: bool | None = None,
+    strata: Strata = "",
+    overall: str = "",
+    formula: str = "",
+) -> Callable[[Formula], Measure]:
+    """Turn a formula into a measure.
+
+    `averages` allows macro, micro and weighted averages; `strata` says that the denominators of the
+    classes share no case, and which margin they count; `overall` names the measure whose mean over the classes it
+    is on a whole table.
+
+    >>> @measure(symbol="TPR", undefined="there are no actual positives", reference="", strata="truth")
+    ... def recall(tp, fn):
+    ...     '''Share of the actual positives that were found.'''
+    ...     return tp, tp + fn
+    >>> recall.formula, recall.summary
+    ('TP / (TP + FN)', 'Share of the actual positives that were found.')
+    """
+
+    def declare(function: Formula) -> Measure:
+        arguments = inspect.signature(function).parameters.values()
+        return Measure(
+            name=function.__name__,
+            summary=(function.__doc__ or "").strip().splitlines()[0],
+            symbol=symbol,
+            aliases=aliases,
+            kind=kind,
+            scope=scope,
+            low=low,
+            high=high,
+            direction=direction,
+            undefined=undefined,
+            reference=reference,
+            averages=averages,
+            per_class=scope == "class" if per_class is None else per_class,
+            strata=strata,
+            overall=overall,
+            formula_text=formula,
+            function=function,
+            cells=tuple(a.name for a in arguments if a.kind is a.POSITIONAL_OR_KEYWORD),
+            parameters={a.name: a.default for a in arguments if a.kind is a.KEYWORD_ONLY},
+        )
+
+    return declare
+
+
+class _Letters(ast.NodeTransformer):
+    """Writes tp as TP and so on."""
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(id=SYMBOLS.get(node.id, node.id), ctx=node.ctx)
+
+
+def _written(function: Formula) -> str:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    returned = next(node for node in ast.walk(tree) if isinstance(node, ast.Return))
+    if not isinstance(returned.value, ast.Tuple):
+        message = f"{function.__name__} must return a numerator and a denominator"
+        raise TypeError(message)
+    top, bottom = (_Letters().visit(part) for part in returned.value.elts)
+    return f"{_bracketed(top)} / {_bracketed(bottom)}"
+
+
+def _bracketed(node: ast.expr) -> str:
+    text = ast.unparse(node).replace(" ** 2", "²").replace(" * ", " · ")
+    return f"({text})" if isinstance(node, ast.BinOp) else text
+
+
+UNBOUNDED = math.inf

@@ -1,0 +1,201 @@
+"""A quantity: one measure with its parameters settled, of one class, of the whole table, or averaged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import OptionError, listing
+from heldout.evidence import Confusion, Label
+from heldout.measures.cells import (
+    CORNERS,
+    Cells,
+    TableBatch,
+    batch_cells,
+    class_cells,
+    evidence_cells,
+    slopes,
+)
+from heldout.measures.declare import Measure
+
+Average = Literal["macro", "micro", "weighted"]
+AVERAGES: tuple[Average, ...] = ("macro", "micro", "weighted")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A measure with its parameters settled, e.g. the F-score with beta 2."""
+
+    measure: Measure
+    parameters: dict[str, Any] = field(default_factory=dict)
+    costs: NDArray[np.float64] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name in rows: the measure's, with parameters that are not the default ones.
+
+        >>> from heldout.measures.catalogue import find
+        >>> find("f2").name, find("recall").name
+        ('f2', 'recall')
+        """
+        settled = {k: v for k, v in self.parameters.items() if v != self.measure.parameters[k]}
+        if self.measure.name == "f_score":
+            return f"f{self.parameters.get('beta', 1.0):g}"
+        if not settled:
+            return self.measure.name
+        inside = ", ".join(f"{key}={value:g}" for key, value in settled.items())
+        return f"{self.measure.name}({inside})"
+
+    @property
+    def title(self) -> str:
+        """The name as it is written in a table."""
+        return self.name.upper() if self.measure.name == "f_score" else self.name.replace("_", " ")
+
+    @property
+    def undefined(self) -> str:
+        """Why it has no value where it has none."""
+        return self.measure.undefined
+
+    def pair(self, cells: dict[str, Any]) -> tuple[Any, Any]:
+        """Numerator and denominator."""
+        return self.measure.function(*(cells[name] for name in self.measure.cells), **self.parameters)
+
+    def value(self, cells: dict[str, Any]) -> Any:
+        """The value, nan where the denominator is zero."""
+        return divide(*self.pair(cells))
+
+    def of_classes(self, tables: NDArray[Any]) -> Any:
+        """The value for an array of TP, FN, FP, TN (…, 4)."""
+        return self.value(class_cells(*np.moveaxis(tables, -1, 0)))
+
+    def of_tables(self, batch: TableBatch) -> Any:
+        """The value for each square table of a batch."""
+        return self.value(batch_cells(self.measure, batch, self.costs))
+
+    def of_evidence(self, confusion: Confusion) -> float:
+        """The value for the whole table."""
+        return float(self.value(evidence_cells(self.measure, confusion, self.costs)))
+
+    def class_gradient(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Derivatives by TP, FN, FP and TN, exact to rounding, for an array (…, 4)."""
+        # The complex step has no subtraction, so no digits are lost: Squire & Trapp (1998).
+        step = 1e-30
+        gradient = np.empty_like(tables)
+        for position in range(len(CORNERS)):
+            moved = tables.astype(np.complex128)
+            moved[..., position] += 1j * step
+            gradient[..., position] = np.imag(self.of_classes(moved)) / step
+        return gradient
+
+    def table_gradient(self, confusion: Confusion) -> NDArray[np.float64]:
+        """Derivative by the count of each cell that was met, through the sums that the formula names."""
+        step = 1e-30
+        cells = evidence_cells(self.measure, confusion, self.costs)
+        total = np.zeros(len(confusion.counts))
+        for name, slope in slopes(self.measure, confusion, self.costs).items():
+            moved = {key: complex(value) for key, value in cells.items()}
+            moved[name] += 1j * step
+            total += float(np.imag(self.value(moved))) / step * slope
+        return total
+
+
+def divide(top: Any, bottom: Any) -> Any:
+    """Top over bottom, nan where the bottom is zero, without a warning."""
+    bottom = np.asarray(bottom)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.asarray(top) / bottom
+    return np.where(bottom == 0, np.nan, value)[()]
+
+
+def per_class(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
+    """The value of each class against the rest."""
+    return np.asarray(bound.of_classes(confusion.corners), dtype=np.float64)
+
+
+def micro_cells(correct: Any, n: float, k: int) -> Cells:
+    """TP, FN, FP, TN summed over k classes: each wrong case is one miss and one false alarm."""
+    wrong = n - correct
+    return class_cells(correct, wrong, wrong, (k - 1) * n - wrong)
+
+
+def averaged(bound: Bound, average: Average, confusion: Confusion) -> float:
+    """The average over the classes; classes where it is undefined are left out."""
+    if average == "micro":
+        return float(bound.value(micro_cells(float(confusion.hits.sum()), confusion.n, confusion.n_classes)))
+    totals = confusion.truth_totals if average == "weighted" else np.ones(confusion.n_classes)
+    return float(_mean(per_class(bound, confusion), np.asarray(totals, dtype=np.float64)))
+
+
+def averaged_tables(bound: Bound, average: Average, batch: TableBatch) -> Any:
+    """The average for each table of a batch."""
+    if average == "micro":
+        return bound.value(micro_cells(batch.margins.correct, batch.margins.rows.sum(axis=-1), batch.k))
+    values = bound.value(batch.classes)
+    return _mean(values, batch.margins.rows if average == "weighted" else np.ones(batch.k))
+
+
+def _mean(values: Any, weights: Any) -> Any:
+    there = ~np.isnan(values)
+    if there.all():
+        weights = np.broadcast_to(weights, np.shape(values))
+        return divide(np.einsum("...k,...k->...", values, weights), weights.sum(axis=-1))
+    held = np.where(there, weights, 0.0)
+    return divide((np.where(there, values, 0.0) * held).sum(axis=-1), held.sum(axis=-1))
+
+
+def averaged_gradient(bound: Bound, average: Average, confusion: Confusion) -> NDArray[np.float64]:
+    """Derivative of an average by the count of each cell that was met.
+
+    A case in cell (i, j), i ≠ j, is a miss of i, a false alarm of j and a true negative of every other class.
+    """
+    table = confusion.corners
+    i, j = confusion.truth, confusion.predicted
+    if average == "micro":
+        step = 1e-30
+        correct = complex(float(confusion.hits.sum()))
+        n, k = confusion.n, confusion.n_classes
+        by_correct = np.imag(bound.value(micro_cells(correct + 1j * step, n, k))) / step
+        # Averages do not change with the size of the sample: the derivative by n follows from Euler's identity.
+        return np.asarray(by_correct * ((i == j) - correct.real / n))
+    values = np.asarray(bound.of_classes(table), dtype=np.float64)
+    there = ~np.isnan(values)
+    totals = np.asarray(confusion.truth_totals, dtype=np.float64)
+    weights = np.where(there, totals if average == "weighted" else 1.0, 0.0)
+    gradient = np.where(there[:, None], np.nan_to_num(bound.class_gradient(table)), 0.0)
+    share = weights / weights.sum()
+    tp, fn, fp, tn = np.moveaxis(gradient * share[:, None], -1, 0)
+    slope = tn.sum() + np.where(i == j, tp[i] - tn[i], fn[i] - tn[i] + fp[j] - tn[j])
+    if average == "weighted":
+        mean = (np.where(there, values, 0.0) * share).sum()
+        slope = slope + np.where(there, np.where(there, values, 0.0) - mean, 0.0)[i] / weights.sum()
+    return np.asarray(slope)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What is asked for: a measure of one class, an average, or (neither) of the whole table."""
+
+    bound: Bound
+    class_: Label | None = None
+    average: Average | None = None
+
+    def check(self, positive: Label | None) -> Quantity:
+        """The same quantity, with the positive class filled in where one is needed."""
+        measure = self.bound.measure
+        if self.average is not None and not measure.averages:
+            raise OptionError(
+                f"{measure.name} has no {self.average} average.",
+                hint=f"averages exist for measures of one class; ask for {measure.name} alone.",
+            )
+        if self.class_ is None and self.average is None and measure.scope == "class" and not measure.overall:
+            if positive is None:
+                raise OptionError(
+                    f"{self.bound.name} is a measure of one class, and none was named.",
+                    hint=f"write {self.bound.name}[CLASS], or one of: "
+                    f"{listing(f'{a} {self.bound.name}' for a in AVERAGES)}.",
+                )
+            return Quantity(self.bound, class_=positive)
+        return self

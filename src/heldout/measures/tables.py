@@ -1,0 +1,163 @@
+"""Measures of the whole confusion matrix, from a few sums over it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heldout.measures.declare import UNBOUNDED, Measure, measure
+
+COHEN = "Cohen (1960), A coefficient of agreement for nominal scales"
+COHEN_WEIGHTED = "Cohen (1968), Weighted kappa"
+MITCHELL = "Mitchell (1997), Machine Learning, ch. 5"
+ELKAN = "Elkan (2001), The foundations of cost-sensitive learning"
+
+NO_CASES = "there are no cases"
+ONE_CLASS = "truth and prediction hold one and the same class only"
+
+
+@measure(
+    symbol="ACC",
+    aliases=("acc", "cci", "correctly_classified_instances", "overall_precision"),
+    scope="table",
+    undefined=NO_CASES,
+    reference=MITCHELL,
+)
+def accuracy(correct: Any, n: Any) -> tuple[Any, Any]:
+    """Share of the cases that were predicted right."""
+    return correct, n
+
+
+@measure(
+    symbol="ERR",
+    aliases=("error", "err", "misclassification_rate", "sample_error"),
+    scope="table",
+    direction="lower",
+    undefined=NO_CASES,
+    reference=MITCHELL,
+)
+def error_rate(n: Any, correct: Any) -> tuple[Any, Any]:
+    """Share of the cases that were predicted wrong."""
+    return n - correct, n
+
+
+@measure(
+    symbol="kappa",
+    aliases=("cohen_kappa", "cohens_kappa"),
+    scope="table",
+    kind="agreement",
+    low=-1.0,
+    undefined=ONE_CLASS,
+    reference=COHEN,
+    formula="(n · correct - sum of truth_c · predicted_c) / (n² - sum of truth_c · predicted_c)",
+)
+def kappa(n: Any, correct: Any, chance: Any) -> tuple[Any, Any]:
+    """Agreement beyond what the margins alone would give, nominal classes (Cohen)."""
+    return n * correct - chance, n * n - chance
+
+
+@measure(
+    symbol="kappa_lin",
+    aliases=("kappa_linear", "weighted_kappa"),
+    scope="table",
+    kind="agreement",
+    low=-1.0,
+    undefined=ONE_CLASS,
+    reference=COHEN_WEIGHTED,
+    formula="1 - n · sum of n_ij |i - j| / sum of truth_i predicted_j |i - j|",
+)
+def linear_kappa(n: Any, linear_gap: Any, linear_chance: Any) -> tuple[Any, Any]:
+    """Kappa for ordered classes: an error counts by the number of classes it is off."""
+    return linear_chance - n * linear_gap, linear_chance
+
+
+@measure(
+    symbol="kappa_quad",
+    aliases=("kappa_quadratic", "qwk"),
+    scope="table",
+    kind="agreement",
+    low=-1.0,
+    undefined=ONE_CLASS,
+    reference=COHEN_WEIGHTED,
+    formula="1 - n · sum of n_ij (i - j)² / sum of truth_i predicted_j (i - j)²",
+)
+def quadratic_kappa(n: Any, quadratic_gap: Any, quadratic_chance: Any) -> tuple[Any, Any]:
+    """Kappa for ordered classes: an error counts by the square of the number of classes it is off."""
+    return quadratic_chance - n * quadratic_gap, quadratic_chance
+
+
+@measure(
+    symbol="MCC",
+    aliases=("mcc", "phi", "matthews_corrcoef", "matthews_correlation"),
+    scope="table",
+    kind="agreement",
+    low=-1.0,
+    per_class=True,
+    undefined="truth or prediction holds one class only",
+    reference="Gorodkin (2004), Comparing two K-category assignments by a K-category correlation coefficient",
+    formula="(n · correct - sum of truth_c · predicted_c) / sqrt((n² - sum of truth_c²) · (n² - sum of predicted_c²))",
+)
+def matthews(n: Any, correct: Any, chance: Any, truth_squares: Any, predicted_squares: Any) -> tuple[Any, Any]:
+    """Correlation between truth and prediction."""
+    # One root of the product: it is exact where both factors are equal, so that a perfect table gives 1.
+    return n * correct - chance, ((n * n - truth_squares) * (n * n - predicted_squares)) ** 0.5
+
+
+@measure(
+    symbol="NIR",
+    aliases=("nir", "majority_share", "accuracy_null"),
+    scope="table",
+    direction="none",
+    undefined=NO_CASES,
+    reference="Kuhn (2008), Building predictive models in R using the caret package",
+    formula="cases of the commonest class / n",
+)
+def no_information_rate(commonest: Any, n: Any) -> tuple[Any, Any]:
+    """Accuracy of always answering the commonest class."""
+    return commonest, n
+
+
+@measure(
+    symbol="EC",
+    aliases=("mean_cost", "average_cost", "cost_per_case"),
+    scope="table",
+    kind="cost",
+    low=-UNBOUNDED,
+    high=UNBOUNDED,
+    direction="lower",
+    undefined=NO_CASES,
+    reference=ELKAN,
+    formula="sum of n_ij · cost(predicted j | truth i) / n",
+)
+def expected_cost(cost: Any, n: Any) -> tuple[Any, Any]:
+    """Mean cost of a case under the cost matrix that was given."""
+    return cost, n
+
+
+@measure(
+    symbol="TC",
+    aliases=("cost",),
+    scope="table",
+    kind="cost",
+    low=-UNBOUNDED,
+    high=UNBOUNDED,
+    direction="lower",
+    undefined=NO_CASES,
+    reference=ELKAN,
+    formula="sum of n_ij · cost(predicted j | truth i)",
+)
+def total_cost(cost: Any) -> tuple[Any, Any]:
+    """Cost of all these cases together under the cost matrix that was given."""
+    return cost, 1.0
+
+
+MEASURES: tuple[Measure, ...] = (
+    accuracy,
+    error_rate,
+    kappa,
+    matthews,
+    linear_kappa,
+    quadratic_kappa,
+    no_information_rate,
+    expected_cost,
+    total_cost,
+)

@@ -1,0 +1,149 @@
+"""The report of an evaluation: what was read, the verdict, the measures, the matrix and the notes."""
+
+from __future__ import annotations
+
+import math
+
+from heldout.estimates.estimate import Estimate
+from heldout.measures.catalogue import find
+from heldout.report.tables import (
+    SHOWN_CLASSES,
+    average_table,
+    binary_matrix,
+    class_table,
+    confused_pairs,
+    estimate_table,
+    matrix_table,
+)
+from heldout.report.verdict import sentences
+from heldout.report.view import View
+from heldout.show.blocks import Block, Note, Prose, Title
+from heldout.show.numbers import count, percent
+
+SHOWN_ROWS = 15
+
+
+def evaluation_blocks(view: View, *, full: bool = False) -> list[Block]:
+    """The report; `full` adds every measure, every class and the whole matrix."""
+    confusion = view.confusion
+    blocks: list[Block] = [_title(view)]
+    if view.source.columns:
+        blocks.append(_columns(view))
+    blocks.append(Prose(" ".join(sentences(view)), label="Verdict"))
+    blocks.append(_headline(view))
+    if view.positive is not None and confusion.n_classes == 2:
+        blocks.append(binary_matrix(view))
+    else:
+        blocks += _classes(view, full=full)
+    if full:
+        blocks += _everything(view)
+    blocks += _notes(view)
+    return blocks
+
+
+def chosen_blocks(view: View) -> list[Block]:
+    """What was read, and only the estimates that were asked for."""
+    table = estimate_table(view, view.estimates, [_titled(e) for e in view.estimates])
+    return [_title(view), *([_columns(view)] if view.source.columns else []), table, *_notes(view)]
+
+
+def _title(view: View) -> Title:
+    confusion = view.confusion
+    parts = [view.source.name] if view.source.name else []
+    cases = f"{count(confusion.n_cases)} case" + "s" * (confusion.n_cases != 1)
+    parts.append(cases)
+    if confusion.weighted:
+        parts.append(f"weight {count(confusion.n)}")
+    if confusion.clusters is not None:
+        parts.append(f"{count(confusion.clusters.number)} group" + "s" * (confusion.clusters.number != 1))
+    parts.append(f"{count(confusion.n_classes)} class" + "es" * (confusion.n_classes != 1))
+    if view.positive is not None:
+        held = confusion.truth_totals[confusion.index(view.positive)] / confusion.n
+        parts.append(f"positive class: {view.positive} ({percent(float(held))})")
+    return Title(" · ".join(parts))
+
+
+def _columns(view: View) -> Prose:
+    guessed = view.source.guessed
+    flags = ", ".join(f"--{role}" for role in guessed)
+    said = f"   (guessed from the column names; {flags} to change)" if guessed else ""
+    return Prose(view.source.sentence() + said)
+
+
+def _headline(view: View) -> Block:
+    estimates = [view.get("accuracy"), view.get("balanced_accuracy")]
+    if view.positive is not None:
+        estimates.append(view.get("f1", class_=view.positive))
+    if view.positive is None or view.confusion.n_classes > 2:
+        estimates.append(view.get("f1", average="macro"))
+    estimates += [view.get("matthews"), view.get("kappa")]
+    if any(e.measure == "expected_cost" for e in view.estimates):
+        estimates += [view.get("expected_cost"), view.get("total_cost")]
+    return estimate_table(view, estimates, [_titled(e) for e in estimates])
+
+
+def _titled(e: Estimate) -> str:
+    title = find(e.measure).title
+    if e.class_ is not None:
+        return f"{title} ({e.class_})"
+    return f"{e.average} {title}" if e.average else title
+
+
+def _classes(view: View, *, full: bool) -> list[Block]:
+    confusion = view.confusion
+    k = confusion.n_classes
+    places = list(range(k))
+    blocks: list[Block] = []
+    caption = ""
+    if k > SHOWN_ROWS and not full:
+        places = sorted(places, key=lambda i: -confusion.truth_totals[i])[:SHOWN_ROWS]
+        caption = f"The {SHOWN_ROWS} largest of {k:,} classes; --full shows all"
+    blocks += [class_table(view, places, caption), average_table(view)]
+    if k <= SHOWN_CLASSES or (full and k <= 60):
+        blocks.append(matrix_table(confusion))
+    if k > 2:
+        pairs = confused_pairs(confusion)
+        if pairs is not None:
+            blocks.append(pairs)
+    return blocks
+
+
+def _everything(view: View) -> list[Block]:
+    blocks: list[Block] = []
+    overall = [e for e in view.estimates if e.class_ is None and e.average is None]
+    blocks.append(estimate_table(view, overall, [find(e.measure).title for e in overall], "All cases"))
+    averages = [e for e in view.estimates if e.average is not None]
+    if averages:
+        names = [f"{e.average} {find(e.measure).title}" for e in averages]
+        blocks.append(estimate_table(view, averages, names, "Averages over the classes"))
+    wanted = [view.positive] if view.positive is not None else list(view.confusion.labels)[:SHOWN_ROWS]
+    for label in wanted:
+        held = [e for e in view.estimates if e.class_ == label and e.class_ is not None]
+        names = [find(e.measure).title for e in held]
+        blocks.append(estimate_table(view, held, names, f'Class "{label}" against the rest'))
+    return blocks
+
+
+def _notes(view: View) -> list[Block]:
+    blocks: list[Block] = [Note(f"{note[0].upper()}{note[1:]}.", "warning") for note in view.notes]
+    if view.confusion.clusters is not None:
+        blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
+    if view.confusion.weighted:
+        blocks.append(Note("Intervals use the effective number of cases that the weights leave."))
+    undefined: dict[str, list[str]] = {}
+    for e in view.estimates:
+        if math.isnan(e.value) and e.measure in (
+            "precision",
+            "recall",
+            "f1",
+            "kappa",
+            "matthews",
+            "balanced_accuracy",
+        ):
+            undefined.setdefault(e.undefined, []).append(e.name)
+    for reason, names in undefined.items():
+        shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        blocks.append(Note(f"Undefined: {shown}, because {reason}."))
+    left_out = {e.note: e.name for e in view.estimates if e.note and e.measure in ("precision", "recall", "f1")}
+    blocks += [Note(f"{name}: {note}.") for note, name in left_out.items()]
+    return blocks

@@ -1,0 +1,90 @@
+"""The verdict: what the numbers say, in words with the numbers in them."""
+
+from __future__ import annotations
+
+import math
+
+from heldout.estimates.estimate import Estimate
+from heldout.estimates.score_paired import paired_difference_limits
+from heldout.evidence import Confusion, Label
+from heldout.report.view import View
+from heldout.show.numbers import share
+
+
+def sentences(view: View) -> list[str]:
+    """The verdict, a sentence or two."""
+    said = [against_constant(view.confusion, view.level)]
+    positive = view.positive
+    if positive is not None:
+        said.append(_of_positive(view, positive))
+    elif view.confusion.n_classes > 2:
+        said.append(_weakest(view))
+    return [sentence for sentence in said if sentence]
+
+
+def against_constant(confusion: Confusion, level: float) -> str:
+    """Whether it beats always answering the commonest class, and by how much.
+
+    Both answers are judged on the same cases, so the interval is the paired one.
+
+    >>> against_constant(Confusion.of([[9990, 10], [90, 10]], ["c1", "c2"]), 0.95)
+    'Better than always answering "c1" (accuracy .990)? Cannot be told from these cases: -.001 to .001.'
+    """
+    if confusion.n_classes < 2:
+        return "There is one class only, so there is nothing to tell apart."
+    totals = confusion.truth_totals
+    commonest = int(totals.argmax())
+    n = confusion.n_cases
+    scale = n / confusion.n
+    right = confusion.truth == confusion.predicted
+    is_common = confusion.truth == commonest
+    gained = float(confusion.counts[right & ~is_common].sum()) * scale
+    lost = float(confusion.counts[~right & is_common].sum()) * scale
+    rate = share(float(totals[commonest] / confusion.n))
+    start = f'Better than always answering "{confusion.labels[commonest]}" (accuracy {rate})?'
+    if not gained and not lost:
+        return f"{start} No: it gets exactly the same cases right."
+    if confusion.clusters is not None or confusion.weighted:
+        # The paired interval is for independent, equally weighted cases: without them only the gap is said.
+        return f"{start} The gap is {share((gained - lost) / n)} on these cases."
+    low, high = paired_difference_limits(gained, lost, n, level)
+    if low > 0:
+        return f"{start} Yes, by {share(low)} to {share(high)}."
+    if high < 0:
+        return f"{start} No, worse by {share(-high)} to {share(-low)}."
+    return f"{start} Cannot be told from these cases: {share(low)} to {share(high)}."
+
+
+def _of_positive(view: View, positive: Label) -> str:
+    recall, precision = view.get("recall", class_=positive), view.get("precision", class_=positive)
+    found = (
+        f'It finds {_percent(recall)} of the cases of "{positive}"'
+        if not math.isnan(recall.value)
+        else f'There are no cases of "{positive}" to find'
+    )
+    if math.isnan(precision.value):
+        return f'{found}, and it never answers "{positive}".'
+    return f'{found}; {_percent(precision)} of its answers "{positive}" are right.'
+
+
+def _percent(estimate: Estimate) -> str:
+    low, high = (_whole_percent(limit) for limit in (estimate.low, estimate.high))
+    return f"{_whole_percent(estimate.value)} % [{low}, {high}]"
+
+
+def _whole_percent(value: float) -> str:
+    digits = 0 if 0.01 <= value <= 0.99 or value in (0.0, 1.0) else 1
+    return f"{100 * value:.{digits}f}"
+
+
+def _weakest(view: View) -> str:
+    confusion = view.confusion
+    recalls = [e for e in view.estimates if e.measure == "recall" and e.class_ is not None and e.value == e.value]
+    if not recalls:
+        return ""
+    worst = min(recalls, key=lambda e: e.value)
+    return (
+        f'Weakest class: "{worst.class_}", of which it finds {_percent(worst)}.'
+        if worst.value < 1
+        else f"All {confusion.n_classes:,} classes are found without a miss."
+    )

@@ -1,0 +1,294 @@
+"""The contract that every answer keeps: rows and blocks, from which all other forms follow."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import numbers
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final, overload
+
+from heldout.errors import FileError, OptionError, closest, listing
+from heldout.show.blocks import Title
+from heldout.show.html import render_html, render_page
+from heldout.show.latex import render_latex
+from heldout.show.markdown import render_markdown
+from heldout.show.text import render_text, to_rich
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+    from heldout.show.blocks import Block
+    from heldout.show.text import Screen
+
+ROW_KEYS = ("measure", "class", "average", "value", "low", "high", "level", "method", "n")
+"""The keys that every row begins with, in this order, so that rows of any two results bind."""
+
+Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
+BACKENDS: tuple[Backend, ...] = ("polars", "pandas", "pyarrow")
+ENDINGS = (".json", ".md", ".html", ".tex", ".txt", ".csv")
+
+# Columns whose type does not depend on what they happen to hold, so that frames of any two results bind.
+_TEXTS = frozenset({"measure", "class", "average", "method"})
+_FLOATS = frozenset({"value", "low", "high", "level"})
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_Kind: TypeAlias = Literal["text", "float", "int", "bool"]
+
+
+class Result(ABC):
+    """An answer that can be read, stored and bound with others.
+
+    A frozen dataclass inherits this, names its `schema`, and says two things: `rows`, the tidy figures,
+    and `blocks`, how it reads. Everything else is derived here and nowhere overridden.
+
+    >>> from dataclasses import dataclass
+    >>> from heldout.show.blocks import Prose
+    >>> @dataclass(frozen=True, slots=True)
+    ... class Size(Result):
+    ...     schema = "heldout/size@1"
+    ...     n: int
+    ...     def rows(self):
+    ...         return [{"measure": "size", "value": float(self.n)}]
+    ...     def blocks(self):
+    ...         return [Prose(f"There are {self.n} cases.")]
+    >>> print(Size(3))
+    There are 3 cases.
+    >>> Size(3).to_dict()
+    {'schema': 'heldout/size@1', 'estimates': [{'measure': 'size', 'value': 3.0}]}
+    """
+
+    __slots__ = ()
+
+    schema: ClassVar[str]
+    rows_name: ClassVar[str] = "estimates"
+
+    @abstractmethod
+    def rows(self) -> list[dict[str, object]]:
+        """Flat, tidy rows of scalars, each beginning with `ROW_KEYS`."""
+
+    @abstractmethod
+    def blocks(self) -> list[Block]:
+        """How the answer reads, from top to bottom."""
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the rows in the JSON document, such as n and the confusion matrix."""
+        return {}
+
+    @final
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document as Python values: undefined is None, infinity the string "Infinity"."""
+        document = {"schema": self.schema, **self.facts(), self.rows_name: self.rows()}
+        return {key: json_safe(value) for key, value in document.items()}
+
+    @final
+    def to_json(self, indent: int | None = 2) -> str:
+        """The JSON document as text."""
+        text = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        # Half a surrogate pair, which broken input can hold, has no UTF-8 form: only its escape is portable.
+        return _SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+    @overload
+    def to_frame(self, backend: Literal["polars"] = "polars") -> pl.DataFrame: ...
+    @overload
+    def to_frame(self, backend: Literal["pandas"]) -> pd.DataFrame: ...
+    @overload
+    def to_frame(self, backend: Literal["pyarrow"]) -> pa.Table: ...
+    @final
+    def to_frame(self, backend: Backend = "polars") -> pl.DataFrame | pd.DataFrame | pa.Table:
+        """The rows as a data frame of Polars, pandas or PyArrow.
+
+        Undefined values are missing, not NaN: in Polars NaN is greater than every number, and a filter
+        `value > 0.9` would keep it.
+        """
+        if backend not in BACKENDS:
+            near = closest(str(backend), BACKENDS)
+            raise OptionError(
+                f"There is no data frame backend {backend!r}; there are {listing(BACKENDS)}.",
+                hint=f"use {near or 'polars'!r}.",
+            )
+        if find_spec(backend) is None:
+            raise OptionError(
+                f"The data frame backend {backend!r} needs the package {backend}, which is not installed.",
+                hint=f"install it with `pip install {backend}`, or use another of {listing(BACKENDS)}.",
+            )
+        return _FRAMES[backend](_columns(self.rows()))
+
+    @final
+    def to_markdown(self) -> str:
+        """The blocks as Markdown with GitHub's tables."""
+        return render_markdown(self.blocks())
+
+    @final
+    def to_latex(self) -> str:
+        """The blocks as LaTeX that needs the package booktabs."""
+        return render_latex(self.blocks())
+
+    @final
+    def to_html(self) -> str:
+        """The blocks as an HTML fragment."""
+        return render_html(self.blocks())
+
+    @final
+    def __str__(self) -> str:
+        return render_text(self.blocks())
+
+    @final
+    def __rich__(self) -> Screen:
+        return to_rich(self.blocks())
+
+    @final
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    @final
+    def write(self, path: str | Path) -> Path:
+        """Write the answer to a file, in the form its ending names: json, md, html, tex, txt or csv."""
+        target = Path(path)
+        ending = target.suffix.lower()
+        if ending not in ENDINGS:
+            near = closest(ending, ENDINGS)
+            raise OptionError(
+                f"{target.name} ends in {ending!r}, but a result is written as one of {listing(ENDINGS)}.",
+                hint=f"name the file {target.stem}{near or '.json'}.",
+            )
+        text = self._form(ending)
+        try:
+            # Half a surrogate pair in a CSV file is spelled out, as it is in the other forms.
+            target.write_bytes(text.encode("utf-8", errors="backslashreplace"))
+        except OSError as error:
+            raise FileError(
+                f"{target} cannot be written: {error.strerror or error}.",
+                hint="check that the folder exists and that you may write there.",
+            ) from error
+        return target
+
+    def _form(self, ending: str) -> str:
+        if ending == ".csv":
+            return _csv(_columns(self.rows()))
+        if ending == ".json":
+            return self.to_json() + "\n"
+        blocks = self.blocks()
+        if ending == ".html":
+            titles = [block.text for block in blocks if isinstance(block, Title)]
+            return render_page(blocks, title=titles[0] if titles else self.schema)
+        render = {".md": render_markdown, ".tex": render_latex, ".txt": render_text}[ending]
+        return render(blocks) + "\n"
+
+
+def json_safe(value: object) -> Any:
+    """The value in what JSON has: undefined is None, infinity is named as protobuf's JSON names it.
+
+    >>> json_safe({1: (float("nan"), float("inf")), "a": {"b": 2}})
+    {'1': [None, 'Infinity'], 'a': {'b': 2}}
+    """
+    safe: Any
+    match value:
+        case None | bool():
+            safe = value
+        case str():
+            safe = str(value)
+        case numbers.Integral():
+            safe = int(value)
+        case numbers.Real():
+            safe = _json_float(float(value))
+        case Mapping():
+            safe = _json_object(value)
+        case _ if hasattr(value, "tolist"):
+            # NumPy's arrays, booleans and dates know their Python equals.
+            plain = value.tolist()
+            safe = json_safe(plain) if type(plain) is not type(value) else str(plain)
+        case Iterable() if not isinstance(value, bytes):
+            safe = [json_safe(item) for item in value]
+        case _:
+            safe = str(value)
+    return safe
+
+
+def _json_float(value: float) -> float | str | None:
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _json_object(value: Mapping[Any, object]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for key, item in value.items():
+        name = str(json_safe(key)) if not isinstance(key, str) else str(key)
+        # The labels 1 and "1" are two classes: neither may hide the other.
+        made[name if name not in made else repr(key)] = json_safe(item)
+    return made
+
+
+def _columns(rows: list[dict[str, object]]) -> dict[str, tuple[_Kind, list[Any]]]:
+    """The rows by column, each of one type; without rows, the columns that every result has."""
+    names = list(dict.fromkeys(key for row in rows for key in row)) or list(ROW_KEYS)
+    columns: dict[str, tuple[_Kind, list[Any]]] = {}
+    for name in names:
+        values = [_scalar(row.get(name)) for row in rows]
+        kind = _kind(name, values)
+        convert = {"text": str, "float": float, "int": int, "bool": bool}[kind]
+        columns[name] = kind, [None if value is None else convert(value) for value in values]
+    return columns
+
+
+def _scalar(value: object) -> Any:
+    """Python's own scalar, with undefined as None and infinity kept."""
+    safe = json_safe(value)
+    if isinstance(safe, str) and isinstance(value, numbers.Real):
+        return float(value)
+    if isinstance(safe, str):
+        return _SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", safe)
+    return safe
+
+
+def _kind(name: str, values: list[Any]) -> _Kind:
+    kinds = {type(value) for value in values if value is not None}
+    if name in _TEXTS:
+        return "text"
+    if name in _FLOATS or (kinds <= {int, float} and float in kinds):
+        return "float"
+    if kinds == {bool}:
+        return "bool"
+    # Integers beyond 64 bits fit no frame.
+    small = all(value is None or (type(value) is int and abs(value) < 2**63) for value in values)
+    return "int" if kinds <= {int} and small and (kinds or name == "n") else "text"
+
+
+def _polars(columns: dict[str, tuple[_Kind, list[Any]]]) -> pl.DataFrame:
+    import polars as pl
+
+    types = {"text": pl.String, "float": pl.Float64, "int": pl.Int64, "bool": pl.Boolean}
+    return pl.DataFrame([pl.Series(name, values, types[kind]) for name, (kind, values) in columns.items()])
+
+
+def _pandas(columns: dict[str, tuple[_Kind, list[Any]]]) -> pd.DataFrame:
+    import pandas as pd
+
+    types = {"text": "string", "float": "float64", "int": "Int64", "bool": "boolean"}
+    return pd.DataFrame({name: pd.Series(values, dtype=types[kind]) for name, (kind, values) in columns.items()})
+
+
+def _pyarrow(columns: dict[str, tuple[_Kind, list[Any]]]) -> pa.Table:
+    import pyarrow as pa
+
+    types = {"text": pa.string(), "float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
+    return pa.table({name: pa.array(values, types[kind]) for name, (kind, values) in columns.items()})
+
+
+def _csv(columns: dict[str, tuple[_Kind, list[Any]]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(values for _, values in columns.values()), strict=True))
+    return out.getvalue()
+
+
+_FRAMES = {"polars": _polars, "pandas": _pandas, "pyarrow": _pyarrow}

@@ -1,0 +1,169 @@
+"""The parts a reader sees, before it is known whether as text, Markdown, HTML or LaTeX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Align: TypeAlias = Literal["left", "right", "center"]
+Style: TypeAlias = Literal["share", "plain", "count", "percent"]
+Severity: TypeAlias = Literal["note", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number and how it is written; without `digits`, as its style usually is.
+
+    `digits` are decimals, except for the style "plain", where they are significant digits.
+    """
+
+    value: float
+    style: Style = "share"
+    digits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Two limits, written as one cell."""
+
+    low: float
+    high: float
+    style: Style = "share"
+    digits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A value and its interval, drawn on a track that runs from `floor` to `ceiling`.
+
+    It repeats what other columns say in figures, so forms that cannot draw leave its column out.
+    """
+
+    value: float
+    low: float
+    high: float
+    floor: float = 0.0
+    ceiling: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A count on a shade between 0 (none) and 1 (full)."""
+
+    count: float
+    share: float
+
+
+Cell: TypeAlias = str | int | Number | Range | Span | Heat | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How one column of a table is headed and aligned.
+
+    Long text in a cell is cut in the middle, or, with `wrap`, continued on the next line.
+    """
+
+    header: str
+    align: Align = "left"
+    wrap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """What the page is about, with a quieter line below."""
+
+    text: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Sentences, with a label such as "Verdict" beside them; a newline begins a new line."""
+
+    text: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One remark, with a code by which it can be looked up."""
+
+    text: str
+    severity: Severity = "note"
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and values, one pair to a line."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under headed columns.
+
+    >>> Table((Column("class"), Column("n", "right")), (("a", 3), ("b", 4))).rows[1]
+    ('b', 4)
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        for at, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise ValueError(f"Row {at} has {len(row)} cells under {len(self.columns)} columns.")
+
+
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """Text in a fixed-width face, with its own spaces and line ends."""
+
+    text: str
+
+
+Block: TypeAlias = Title | Prose | Note | Facts | Table | Verbatim
+
+
+def drawn_columns(table: Table) -> frozenset[int]:
+    """The positions of the columns that hold nothing but intervals to be drawn.
+
+    >>> sorted(drawn_columns(Table((Column("a"), Column("")), (("x", Span(0.5, 0.4, 0.6)), ("y", None)))))
+    [1]
+    """
+    drawn = set()
+    for at in range(len(table.columns)):
+        cells = [row[at] for row in table.rows]
+        if any(isinstance(cell, Span) for cell in cells) and all(
+            cell is None or isinstance(cell, Span) for cell in cells
+        ):
+            drawn.add(at)
+    return frozenset(drawn)
+
+
+def without_drawn(table: Table) -> Table:
+    """The same table in words and figures only.
+
+    >>> without_drawn(Table((Column("a"), Column("")), (("x", Span(0.5, 0.4, 0.6)),))).rows
+    (('x',),)
+    """
+    drawn = drawn_columns(table)
+    kept = [at for at in range(len(table.columns)) if at not in drawn]
+    return pick(table, kept) if drawn else table
+
+
+def pick(table: Table, kept: list[int]) -> Table:
+    """The table with only these columns, in this order.
+
+    >>> pick(Table((Column("a"), Column("b")), ((1, 2),)), [1]).rows
+    ((2,),)
+    """
+    return Table(
+        tuple(table.columns[at] for at in kept),
+        tuple(tuple(row[at] for at in kept) for row in table.rows),
+        table.caption,
+    )

@@ -1,0 +1,134 @@
+r"""Blocks as LaTeX that needs only the package booktabs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from heldout.show.blocks import Block, Cell, Facts, Note, Prose, Table, Title, without_drawn
+from heldout.show.numbers import words
+from heldout.show.printable import visible, visible_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ALIGN = {"left": "l", "right": "r", "center": "c"}
+_SEVERITIES = {"warning": "Warning", "note": "Note"}
+# A bracket or star after the end of a row would be read as an option of it, hence their braces.
+_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "`": r"\textasciigrave{}",
+        "[": "{[}",
+        "]": "{]}",
+        "*": "{*}",
+        "–": "--",
+        "—": "---",
+        "…": r"\ldots{}",
+        "∞": r"$\infty$",
+        "·": r"\textperiodcentered{}",
+        "\u00a0": "~",
+    }
+)
+
+
+def render_latex(blocks: Iterable[Block]) -> str:
+    r"""The blocks as LaTeX; user text stays text, whatever it contains.
+
+    >>> from heldout.show.blocks import Column
+    >>> print(render_latex([Table((Column("class"), Column("n", "right")), (("a_b", 3),))]))
+    \begin{center}
+    \begin{tabular}{@{}lr@{}}
+    \toprule
+    class & n \\
+    \midrule
+    a\_b & 3 \\
+    \bottomrule
+    \end{tabular}
+    \end{center}
+    """
+    return "\n\n".join(filter(None, map(_block, blocks)))
+
+
+def escape(text: str) -> str:
+    r"""Text that LaTeX prints as it is.
+
+    >>> print(escape("50 % of a_b -- {x}"))
+    50 \% of a\_b -{}- \{x\}
+    """
+    # Two hyphens or quotes would join into another mark; an empty group keeps them apart.
+    apart = re.sub(r"([-'])(?=\1)", "\\1\0", visible(text))
+    return apart.translate(_ESCAPES).replace("\0", "{}")
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Table):
+        return _table(block)
+    if isinstance(block, Title):
+        heading = f"\\section*{{{escape(block.text)}}}"
+        return f"{heading}\n\n\\noindent {escape(block.detail)}" if block.detail else heading
+    if isinstance(block, Prose):
+        lines = " \\\\\n".join(escape(line) or "~" for line in block.text.split("\n"))
+        return f"\\noindent {_bold(block.label)}{lines}"
+    if isinstance(block, Note):
+        label = " ".join(filter(None, [_SEVERITIES[block.severity], block.code]))
+        return f"\\noindent {_bold(label + '.')}{escape(block.text)}"
+    if isinstance(block, Facts):
+        rows = [f"{escape(name)} & {escape(value)} \\\\" for name, value in block.pairs]
+        return _lines(r"\begin{center}", r"\begin{tabular}{@{}lp{.65\linewidth}@{}}", *rows, *_ENDS) if rows else ""
+    # The verbatim environment could be ended by the text itself, so the face is set instead.
+    fixed = [escape(line).replace(" ", "~") or "~" for line in visible_lines(block.text)]
+    return _lines(r"\begin{flushleft}\ttfamily", " \\\\\n".join(fixed), r"\end{flushleft}")
+
+
+_ENDS = (r"\end{tabular}", r"\end{center}")
+
+
+def _bold(label: str) -> str:
+    return f"\\textbf{{{escape(label)}}} " if label else ""
+
+
+def _lines(*lines: str) -> str:
+    return "\n".join(lines)
+
+
+def _table(table: Table) -> str:
+    table = without_drawn(table)
+    if not table.columns:
+        return ""
+    spec = "".join(_ALIGN[column.align] for column in table.columns)
+    heads = [_row(escape(column.header) for column in table.columns), r"\midrule"]
+    body = [
+        f"\\begin{{tabular}}{{@{{}}{spec}@{{}}}}",
+        r"\toprule",
+        *(heads if any(column.header for column in table.columns) else []),
+        *(_row(map(_entry, row)) for row in table.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    if not table.caption:
+        return _lines(r"\begin{center}", *body, r"\end{center}")
+    caption = f"\\caption{{{escape(table.caption)}}}"
+    return _lines(r"\begin{table}[htbp]", r"\centering", caption, *body, r"\end{table}")
+
+
+def _row(entries: Iterable[str]) -> str:
+    return f"{' & '.join(entries)} \\\\"
+
+
+def _entry(cell: Cell) -> str:
+    text = escape(words(cell))
+    # A hyphen is too short for a minus sign; in figures every single hyphen is one.
+    return text if isinstance(cell, str) else re.sub(r"(?<!-)-(?!-)", "$-$", text)

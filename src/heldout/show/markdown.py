@@ -1,0 +1,112 @@
+"""Blocks as Markdown with GitHub's tables."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from heldout.show.blocks import Block, Facts, Note, Prose, Table, Title, Verbatim, without_drawn
+from heldout.show.numbers import words
+from heldout.show.printable import visible, visible_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$#])")
+# What begins a list, a rule or the underline of a heading when it stands first on a line.
+_LEADING = re.compile(r"^([+=-]|\d+(?=[.)]))")
+_RULES = {"left": ":---", "right": "---:", "center": ":---:"}
+_SEVERITIES = {"warning": "Warning", "note": "Note"}
+
+
+def render_markdown(blocks: Iterable[Block]) -> str:
+    r"""The blocks as Markdown; user text stays text, whatever it contains.
+
+    >>> from heldout.show.blocks import Column
+    >>> print(render_markdown([Table((Column("class"), Column("n", "right")), (("a|b", 3),))]))
+    | class | n |
+    | :--- | ---: |
+    | a\|b | 3 |
+    """
+    parts: list[str] = []
+    before: Block | None = None
+    for block in blocks:
+        text = _block(block)
+        if not text:
+            continue
+        if before is not None:
+            parts.append("\n" if isinstance(before, Note) and isinstance(block, Note) else "\n\n")
+        parts.append(text)
+        before = block
+    return "".join(parts)
+
+
+def escape(text: str) -> str:
+    r"""Text that Markdown shows as it is, within a line.
+
+    >>> print(escape("f_score [x](y)"))
+    f\_score \[x\](y)
+    """
+    return _SPECIAL.sub(r"\\\1", visible(text).strip(" "))
+
+
+def _line(text: str) -> str:
+    """Text that Markdown shows as it is where a line begins with it."""
+    return _LEADING.sub(_defused, escape(text))
+
+
+def _defused(match: re.Match[str]) -> str:
+    found = match.group()
+    # A backslash before a digit would be shown, so the mark after the digits is escaped instead.
+    return f"{found}\\" if found[0].isdigit() else f"\\{found}"
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Table):
+        return _table(block)
+    if isinstance(block, Title):
+        heading = f"## {escape(block.text)}"
+        return f"{heading}\n\n{_line(block.detail)}" if block.detail else heading
+    if isinstance(block, Prose):
+        lines = [line for line in map(_line, block.text.split("\n")) if line]
+        # Two trailing spaces would be lost in editors; a backslash at the end also breaks the line.
+        return _strong(block.label, "\\\n".join(lines))
+    if isinstance(block, Note):
+        label = " ".join(filter(None, [_SEVERITIES[block.severity], block.code]))
+        return f"- {_strong(label + ':', escape(block.text))}"
+    if isinstance(block, Facts):
+        return "\n".join(f"- {_strong(name + ':', escape(value))}" for name, value in block.pairs)
+    return _fenced(block)
+
+
+def _strong(label: str, text: str) -> str:
+    # Emphasis needs a letter at either end, which user text may not have; HTML's tag needs nothing.
+    shown = escape(label)
+    if not shown:
+        return text
+    plain = re.fullmatch(r"[A-Za-z][\w .,()-]*:?", label) is not None
+    return f"{f'**{shown}**' if plain else f'<strong>{shown}</strong>'} {text}".rstrip(" ")
+
+
+def _table(table: Table) -> str:
+    table = without_drawn(table)
+    if not table.columns:
+        return ""
+    lines = [
+        _row(escape(column.header) for column in table.columns),
+        _row(_RULES[column.align] for column in table.columns),
+    ]
+    lines += [_row(escape(words(cell)) for cell in row) for row in table.rows]
+    body = "\n".join(lines)
+    return f"{_strong(table.caption, '')}\n\n{body}" if table.caption.strip() else body
+
+
+def _row(entries: Iterable[str]) -> str:
+    return f"| {' | '.join(entries)} |"
+
+
+def _fenced(block: Verbatim) -> str:
+    lines = visible_lines(block.text)
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}text", *lines, fence])

@@ -1,0 +1,42 @@
+"""Text that cannot drive what shows it: control characters are spelled out."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Format characters that writing needs: joiners, direction marks and the Arabic number signs. The others
+# (overrides of direction, soft hyphens, tags) would let two different labels look the same.
+_NEEDED = frozenset("\u200c\u200d\u200e\u200f\u061c\u0600\u0601\u0602\u0603\u0604\u0605\u06dd")
+_SPELLED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+class _Spelling(dict[int, str]):
+    """Code point to what is shown for it, filled as characters are met."""
+
+    def __missing__(self, point: int) -> str:
+        char = chr(point)
+        spelled = unicodedata.category(char) in _SPELLED and char not in _NEEDED
+        shown = char.encode("unicode_escape").decode("ascii") if spelled else char
+        self[point] = shown
+        return shown
+
+
+_SPELLING = _Spelling()
+
+
+def visible(text: str) -> str:
+    r"""The text on one line, with escapes, line ends and direction overrides written out.
+
+    >>> print(visible("spam\x1b[2J\n"))
+    spam\x1b[2J\n
+    """
+    return text if text.isprintable() else text.translate(_SPELLING)
+
+
+def visible_lines(text: str) -> list[str]:
+    r"""The lines of the text, tabs as spaces, each made visible.
+
+    >>> visible_lines("a\tb\r\nc\x07")
+    ['a       b', 'c\\x07']
+    """
+    return [visible(line) for line in text.replace("\r\n", "\n").expandtabs(8).split("\n")]

@@ -1,0 +1,228 @@
+"""What holds for any text whatever: every form renders, keeps its shape and shows the text as text."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from rich.cells import cell_len
+
+from heldout.show import (
+    Block,
+    Column,
+    Facts,
+    Heat,
+    Note,
+    Number,
+    Prose,
+    Range,
+    Span,
+    Table,
+    Title,
+    Verbatim,
+    render_html,
+    render_latex,
+    render_markdown,
+    render_text,
+)
+from heldout.show.printable import visible
+
+NASTY = st.sampled_from(
+    [
+        "|",
+        "\\|",
+        "`x`",
+        "**",
+        "<b>",
+        "&amp;",
+        "\x1b[31m",
+        "\n# x",
+        "1. x",
+        "- x",
+        "\u200d",
+        "\ufe0f",
+        "\u2764\ufe0f",
+        "漢字",
+    ]
+)
+TEXT = st.one_of(
+    st.text(st.characters(), max_size=40),
+    st.lists(NASTY, max_size=5).map("".join),
+    st.text(alphabet="\\|`*_[]<>#-+=~&$%^{}!\"'()1. \n\t\u200d\ufe0f\u0301\u2764", max_size=12),
+)
+FLOATS = st.floats()
+STYLES = st.sampled_from(["share", "plain", "count", "percent"])
+CELLS = st.one_of(
+    TEXT,
+    st.integers(),
+    st.none(),
+    st.builds(Number, FLOATS, STYLES),
+    st.builds(Range, FLOATS, FLOATS, STYLES),
+    st.builds(Span, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS),
+    st.builds(Heat, FLOATS, FLOATS),
+)
+COLUMNS = st.builds(Column, TEXT, st.sampled_from(["left", "right", "center"]), st.booleans())
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    """Tables of any shape, some with a column of drawn intervals."""
+    columns = draw(st.lists(COLUMNS, min_size=1, max_size=6))
+    rows = draw(st.lists(st.tuples(*[CELLS for _ in columns]), max_size=4))
+    return Table(tuple(columns), tuple(rows), draw(TEXT))
+
+
+BLOCKS = st.lists(
+    st.one_of(
+        st.builds(Title, TEXT, TEXT),
+        st.builds(Prose, TEXT, TEXT),
+        st.builds(Note, TEXT, st.sampled_from(["note", "warning"]), TEXT),
+        st.builds(Facts, st.lists(st.tuples(TEXT, TEXT), max_size=3).map(tuple)),
+        tables(),
+        st.builds(Verbatim, TEXT),
+    ),
+    max_size=4,
+)
+TAGS = set(re.findall(r"\w+", "div style h2 p span br table caption thead tbody tr th td dl dt dd pre svg line circle"))
+VOID = {"br", "line", "circle"}
+MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+class Reader(HTMLParser):
+    """Collects tags and text, and checks that tags close in order."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.texts: dict[str, list[str]] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert not any(name.startswith("on") or name in {"href", "src"} for name, _ in attrs)
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+            self.texts.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.texts[self.open[-1]][-1] += data
+
+
+@given(BLOCKS, st.integers(20, 140))
+@settings(max_examples=300, deadline=None)
+@example([Table((Column("a"), Column("b")), (("x\u200d", "\ufe0f\u2764"),))], 20)
+def test_lines_of_text_never_exceed_the_width(blocks: list[Block], width: int) -> None:
+    text = render_text(blocks, width=width)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff]", text)
+    assert all(cell_len(line) <= width for line in text.split("\n"))
+
+
+@given(BLOCKS)
+@settings(max_examples=200, deadline=None)
+def test_colour_changes_no_word(blocks: list[Block]) -> None:
+    painted = re.sub("\x1b\\[[0-9;]*m", "", render_text(blocks, colour=True))
+    assert [line.rstrip() for line in painted.split("\n")] == render_text(blocks).split("\n")
+
+
+@given(BLOCKS)
+@settings(max_examples=300, deadline=None)
+def test_html_has_only_its_own_tags(blocks: list[Block]) -> None:
+    page = render_html(blocks)
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert not reader.open
+    assert reader.tags <= TAGS
+    page.encode("utf-8")
+
+
+@given(TEXT)
+@settings(max_examples=200, deadline=None)
+def test_html_shows_the_text(text: str) -> None:
+    reader = Reader()
+    reader.feed(render_html([Title(text), Table((Column("a"), Column("b")), ((1, text),))]))
+    reader.close()
+    assert reader.texts["h2"] == [visible(text)]
+    assert reader.texts["td"][-1] == visible(text)
+
+
+@given(tables())
+@settings(max_examples=300, deadline=None)
+def test_markdown_tables_keep_their_shape(table: Table) -> None:
+    tokens = MARKDOWN.parse(render_markdown([table]))
+    spans = [
+        at
+        for at in range(len(table.columns))
+        if any(isinstance(row[at], Span) for row in table.rows)
+        and all(row[at] is None or isinstance(row[at], Span) for row in table.rows)
+    ]
+    width = len(table.columns) - len(spans)
+    kinds = [token.type for token in tokens]
+    assert kinds.count("th_open") == width
+    assert kinds.count("td_open") == width * len(table.rows)
+    assert kinds.count("tr_open") == (1 + len(table.rows) if width else 0)
+
+
+@given(TEXT)
+@settings(max_examples=500, deadline=None)
+@example("a ##")
+@example("===")
+@example("12) x")
+def test_markdown_shows_the_text(text: str) -> None:
+    wanted = visible(text).strip(" ")
+    table = Table((Column("h"), Column("k")), (("a", text),))
+    for block in (Title(text), Prose(text.replace("\n", " ")), Note(text), table):
+        tokens = MARKDOWN.parse(render_markdown([block]))
+        inline = [token for token in tokens if token.type == "inline"]
+        children = [child for token in inline for child in token.children or []]
+        assert {child.type for child in children} <= {"text", "text_special", "strong_open", "strong_close"}
+        shown = "".join(child.content for child in children)
+        expected = visible(text.replace("\n", " ")).strip(" ") if isinstance(block, Prose) else wanted
+        assert _squeezed(shown).endswith(_squeezed(expected))
+        assert not {"heading_open", "bullet_list_open"} & {token.type for token in tokens} or not isinstance(
+            block, Prose
+        )
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+@given(BLOCKS)
+@settings(max_examples=300, deadline=None)
+def test_latex_is_balanced_and_its_rows_have_their_cells(blocks: list[Block]) -> None:
+    source = render_latex(blocks)
+    bare = re.sub(r"\\[\\&%$#_{}]", "", source)
+    depth = 0
+    for char in bare:
+        depth += (char == "{") - (char == "}")
+        assert depth >= 0
+    assert depth == 0
+    assert not set("%#^_`|<>") & set(bare)
+    assert bare.count("$") % 2 == 0
+    assert source.count("\\begin{") == source.count("\\end{")
+    commands = set(re.findall(r"\\([A-Za-z]+)", bare))
+    assert commands <= KNOWN
+    for spec, body in re.findall(r"\\begin\{tabular\}\{@\{\}([lrc]+)@\{\}\}\n(.*?)\\end\{tabular\}", source, re.DOTALL):
+        for line in body.split("\n"):
+            if line.endswith("\\\\"):
+                assert re.sub(r"\\&", "", line).count("&") == len(spec) - 1
+                assert not re.match(r"\s*[\[*]", line)
+
+
+KNOWN = set(
+    re.findall(
+        r"\w+",
+        """section noindent textbf begin end toprule midrule bottomrule centering caption linewidth ttfamily
+        infty ldots textbackslash textasciitilde textasciicircum textless textgreater textbar textasciigrave
+        textperiodcentered""",
+    )
+)

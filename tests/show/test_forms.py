@@ -1,0 +1,147 @@
+"""Markdown, HTML and LaTeX, pinned where their exact form matters."""
+
+from __future__ import annotations
+
+import pytest
+
+from heldout.show import (
+    Block,
+    Column,
+    Facts,
+    Heat,
+    Note,
+    Number,
+    Prose,
+    Range,
+    Span,
+    Table,
+    Title,
+    Verbatim,
+    render_html,
+    render_latex,
+    render_markdown,
+)
+from heldout.show.html import render_page
+
+TABLE = Table(
+    (Column("measure"), Column("value", "right"), Column("interval", "center"), Column("")),
+    (
+        ("f_score|x", Number(-0.0561), Range(0.1, 0.2), Span(0.5, 0.4, 0.6)),
+        ("<b>", Number(float("nan")), None, None),
+    ),
+    "50 % [a]",
+)
+
+
+MARKDOWN = r"""## A \# b
+
+\- x
+
+**Verdict** 1\. one\
+\+ two
+
+1\. one
+
+- **Warning H007:** n\_1
+- **Note:** m
+
+- **seed:** 42
+- <strong>\*:</strong> y
+
+<strong>50 % \[a\]</strong>
+
+| measure | value | interval |
+| :--- | ---: | :---: |
+| f\_score\|x | -.056 | .100 – .200 |
+| \<b\> | – |  |
+
+````text
+a ```
+b
+````"""
+
+LATEX = r"""\section*{A \& B}
+
+\noindent d
+
+\noindent \textbf{Verdict} x \\
+y
+
+\noindent \textbf{Note H1.} z
+
+\begin{table}[htbp]
+\centering
+\caption{50 \% {[}a{]}}
+\begin{tabular}{@{}lrc@{}}
+\toprule
+measure & value & interval \\
+\midrule
+f\_score\textbar{}x & $-$.056 & .100 -- .200 \\
+\textless{}b\textgreater{} & -- &  \\
+\bottomrule
+\end{tabular}
+\end{table}"""
+
+
+def test_markdown() -> None:
+    blocks: list[Block] = [
+        Title("A # b", "- x"),
+        Prose("1. one\n+ two", "Verdict"),
+        Prose("1. one"),
+        Note("n_1", "warning", "H007"),
+        Note("m"),
+        Facts((("seed", "42"), ("*", "y"))),
+        TABLE,
+        Verbatim("a ```\nb"),
+    ]
+    assert render_markdown(blocks) == MARKDOWN
+
+
+def test_latex() -> None:
+    blocks: list[Block] = [Title("A & B", "d"), Prose("x\ny", "Verdict"), Note("z", code="H1"), TABLE]
+    assert render_latex(blocks) == LATEX
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("\\", r"\textbackslash{}"),
+        ("&%$#_{}", r"\&\%\$\#\_\{\}"),
+        ("~^", r"\textasciitilde{}\textasciicircum{}"),
+        ("[*]", "{[}{*}{]}"),
+        ("a---b", "a-{}-{}-b"),
+        ("\x1b", r"\textbackslash{}x1b"),
+    ],
+)
+def test_latex_escapes(text: str, source: str) -> None:
+    assert render_latex([Prose(text)]) == rf"\noindent {source}"
+
+
+def test_html_tables_head_their_rows_and_columns() -> None:
+    page = render_html([TABLE], style=False)
+    assert '<th scope="col">measure</th><th scope="col" class="heldout-right">value</th>' in page
+    assert '<th scope="row">f_score|x</th><td class="heldout-figure heldout-right">-.056</td>' in page
+    assert '<th scope="row">&lt;b&gt;</th>' in page
+    assert page.count("<svg") == 1
+    assert 'aria-label=".400 – .600"' in page
+
+
+def test_html_shades_heat_and_marks_warnings() -> None:
+    page = render_html([Table((Column("n"),), ((Heat(5, 0.5),), (Heat(0, 0.0),))), Note("x", "warning")])
+    assert 'style="background:rgba(0,114,178,0.250)">5</td>' in page
+    assert '<td class="heldout-figure">0</td>' in page
+    assert '<p class="heldout-note heldout-warning"><span class="heldout-label">Warning</span>x</p>' in page
+
+
+def test_html_bar_stands_where_its_figures_say() -> None:
+    page = render_html([Table((Column(""),), ((Span(0.5, 0.0, 1.0),),))], style=False)
+    assert '<circle cx="75.0"' in page
+    assert '<line x1="5.0" y1="8" x2="145.0" y2="8" stroke="currentColor" stroke-opacity="1"/>' in page
+
+
+def test_a_page_names_its_encoding_and_title() -> None:
+    page = render_page([Title("x")], title="a<b")
+    assert '<meta charset="utf-8">' in page
+    assert "<title>a&lt;b</title>" in page
+    assert page.count("<style>") == 1
+    assert "<script" not in page
