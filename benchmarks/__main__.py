@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 
 from benchmarks.machine import machine
@@ -38,9 +39,12 @@ def main() -> None:
     _write("startup", asdict(start), measured_on, quick=quick)
 
     # Imported late: the peers are heavy, and would swell the memory that the processes above start from.
-    from benchmarks.counts import races
+    from benchmarks import counts, ranking
 
-    for name, one in races(shrink):
+    held = [ranking.ranking_memory(10_000_000 // shrink, distinct) for distinct in (0, ranking.FEW)]
+    print(json.dumps(held))
+    _write("ranking-memory", {"memory": held}, measured_on, quick=quick)
+    for name, one in chain(counts.races(shrink), ranking.races(shrink)):
         print(one)
         _write(name, asdict(one), measured_on, quick=quick)
 

@@ -57,9 +57,7 @@ def numeric_gradient(function: Callable[[np.ndarray], float], table: np.ndarray)
     return found
 
 
-def dense_limits(
-    table: object, a: float, b: float, lows: np.ndarray, highs: np.ndarray
-) -> tuple[float, float]:
+def dense_limits(table: object, a: float, b: float, lows: np.ndarray, highs: np.ndarray) -> tuple[float, float]:
     """The interval from the whole table, numerical derivatives and Wilson's textbook formula."""
     matrix = np.asarray(table, dtype=float)
     k = len(matrix)
@@ -173,9 +171,7 @@ def test_the_estimate_lies_inside(table: np.ndarray) -> None:
 @given(order=st.permutations(range(4)))
 def test_the_order_of_the_classes_does_not_matter(order: list[int]) -> None:
     table = np.array(MIXED)[np.ix_(order, order)]
-    assert macro_f_limits(*sparse(table), 2.0) == pytest.approx(
-        macro_f_limits(*sparse(MIXED), 2.0), abs=1e-12
-    )
+    assert macro_f_limits(*sparse(table), 2.0) == pytest.approx(macro_f_limits(*sparse(MIXED), 2.0), abs=1e-12)
 
 
 def test_a_hundred_thousand_classes_need_no_square() -> None:

@@ -6,6 +6,7 @@ import gzip
 import io
 import math
 import zipfile
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,7 +21,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     return file.getvalue()
 
 
-def _npz(**arrays: object) -> bytes:
+def _npz(**arrays: Any) -> bytes:
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()

@@ -2,7 +2,7 @@
 
 Each setting is a multinomial over the cells of a table (a confusion matrix, row by row; or the values of a
 cost), so that the true value is the measure at the cell probabilities. `python tests/promises/coverage.py`
-prints the whole table of the promises in about a minute; `test_coverage_short.py` runs a part of it.
+prints the whole table of the promises in a minute and a half; `test_coverage_short.py` runs a part of it.
 """
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ def binary(share: float, recall: float, false_alarm: float) -> tuple[float, ...]
 def square(shares: tuple[float, ...], recalls: tuple[float, ...]) -> tuple[float, ...]:
     """A k×k matrix whose errors go to the other classes alike."""
     k = len(shares)
-    table = np.array(
-        [[share * (1 - recall) / (k - 1)] * k for share, recall in zip(shares, recalls, strict=True)]
-    )
+    table = np.array([[share * (1 - recall) / (k - 1)] * k for share, recall in zip(shares, recalls, strict=True)])
     np.fill_diagonal(table, np.array(shares) * np.array(recalls))
     return tuple(table.ravel())
 
@@ -164,10 +162,7 @@ _SQUARE = (
     ("30 classes of about 4", 120, square((1 / 30,) * 30, (0.9,) * 30)),
 )
 SETTINGS: tuple[Setting, ...] = (
-    *(
-        Setting("rate (Wilson)", f"p = {p}", n, (p, 1 - p))
-        for p, n in ((0.5, 50), (0.9, 50), (0.97, 100), (0.99, 400))
-    ),
+    *(Setting("rate (Wilson)", f"p = {p}", n, (p, 1 - p)) for p, n in ((0.5, 50), (0.9, 50), (0.97, 100), (0.99, 400))),
     *(Setting(name, *rest) for name in ("F0.5", "F1", "F2", "LR+", "odds ratio") for rest in _BINARY),
     *(
         Setting("mean cost", f"costs 0, 1, 20 with {cheap} and {dear}", n, (1 - cheap - dear, cheap, dear))
@@ -197,9 +192,7 @@ def measure_coverage(setting: Setting, replicates: int, resampled: int = 0, draw
     )
 
 
-def _bootstrap_holds(
-    value: Measure, table: Floats, truth: float, draws: int, rng: np.random.Generator
-) -> bool:
+def _bootstrap_holds(value: Measure, table: Floats, truth: float, draws: int, rng: np.random.Generator) -> bool:
     again = rng.multinomial(int(table.sum()), table / table.sum(), size=draws).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = value(again)

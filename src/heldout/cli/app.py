@@ -1,21 +1,41 @@
-"""The command `heldout`: its subcommands, and how errors leave it."""
+"""The command `heldout`: its subcommands, and how errors leave it.
+
+Exit status: 0 done, 1 a gate failed, 2 the input or the call is wrong, 70 a fault of our own, 130 interrupted.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from heldout import __version__
 from heldout.cli.evaluate import evaluate
 from heldout.cli.measures import measures
-from heldout.errors import HeldoutError
+from heldout.cli.writing import Nearest, end_quietly, tell
+from heldout.errors import HeldoutError, listing
+
+# Set this to see the traceback of a fault.
+DEBUG = "HELDOUT_DEBUG"
+LONGEST_MESSAGE = 2000
+
+ABOUT = """Judge classifiers: every measure with an honest interval.
+
+\b
+Examples:
+  heldout evaluate predictions.csv
+  heldout evaluate --matrix '50 0; 2 48' --labels no,yes
+  heldout measures recall
+"""
+
+# Typer brings its own copy of click, or uses the one installed: this is UsageError of whichever it is.
+UsageError: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="heldout",
-    help="Judge classifiers: every measure with an honest interval.",
+    help=ABOUT,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -31,36 +51,73 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=ABOUT)
 def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Judge classifiers: every measure with an honest interval."""
+    """Take the options that stand before a subcommand."""
 
 
 def main() -> None:
     """Run the command; a wrong input ends in two sentences and exit status 2."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show ● or é gets a question mark, not a traceback.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    Nearest.install()
     try:
-        app()
+        status = app(standalone_mode=False)
     except HeldoutError as error:
-        sys.stderr.write(f"{_printable(str(error))}\n")
-        sys.exit(2)
-    except BrokenPipeError:
-        # The reader (head, less) has gone: that is no error, and Python must not complain on closing.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except KeyboardInterrupt:
-        sys.stderr.write("Interrupted.\n")
-        sys.exit(130)
+        _complain(error.what, error.hint)
+        status = 2
+    except UsageError as error:
+        status = _usage(error)
+    except (KeyboardInterrupt, typer.Abort):
+        status = 130
+    except SystemExit as end:
+        # Typer leaves so when the reader of its help (head, less) has gone: that is no error.
+        end_quietly()
+        status = 0 if end.code == 1 else end.code
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        status = _fault(error)
+    if status == 130:
+        tell("Interrupted.")
+    sys.exit(status if isinstance(status, int) else 0)
 
 
-def _printable(text: str) -> str:
+def _complain(what: str, hint: str) -> None:
     from heldout.show.printable import visible
 
-    return "\n".join(visible(line) for line in text.split("\n"))
+    tell(f"{_shortened(visible(what))}\nHint: {_shortened(visible(hint))}")
+
+
+def _shortened(text: str) -> str:
+    """The text without the middle of what no reader would read: a label or a name may have any length."""
+    half = LONGEST_MESSAGE // 2
+    return text if len(text) <= LONGEST_MESSAGE else f"{text[:half]} […] {text[-half:]}"
+
+
+def _usage(error: Any) -> int:
+    """Say what is wrong with the call; a call without a command has printed the help already."""
+    message = error.format_message().strip()
+    if not message or type(error).__name__ == "NoArgsIsHelpError":
+        return int(error.exit_code)
+    called = "heldout" if error.ctx is None else error.ctx.command_path
+    hint = f"'{called} --help' lists what it takes."
+    unknown, near = getattr(error, "option_name", ""), getattr(error, "possibilities", None)
+    if unknown and near is not None:
+        message = f"{called} has no option {unknown}"
+        hint = f"did you mean {listing(near)}? {hint}" if near else hint
+    _complain(message if message[-1] in ".?" else f"{message}.", hint)
+    return int(error.exit_code)
+
+
+def _fault(error: Exception) -> int:
+    if isinstance(error, MemoryError):
+        _complain("There is not enough memory for this input.", "give fewer rows or columns, or a larger machine.")
+        return 70
+    _complain(
+        f"heldout failed, and should not have: {type(error).__name__}: {error}.",
+        f"please report it; {DEBUG}=1 heldout … prints where it happened.",
+    )
+    return 70

@@ -2,128 +2,238 @@
 
 from __future__ import annotations
 
+import csv
+import re
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from heldout.cli.output import Outputs, deliver
+from heldout.cli.writing import tell
+from heldout.errors import OptionError, listing
 
 if TYPE_CHECKING:
     from heldout.evaluation import Evaluation
 
 INPUT, INTERVALS, OUTPUT = "Input", "Intervals", "Output"
+# Options that are about the rows of a file, of which a matrix has none.
+OF_ROWS = ("truth", "predicted", "weight", "group", "missing")
 
 
 def evaluate(
     predictions: Annotated[
         str | None,
         typer.Argument(
-            help="A file of predictions: CSV, TSV, Parquet, JSON lines, NPZ, ARFF, gz; - is standard input."
+            metavar="PREDICTIONS",
+            help="A file with one row per case: CSV, TSV, Parquet, JSON lines, NPZ or ARFF, also as .gz; "
+            "- is standard input.",
         ),
     ] = None,
-    truth: Annotated[str | None, typer.Option(help="Column of the true class.", rich_help_panel=INPUT)] = None,
-    predicted: Annotated[str | None, typer.Option(help="Column of the predicted class.", rich_help_panel=INPUT)] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of case weights.", rich_help_panel=INPUT)] = None,
+    truth: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of the true class.", rich_help_panel=INPUT)
+    ] = None,
+    predicted: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of the predicted class.", rich_help_panel=INPUT)
+    ] = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of case weights.", rich_help_panel=INPUT)
+    ] = None,
     group: Annotated[
         str | None,
-        typer.Option(help="Column of groups whose rows are not independent, e.g. patients.", rich_help_panel=INPUT),
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of groups whose rows are not independent, such as patients.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="refuse|drop",
+            help="What to do with rows that lack a value: refuse them (the default), or drop them and say how many.",
+            rich_help_panel=INPUT,
+        ),
     ] = None,
     matrix: Annotated[
         str | None,
-        typer.Option(help='A confusion matrix instead: a CSV file, or "50 0; 2 48".', rich_help_panel=INPUT),
-    ] = None,
-    rows: Annotated[
-        str, typer.Option(help="What the rows of --matrix are: truth or predicted.", rich_help_panel=INPUT)
-    ] = "truth",
-    labels: Annotated[
-        str | None, typer.Option(help="The classes in order, separated by commas.", rich_help_panel=INPUT)
-    ] = None,
-    positive: Annotated[str | None, typer.Option(help="The positive class.", rich_help_panel=INPUT)] = None,
-    missing: Annotated[
-        str, typer.Option(help="Rows with missing values: refuse, or drop and say so.", rich_help_panel=INPUT)
-    ] = "refuse",
-    measure: Annotated[
-        list[str] | None,
         typer.Option(
-            help='Only this, e.g. accuracy, "macro f1", "recall[spam]"; may be repeated.',
-            rich_help_panel=OUTPUT,
+            metavar="MATRIX",
+            help="A confusion matrix instead of rows: a CSV file, or the counts themselves, as in '50 0; 2 48'.",
+            rich_help_panel=INPUT,
         ),
     ] = None,
-    level: Annotated[float, typer.Option(help="Level of the intervals.", rich_help_panel=INTERVALS)] = 0.95,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="truth|predicted", help="What the rows of --matrix are; truth by default.", rich_help_panel=INPUT
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="The classes in the order to show them, separated by commas; names the rows of --matrix.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="The positive class; of usual pairs such as no and yes or 0 and 1 it is known.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    level: Annotated[
+        float, typer.Option(metavar="LEVEL", help="Level of the intervals, between 0 and 1.", rich_help_panel=INTERVALS)
+    ] = 0.95,
     method: Annotated[
         str | None,
         typer.Option(
-            help="Interval method where it applies; the default is the best of each family.",
+            metavar="METHOD",
+            help="Interval method wherever it applies, such as bootstrap; without, the best of each kind.",
             rich_help_panel=INTERVALS,
         ),
     ] = None,
-    replicates: Annotated[int, typer.Option(help="Bootstrap replicates.", rich_help_panel=INTERVALS)] = 2000,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.", rich_help_panel=INTERVALS)] = 0,
+    replicates: Annotated[
+        int, typer.Option(metavar="N", help="Bootstrap replicates.", rich_help_panel=INTERVALS)
+    ] = 2000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.", rich_help_panel=INTERVALS)] = 0,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MEASURE",
+            help="Only this measure, such as accuracy, 'macro f1' or 'recall\\[spam]'; may be repeated.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Every measure and every class.", rich_help_panel=OUTPUT)
+        bool, typer.Option("--full", help="Show every measure and every class.", rich_help_panel=OUTPUT)
     ] = False,
     layout: Annotated[
         str | None,
-        typer.Option("--format", help="Terminal layout: heldout or weka.", rich_help_panel=OUTPUT),
+        typer.Option(
+            "--format", metavar="heldout|weka", help="Layout of the report on the terminal.", rich_help_panel=OUTPUT
+        ),
     ] = None,
     json: Annotated[
-        str | None, typer.Option(help="Write JSON here; - is standard output.", rich_help_panel=OUTPUT)
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write JSON to this file; - is standard output here too.", rich_help_panel=OUTPUT
+        ),
     ] = None,
-    html: Annotated[str | None, typer.Option(help="Write an HTML page here.", rich_help_panel=OUTPUT)] = None,
-    markdown: Annotated[str | None, typer.Option(help="Write Markdown here.", rich_help_panel=OUTPUT)] = None,
-    latex: Annotated[str | None, typer.Option(help="Write LaTeX tables here.", rich_help_panel=OUTPUT)] = None,
+    html: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write a page for the browser, with everything.", rich_help_panel=OUTPUT),
+    ] = None,
+    markdown: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write Markdown.", rich_help_panel=OUTPUT)
+    ] = None,
+    latex: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write LaTeX tables.", rich_help_panel=OUTPUT)
+    ] = None,
 ) -> None:
     """Measure a classifier: every measure with an interval.
 
-    Columns are guessed from usual names (y_true, truth, label, …; y_pred, predicted, …) and the guess is printed.
+    Columns are guessed from usual names (y_true, label, …; y_pred, predicted, …), and the guess is printed.
+
+    \b
+    Examples:
+      heldout evaluate predictions.csv
+      heldout evaluate predictions.csv --truth outcome --predicted answer
+      heldout evaluate predictions.parquet --measure 'macro f1' --json -
+      heldout evaluate --matrix '50 0; 2 48' --labels no,yes --positive yes
+    """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    chosen = bool(measure)
+    outputs = Outputs(json, html, markdown, latex, layout, full, chosen)
+    outputs.check([predictions, matrix])
+    roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "missing": missing}
+    settings = {
+        "labels": split_labels(labels),
+        "positive": positive,
+        "measures": measure or "all",
+        "level": level,
+        "method": method,
+        "replicates": replicates,
+        "seed": seed,
+    }
+    deliver(_evaluation(predictions, matrix, rows, roles, settings), outputs)
+
+
+def split_labels(text: str | None) -> list[str] | None:
+    """The classes that --labels names; one that holds a comma stands in double quotes.
+
+    >>> split_labels('no, "yes, surely"')
+    ['no', 'yes, surely']
     """
-    outputs = Outputs(json=json, html=html, markdown=markdown, latex=latex, layout=layout, full=full)
-    outputs.check()
-    result = _evaluation(
-        predictions,
-        matrix,
-        {
-            "truth": truth,
-            "predicted": predicted,
-            "weight": weight,
-            "group": group,
-            "rows": rows,
-            "labels": _split(labels),
-            "positive": positive,
-            "missing": missing,
-            "measures": measure or "all",
-            "level": level,
-            "method": method,
-            "replicates": replicates,
-            "seed": seed,
-        },
-    )
-    deliver(result, outputs, chosen=measure is not None and bool(measure))
+    if text is None:
+        return None
+    labels = [label.strip() for row in csv.reader([text], skipinitialspace=True) for label in row]
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if not labels or not all(labels) or twice:
+        why = f"names {listing(map(repr, twice))} more than once" if all(labels) and twice else "has an empty name"
+        raise OptionError(
+            f"--labels {why}. Got {text!r}.",
+            hint="name each class once, separated by commas: --labels no,yes.",
+        )
+    return labels
 
 
-def _split(labels: str | None) -> list[str] | None:
-    return None if labels is None else [label.strip() for label in labels.split(",")]
-
-
-def _evaluation(predictions: str | None, matrix: str | None, options: dict[str, Any]) -> Evaluation:
-    from heldout.errors import OptionError
+def _evaluation(
+    predictions: str | None, matrix: str | None, rows: str | None, roles: dict[str, Any], settings: dict[str, Any]
+) -> Evaluation:
     from heldout.front.evaluate import evaluate as run
 
-    if matrix is None:
-        if predictions is None:
-            raise OptionError(
-                "There is nothing to evaluate: no file of predictions and no --matrix.",
-                hint="heldout evaluate predictions.csv, or heldout evaluate --matrix '50 0; 2 48'.",
-            )
-        options.pop("rows")
-        return run(predictions, **options)
+    if matrix is not None:
+        _refuse_beside_matrix(predictions, roles)
+        table, settings["labels"] = _read(matrix, settings["labels"])
+        return run(matrix=table, rows=rows or "truth", **settings)
+    if not predictions:
+        # An empty name is what a shell makes of a variable that is not set.
+        raise OptionError(
+            "There is nothing to evaluate: no file of predictions and no --matrix.",
+            hint="heldout evaluate predictions.csv, or heldout evaluate --matrix '50 0; 2 48'.",
+        )
+    if rows is not None:
+        raise OptionError("--rows says what the rows of a --matrix are, and there is none.", hint="leave out --rows.")
+    if predictions == "-":
+        _announce_standard_input()
+    return run(predictions, **(roles | {"missing": roles["missing"] or "refuse"}), **settings)
+
+
+def _announce_standard_input() -> None:
+    if sys.stdin is None:
+        raise OptionError("Standard input is closed, so - cannot be read.", hint="name a file instead.")
+    if sys.stdin.isatty():
+        tell("Reading predictions from the terminal; Ctrl-D ends them.")
+
+
+def _refuse_beside_matrix(predictions: str | None, roles: dict[str, Any]) -> None:
     if predictions is not None:
-        raise OptionError("A file of predictions and --matrix were given together.", hint="give one of the two.")
-    columns = [role for role in ("truth", "predicted", "weight", "group") if options[role] is not None]
-    if columns:
-        raise OptionError(f"--{columns[0]} names a column, and a matrix has none.", hint=f"leave out --{columns[0]}.")
+        split = re.fullmatch(r"[\d.;]+", predictions)
+        raise OptionError(
+            f"A file of predictions ({predictions}) and --matrix were given together.",
+            hint="put the whole matrix in quotes: --matrix '50 0; 2 48'." if split else "give one of the two.",
+        )
+    given = [role for role in OF_ROWS if roles[role] is not None]
+    if given:
+        raise OptionError(
+            f"--{given[0]} is about the rows of a file, and a matrix has none.", hint=f"leave out --{given[0]}."
+        )
+
+
+def _read(matrix: str, labels: list[str] | None) -> tuple[Any, Any]:
+    """The matrix and its labels; where the file names them, --labels may only put them in another order."""
     from heldout.files import read_matrix
 
     named, table = read_matrix(matrix)
-    options["labels"] = options["labels"] or named
-    return run(matrix=table, **options)
+    if named is None or labels is None:
+        return table, labels or named
+    if sorted(named) != sorted(labels):
+        raise OptionError(
+            f"--labels names {listing(labels)}, but {matrix} has the labels {listing(named)}.",
+            hint="name the same classes in any order, or leave out --labels.",
+        )
+    order = [named.index(label) for label in labels]
+    return table[order][:, order], labels

@@ -8,19 +8,25 @@ import typer
 
 
 def measures(
-    name: Annotated[str | None, typer.Argument(help="A measure, by name, alias or symbol.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A measure, by name, alias or symbol; all of them without.")
+    ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
-    """Print the catalogue of measures: formula, range, when undefined, aliases, reference."""
+    """List the measures, or explain one: formula, range, when undefined, aliases, reference.
+
+    \b
+    Examples:
+      heldout measures
+      heldout measures TPR
+    """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    from heldout.cli.output import show
+    from heldout.cli.writing import print_document
     from heldout.report.catalogue import catalogue_blocks, measure_blocks
-    from heldout.show import render_markdown, to_rich
+    from heldout.show import render_markdown
 
     blocks = catalogue_blocks() if name is None else measure_blocks(name)
     if markdown:
-        typer.echo(render_markdown(blocks))
+        print_document(render_markdown(blocks) + "\n")
         return
-    import sys
-
-    from rich.console import Console
-
-    Console(highlight=False, width=None if sys.stdout.isatty() else 100).print(to_rich(blocks))
+    show(blocks)

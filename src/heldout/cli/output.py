@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import sys
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heldout.errors import FileError, OptionError
+from heldout.cli.writing import print_document, standard_output, tell, write_files
+from heldout.errors import FileError, OptionError, closest
 
 if TYPE_CHECKING:
     from heldout.evaluation import Evaluation
+    from heldout.show.blocks import Block
 
 STANDARD_OUTPUT = "-"
+LAYOUTS = ("heldout", "weka")
+# Columns to a line where there is no terminal to ask.
+WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,74 +31,132 @@ class Outputs:
     latex: str | None = None
     layout: str | None = None
     full: bool = False
+    chosen: bool = False
 
     def forms(self) -> dict[str, str]:
         """Each form that was asked for, with where it goes."""
         named = {"json": self.json, "html": self.html, "markdown": self.markdown, "latex": self.latex}
         return {form: place for form, place in named.items() if place is not None}
 
-    def check(self) -> None:
+    def check(self, inputs: Sequence[str | None]) -> None:
         """Refuse what cannot work before anything is computed."""
-        if self.layout not in (None, "heldout", "weka"):
-            raise OptionError(f"There is no layout {self.layout!r}.", hint="use --format heldout or --format weka.")
+        self._check_layout()
         forms = self.forms()
-        on_screen = [form for form, place in forms.items() if place == STANDARD_OUTPUT]
+        on_screen = [f"--{form}" for form, place in forms.items() if place == STANDARD_OUTPUT]
         if len(on_screen) > 1:
             raise OptionError(
                 f"Two forms cannot share standard output: {' and '.join(on_screen)}.",
-                hint="write one to a file.",
+                hint="write one of them to a file.",
             )
+        taken = {os.path.realpath(place): "the input" for place in inputs if place and _is_file(place)}
         for form, place in forms.items():
-            path = Path(place)
-            if place != STANDARD_OUTPUT and (path.is_dir() or not path.absolute().parent.is_dir()):
-                why = "it is a folder" if path.is_dir() else "its folder does not exist"
+            if place == STANDARD_OUTPUT:
+                continue
+            _check_place(form, place)
+            other = taken.setdefault(os.path.realpath(place), f"--{form}")
+            if other != f"--{form}" and (other == "the input" or not _is_device(place)):
                 raise FileError(
-                    f"--{form} cannot write {place}: {why}.",
-                    hint="give the name of a file in a folder that exists.",
+                    f"--{form} would overwrite {other}: both are {place}.", hint="give each file its own name."
                 )
 
+    def _check_layout(self) -> None:
+        if self.layout not in (None, *LAYOUTS):
+            near = closest(str(self.layout), LAYOUTS)
+            raise OptionError(
+                f"There is no layout {self.layout!r}. There are: {', '.join(LAYOUTS)}.",
+                hint=f"did you mean --format {near}?" if near else "use one of these with --format.",
+            )
+        unused = "--full" if self.full else "--measure" if self.chosen else ""
+        if self.layout == "weka" and unused:
+            raise OptionError(
+                f"Weka's layout is always the same, so {unused} has no effect on it.",
+                hint=f"leave out {unused} or --format weka.",
+            )
 
-def deliver(result: Evaluation, outputs: Outputs, *, chosen: bool) -> None:
+
+def _is_file(place: str) -> bool:
+    try:
+        return Path(place).is_file()
+    except (OSError, ValueError):
+        return False  # no file can have that name, such as the text of a large matrix
+
+
+def _is_device(place: str) -> bool:
+    return Path(place).exists() and not Path(place).is_file()
+
+
+def _check_place(form: str, place: str) -> None:
+    path = Path(place)
+    try:
+        why = (
+            "the name is empty" if not place else
+            "it is a folder" if path.is_dir() else
+            f"there is no folder {path.parent}" if not path.absolute().parent.is_dir() else
+            ""
+        )  # fmt: skip
+    except (OSError, ValueError):
+        why = "no file can have that name"
+    if why:
+        raise FileError(
+            f"--{form} cannot write {place or repr(place)}: {why}.",
+            hint="give the name of a file in a folder that exists, or - for standard output.",
+        )
+
+
+def deliver(result: Evaluation, outputs: Outputs) -> None:
     """Write every form asked for; the report goes to the terminal unless a form took its place."""
     forms = outputs.forms()
-    texts = {
-        "json": result.to_json,
-        "html": lambda: _page(result),
-        "markdown": result.to_markdown,
-        "latex": result.to_latex,
-    }
-    if STANDARD_OUTPUT not in forms.values():
-        _report(result, outputs, chosen=chosen)
-    for form, place in forms.items():
-        text = texts[form]()
-        if place == STANDARD_OUTPUT:
-            sys.stdout.write(text + "\n")
-            continue
-        try:
-            Path(place).write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"--{form} cannot write {place}: {error.strerror}.", hint="choose another place.") from None
-        sys.stderr.write(f"Wrote {place}\n")
+    texts = {form: _document(result, form, outputs) + "\n" for form in forms}
+    files = {form: (place, texts[form]) for form, place in forms.items() if place != STANDARD_OUTPUT}
+    from heldout.show.printable import visible
+
+    # Files first: whoever reads standard output may stop reading at any line.
+    write_files(files)
+    if STANDARD_OUTPUT in forms.values():
+        print_document(next(texts[form] for form, place in forms.items() if place == STANDARD_OUTPUT))
+    else:
+        _report(result, outputs)
+    for place, _ in files.values():
+        tell(f"Wrote {visible(place)}")
 
 
-def _page(result: Evaluation) -> str:
-    from heldout.show.html import render_page
+def _document(result: Evaluation, form: str, outputs: Outputs) -> str:
+    """The answer in a form for others; the page holds everything, the rest what the terminal shows."""
+    if form == "json":
+        return result.to_json()
+    if form == "html":
+        from heldout.show.html import render_page
 
-    return render_page(result.full_blocks(), title=result.source.name or "heldout evaluation")
+        blocks = _blocks(result, full=True, chosen=outputs.chosen)
+        return render_page(blocks, title=result.source.name or "heldout evaluation")
+    from heldout.show import render_latex, render_markdown
+
+    render = render_markdown if form == "markdown" else render_latex
+    return render(_blocks(result, full=outputs.full, chosen=outputs.chosen))
 
 
-def _report(result: Evaluation, outputs: Outputs, *, chosen: bool) -> None:
+def _blocks(result: Evaluation, *, full: bool, chosen: bool) -> list[Block]:
+    if chosen:
+        return result.chosen_blocks()
+    return result.full_blocks() if full else result.blocks()
+
+
+def _report(result: Evaluation, outputs: Outputs) -> None:
     if outputs.layout == "weka":
         from heldout.report.weka import weka_text
+        from heldout.show.printable import visible
 
-        sys.stdout.write(weka_text(result) + "\n")
+        with standard_output() as output:
+            output.write("\n".join(map(visible, weka_text(result).split("\n"))) + "\n")
         return
+    show(_blocks(result, full=outputs.full, chosen=outputs.chosen))
+
+
+def show(blocks: Sequence[Block]) -> None:
+    """Print blocks: in colour and as wide as the terminal, or plain and 100 columns wide where there is none."""
     from rich.console import Console
 
     from heldout.show.text import to_rich
 
-    asked = result.full_blocks if outputs.full else result.blocks
-    blocks = result.chosen_blocks() if chosen else asked()
-    # Without a terminal: no colour, 100 columns, the same words.
-    console = Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100)
-    console.print(to_rich(blocks))
+    with standard_output() as output:
+        Console(file=output, highlight=False, width=None if output.isatty() else WIDTH).print(to_rich(blocks))

@@ -19,8 +19,8 @@ from heldout.measures.cells import TableBatch, class_cells
 Floats = NDArray[np.float64]
 
 # Draws are as many as keep one batch near this many numbers, from a ladder on which (B + 1) · 2.5 % is whole.
-NUMBERS = 150_000
-LADDER = (9999, 3999, 1999, 999)
+NUMBERS = 100_000
+LADDER = (9999, 3999, 999)
 # Half a case per cell of a 2 × 2 table (Jeffreys), one case in all over larger tables: half a case in every
 # cell of a 5 × 5 table would outweigh the data.
 CELL_PRIOR = 0.5
@@ -70,9 +70,9 @@ class Draws:
     @cached_property
     def bootstrap_classes(self) -> dict[str, Any]:
         """Resampled TP, FN, FP, TN of each class against the rest: arrays (k, B)."""
-        table = np.rint(self.confusion.corners * np.reshape(self.scale, (-1, 1))).astype(np.int64)
-        n = np.maximum(table.sum(axis=1), 1)
-        shares = table / n[:, None]
+        table = self.confusion.corners * np.reshape(self.scale, (-1, 1))
+        n = np.maximum(np.rint(table.sum(axis=1)), 1).astype(np.int64)
+        shares = table / table.sum(axis=1, keepdims=True)
         drawn = self.rng(3).multinomial(n[:, None], shares[:, None, :], size=(len(table), self.replicates))
         return class_cells(*np.moveaxis(drawn.astype(np.float64), -1, 0))
 
@@ -118,52 +118,36 @@ class Draws:
         return np.moveaxis(np.concatenate(values), 0, -1)
 
 
-def order_limits(values: Floats, level: float, low_share: Any = None, high_share: Any = None) -> tuple[Any, Any]:
+def order_limits(values: Floats, level: float) -> tuple[Any, Any]:
     """Order statistics (B + 1) p of draws along the last axis; between two of them, the outer one.
 
     `np.quantile`'s default would draw the limits inwards: Hyndman & Fan (1996), type 6 against type 7.
     """
-    there = ~np.isnan(values)
-    if not there.all():
-        return _order_limits_with_gaps(values, there, level, low_share, high_share)
-    size = values.shape[-1]
     tail = (1 - level) / 2
-    low = _place(tail if low_share is None else low_share, size, up=False)
-    high = _place(1 - tail if high_share is None else high_share, size, up=True)
-    if np.ndim(low) == 0 and np.ndim(high) == 0:
-        ordered = np.partition(values, sorted({int(low), int(high)}), axis=-1)
-        return ordered[..., int(low)], ordered[..., int(high)]
-    ordered = np.sort(values, axis=-1)
-    pick = [
-        np.take_along_axis(ordered, np.broadcast_to(p, values.shape[:-1])[..., None], -1)[..., 0] for p in (low, high)
-    ]
-    return pick[0], pick[1]
+    if np.isnan(values).any():
+        return share_limits(values, tail, 1 - tail)
+    size = values.shape[-1]
+    low, high = int(_place(tail, size, up=False)), int(_place(1 - tail, size, up=True))
+    ordered = np.partition(values, (low, high), axis=-1)
+    return ordered[..., low], ordered[..., high]
 
 
-def _place(share: Any, size: int, *, up: bool) -> Any:
+def share_limits(values: Floats, low_share: Any, high_share: Any) -> tuple[Any, Any]:
+    """Order statistics at shares of their own for every row of draws; undefined draws are set aside."""
+    flat = np.sort(values.reshape(-1, values.shape[-1]), axis=-1)
+    # nan sorts last, so the defined draws of a row are its first ones.
+    sizes = (~np.isnan(flat)).sum(axis=-1)
+    limits = []
+    for share, up in ((low_share, False), (high_share, True)):
+        shares = np.broadcast_to(share, values.shape[:-1]).reshape(-1)
+        places = _place(shares, np.maximum(sizes, 1), up=up)
+        picked = np.take_along_axis(flat, places[:, None], axis=-1)[:, 0]
+        limits.append(picked.reshape(values.shape[:-1]))
+    return limits[0], limits[1]
+
+
+def _place(share: Any, size: Any, *, up: bool) -> Any:
     # A hair of tolerance: 10,000 · .025 is 250.00000000000003 in floats.
     rank = np.asarray(share) * (size + 1)
     rank = np.ceil(rank - 1e-9) if up else np.floor(rank + 1e-9)
     return np.clip(rank - 1, 0, size - 1).astype(np.int64)
-
-
-def _order_limits_with_gaps(
-    values: Floats, there: NDArray[np.bool_], level: float, low_share: Any, high_share: Any
-) -> tuple[Any, Any]:
-    """The same where some draws left the quantity undefined: those are set aside."""
-    flat = values.reshape(-1, values.shape[-1])
-    mask = there.reshape(flat.shape)
-    lows, highs = (
-        np.broadcast_to(np.nan if s is None else s, values.shape[:-1]).reshape(-1) for s in (low_share, high_share)
-    )
-    limits = np.full((2, len(flat)), np.nan)
-    for row, (line, keep) in enumerate(zip(flat, mask, strict=True)):
-        if keep.any():
-            limits[:, row] = order_limits(
-                line[keep],
-                level,
-                None if low_share is None else lows[row],
-                None if high_share is None else highs[row],
-            )
-    shaped = limits.reshape((2, *values.shape[:-1]))
-    return shaped[0], shaped[1]

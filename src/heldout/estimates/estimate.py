@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn
 from heldout.evidence import Label
 from heldout.result import Result
 from heldout.show.blocks import Block, Note, Prose, Style
-from heldout.show.numbers import limits, number
+from heldout.show.numbers import digits_between, limits, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,11 @@ class Estimate(Result):
         """How wide the interval is."""
         return self.high - self.low
 
+    @property
+    def digits(self) -> int | None:
+        """How many decimals are worth printing."""
+        return digits_between(self.low, self.high) if self.style == "share" else None
+
     def __float__(self) -> float:
         return self.value
 
@@ -74,7 +79,8 @@ class Estimate(Result):
 
     def blocks(self) -> list[Block]:
         """One line."""
-        value, ends = number(self.value, self.style), limits(self.low, self.high, self.style)
+        value = number(self.value, self.style, self.digits)
+        ends = limits(self.low, self.high, self.style, self.digits)
         text = f"{self.name} {value} [{ends}] ({self.level:g} {self.method}, n = {self.n:,})"
         blocks: list[Block] = [Prose(text)]
         if math.isnan(self.value):

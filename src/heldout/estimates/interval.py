@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,23 +17,25 @@ from heldout.estimates.spread import effective_scale
 from heldout.estimates.subject import Axis, Subject
 from heldout.evidence import Confusion
 from heldout.measures.catalogue import find
-from heldout.measures.declare import Measure
+from heldout.measures.declare import Kind, Measure
 from heldout.measures.quantity import Bound, Quantity
 from heldout.show.blocks import Style
+from heldout.show.fitting import shorten
+from heldout.show.printable import visible
 
 SINGLE = "one group only, so nothing is known of how groups differ"
 
 
-def check_level(level: float) -> float:
+def check_level(level: Any) -> float:
     """A level strictly between 0 and 1.
 
     >>> check_level(0.9)
     0.9
     """
-    if not isinstance(level, int | float) or isinstance(level, bool) or not 0 < level < 1:
+    if not isinstance(level, numbers.Real) or isinstance(level, bool) or not 0 < float(level) < 1:
         raise OptionError(
             f"The level must lie between 0 and 1. Got {level!r}.",
-            hint="write 95 % as 0.95." if isinstance(level, int | float) and level >= 1 else "for example 0.95.",
+            hint="write 95 % as 0.95." if isinstance(level, numbers.Real) and level >= 1 else "for example 0.95.",
         )
     return float(level)
 
@@ -95,14 +98,29 @@ class Estimator:
         """The quantity as methods see it."""
         axis: Axis = "class" if quantity.class_ is not None else (quantity.average or "table")
         bound = quantity.bound
+        if bound.measure.name == "total_cost":
+            return Subject(find("expected_cost", costs=bound.costs), self.confusion, "table")
         if axis == "table" and bound.measure.overall:
             return Subject(find(bound.measure.overall), self.confusion, "macro", strict=True)
         return Subject(bound, self.confusion, axis)
 
-    def classes(self, bound: Bound) -> list[Estimate]:
-        """One estimate per class, each against the rest."""
+    def classes(self, bound: Bound, method: str | None = None) -> list[Estimate]:
+        """One estimate per class, each against the rest; a method named here must apply."""
         subject = Subject(bound, self.confusion, "class")
-        return self.estimates(subject, self.chosen(subject), bound)
+        used = self.chosen(subject) if method is None else find_method(method)
+        if method is not None:
+            self._must_apply(used, subject)
+        return self.estimates(subject, used, bound)
+
+    def check(self) -> None:
+        """Refuse a method that takes rows as independent where they come in groups, or needs groups without any."""
+        grouped = self.confusion.clusters is not None
+        if self.method is not None and self.method.groups != grouped:
+            raise OptionError(
+                f"The method {self.method.name!r} is for {'grouped' if self.method.groups else 'independent'} rows, "
+                f"and the cases {'come in groups' if grouped else 'have no groups'}.",
+                hint="use 'cluster-logit' or 'cluster-bootstrap' with group, any other method without.",
+            )
 
     def estimates(self, subject: Subject, method: Method, bound: Bound) -> list[Estimate]:
         """Run a method: one estimate, or one per class on the axis of classes."""
@@ -114,11 +132,16 @@ class Estimator:
             draws = Draws(self.confusion, self.seed, self.replicates, scale=scale)
             name = f"{name}, effective n"
         low, high = method.find(subject, self.level, draws)
+        if bound.measure.name == "total_cost":
+            # The number of cases is given, so the total is that many times the mean.
+            low, high = low * self.confusion.n, high * self.confusion.n
         trials = subject.trials if not self.confusion.weighted else None
         size: Any = trials[1] if trials is not None else self.confusion.n_cases
         style = _style(bound.measure)
         if subject.axis != "class":
             value = float(subject.value)
+            if bound.measure.name == "total_cost":
+                value *= self.confusion.n
             undefined = bound.undefined if math.isnan(value) else ""
             average = None if bound.measure.overall or subject.axis == "table" else subject.axis
             return [
@@ -140,15 +163,25 @@ class Estimator:
         ]  # fmt: skip
 
 
+# The default of each kind of measure, of one class or of all cases; averages have their own below.
+DEFAULTS: dict[Kind, str] = {
+    "proportion": "wilson",
+    "f": "score",
+    "ratio": "score",
+    "odds": "score",
+    "cost": "score",
+    "agreement": "dirichlet",
+}
+
+
 def _default_name(subject: Subject) -> str:
-    kind, axis = subject.measure.kind, subject.axis
-    if axis == "micro" or subject.trials is not None:
+    if subject.axis == "micro" or subject.trials is not None:
         return "wilson"
-    if axis in ("class", "table") and kind in ("f", "ratio", "odds", "cost"):
-        return "score"
-    if axis == "macro" and subject.n_classes > 2 and METHODS["stratified-wilson"].applies(subject):
+    if subject.axis in ("class", "table") and subject.measure.kind != "agreement":
+        return DEFAULTS[subject.measure.kind]
+    if subject.axis == "macro" and subject.n_classes > 2 and METHODS["stratified-wilson"].applies(subject):
         return "stratified-wilson"
-    if axis != "class" and subject.n_classes**2 > MOST_CELLS:
+    if subject.axis != "class" and subject.n_classes**2 > MOST_CELLS:
         return "effective-wilson"
     return "dirichlet"
 
@@ -163,7 +196,7 @@ def _left_out(subject: Subject) -> str:
         absent = absent[subject.confusion.truth_totals[absent] > 0]
     if not len(absent):
         return ""
-    names = listing((subject.confusion.labels[i] for i in absent.tolist()), most=3)
+    names = listing((shorten(visible(str(subject.confusion.labels[i])), 40) for i in absent.tolist()), most=3)
     return (
         f"averaged over {len(values) - len(absent):,} of {len(values):,} classes; "
         f"left out, because {subject.bound.undefined}: {names}"

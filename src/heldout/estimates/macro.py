@@ -32,9 +32,7 @@ class Cells:
     count: Floats
 
 
-def macro_proportion_limits(
-    successes: ArrayLike, trials: ArrayLike, level: float = 0.95
-) -> tuple[float, float]:
+def macro_proportion_limits(successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> tuple[float, float]:
     """Limits of the mean over classes of successes/trials: macro recall or macro precision.
 
     A class without trials is absent: the estimate leaves it out, the interval holds every value from 0 to 1
@@ -165,9 +163,7 @@ def _table_variance(
     return float(value.mean()), float(diagonal.sum() + observed + added), each
 
 
-def _smoothed_variances(
-    tp: Floats, fp: Floats, fn: Floats, m: Floats, weights: tuple[float, float]
-) -> Floats:
+def _smoothed_variances(tp: Floats, fp: Floats, fn: Floats, m: Floats, weights: tuple[float, float]) -> Floats:
     """The variance of each class's value by itself, one case added at the common share of tp in m."""
     a, b = weights
     hit = (tp + _common(tp / m)) / (m + 1)
@@ -192,8 +188,8 @@ def _combined(
 ) -> tuple[float, float]:
     """Wilson with the effective size smoothed(1 - smoothed)/variance and t, cut to the mean class limits.
 
-    Absent classes, a share of all, may all be 0 or all be 1. The square of the bias that the estimate then has
-    is added to the variance; it is a bound, not an estimate, and costs no degrees of freedom.
+    Absent classes, a share of all, may all be 0 or all be 1. The square of the bias that this would give
+    the estimate is added to the variance; it is a bound, not an estimate, and costs no degrees of freedom.
     """
     bias = absent * max(smoothed, 1 - smoothed)
     size = smoothed * (1 - smoothed) / (variance + bias * bias)
@@ -220,6 +216,4 @@ def _floats(*counts: ArrayLike) -> Floats:
 
 def _need_classes(sizes: Floats) -> None:
     if sizes.size == 0:
-        raise ValuesError(
-            "An average over classes needs classes, and there are none.", hint="give one count each."
-        )
+        raise ValuesError("An average over classes needs classes, and there are none.", hint="give one count each.")

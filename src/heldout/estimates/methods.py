@@ -10,7 +10,7 @@ import numpy as np
 
 from heldout.errors import OptionError, closest, listing
 from heldout.estimates import proportion
-from heldout.estimates.draws import MOST_CELLS, Draws, order_limits
+from heldout.estimates.draws import MOST_CELLS, Draws, order_limits, share_limits
 from heldout.estimates.macro import Cells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
 from heldout.estimates.score_cost import mean_cost_limits
 from heldout.estimates.score_f import f_score_limits
@@ -55,7 +55,7 @@ def find_method(name: str) -> Method:
     >>> find_method("Wilson").summary
     'Inverts the score test of a proportion.'
     """
-    key = name.strip().casefold().replace("_", "-").replace(" ", "-")
+    key = str(name).strip().casefold().replace("_", "-").replace(" ", "-")
     if key not in METHODS:
         near = closest(key, METHODS)
         raise OptionError(
@@ -78,7 +78,7 @@ def _on_proportion(formula: Callable[..., Limits], subject: Subject, level: floa
         # With one label per case every micro average is a function of the accuracy alone.
         hits, n = subject.confusion.hits.sum() * subject.scale, subject.confusion.n * subject.scale
         ends = [subject.micro_image(limit) for limit in formula(hits, n, level)]
-        return np.minimum(*ends), np.maximum(*ends)
+        return _within(subject, np.minimum(*ends), np.maximum(*ends))
     trials = subject.trials
     if trials is None:
         message = f"{subject.bound.name} is not a proportion"
@@ -160,9 +160,7 @@ def _cost(subject: Subject, level: float) -> Limits:
     values, where = np.unique(costs, return_inverse=True)
     place = where.reshape(costs.shape)[subject.confusion.truth, subject.confusion.predicted]
     counts = np.bincount(place, weights=subject.counts, minlength=len(values))
-    low, high = mean_cost_limits(values, counts, level)
-    factor = subject.confusion.n if subject.measure.name == "total_cost" else 1.0
-    return low * factor, high * factor
+    return mean_cost_limits(values, counts, level)
 
 
 def _dirichlet_applies(subject: Subject) -> bool:
@@ -275,8 +273,6 @@ def bootstrap(subject: Subject, level: float, draws: Draws) -> Limits:
 def bca(subject: Subject, level: float, draws: Draws) -> Limits:
     """The bootstrap, corrected for bias and for a standard error that moves with the value."""
     values = _resampled(subject, draws)
-    tail = (1 - level) / 2
-    normal_quantile = proportion.z_value
     from scipy.special import ndtr, ndtri
 
     value = np.asarray(subject.value)[..., None]
@@ -291,9 +287,9 @@ def bca(subject: Subject, level: float, draws: Draws) -> Limits:
     with np.errstate(divide="ignore", invalid="ignore"):
         skew = (weights * influence**3).sum(axis=axis) / (6 * (weights * influence**2).sum(axis=axis) ** 1.5)
     skew = np.nan_to_num(skew)
-    z = normal_quantile(level)
+    z = proportion.z_value(level)
     shares = [ndtr(shift + (shift + s * z) / (1 - skew * (shift + s * z))) for s in (-1, 1)]
-    return _within(subject, *order_limits(values, 1 - 2 * tail, *shares), hold=False)
+    return _within(subject, *share_limits(values, *shares), hold=False)
 
 
 @method("cluster-bootstrap", reference="Field & Welsh (2007)", applies=_grouped, groups=True)
@@ -305,19 +301,15 @@ def cluster_bootstrap(subject: Subject, level: float, draws: Draws) -> Limits:
 def _resampled(subject: Subject, draws: Draws) -> Any:
     if subject.axis == "class":
         return subject.of_classes(draws.bootstrap_classes)
-    values = draws.bootstrap_values(subject)
-    if subject.measure.name == "total_cost":
-        # Resampled tables hold the effective number of cases; the total is of the cases there are.
-        return values / subject.scale
-    return values
+    return draws.bootstrap_values(subject)
 
 
 def _within(subject: Subject, low: Any, high: Any, *, hold: bool = True) -> Limits:
     """Limits inside the range of the measure, which know nothing where nothing is known, and hold the estimate."""
     floor, ceiling = subject.measure.range
-    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    low, high = np.where(np.isnan(low), floor, low), np.where(np.isnan(high), ceiling, high)
+    # fmax and fmin pass over nan: unknown limits become the ends of the range, an undefined estimate is ignored.
+    low, high = np.fmax(low, floor), np.fmin(high, ceiling)
     if hold:
         # A posterior leaves out an estimate of exactly 1: its upper quantile is .999.
-        low, high = np.fmin(low, subject.value), np.fmax(high, subject.value)
-    return np.clip(low, floor, ceiling), np.clip(high, floor, ceiling)
+        return np.fmin(low, subject.value), np.fmax(high, subject.value)
+    return np.fmin(low, ceiling), np.fmax(high, floor)

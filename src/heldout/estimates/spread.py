@@ -62,7 +62,8 @@ def _class_squares(subject: Subject, groups: int) -> Floats:
     class_of, group_of = pairs % k, pairs // k
     mixed = np.bincount(class_of, weights=extra * size[group_of], minlength=k)
     squares = np.bincount(class_of, weights=extra**2, minlength=k)
-    return np.asarray(tn**2 * (size**2).sum() + 2 * tn * mixed + squares)
+    # The three terms cancel where no group moves the class at all; rounding must not leave less than nothing.
+    return np.asarray(np.maximum(tn**2 * (size**2).sum() + 2 * tn * mixed + squares, 0.0))
 
 
 def effective_scale(subject: Subject) -> Any:

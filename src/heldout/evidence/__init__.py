@@ -2,5 +2,6 @@
 
 from heldout.evidence.confusion import Clusters, Confusion
 from heldout.evidence.labels import Label, join_labels, sort_labels
+from heldout.evidence.ranking import RankedGroups, Ranking
 
-__all__ = ["Clusters", "Confusion", "Label", "join_labels", "sort_labels"]
+__all__ = ["Clusters", "Confusion", "Label", "RankedGroups", "Ranking", "join_labels", "sort_labels"]

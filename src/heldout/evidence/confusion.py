@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.errors import MatrixError, listing
 from heldout.evidence.labels import Label, join_labels
+from heldout.files.matrix import check_matrix
 
 Counts = NDArray[np.int64] | NDArray[np.float64]
 
@@ -62,10 +63,20 @@ class Confusion:
     @classmethod
     def of(cls, matrix: ArrayLike, labels: Sequence[Label] | None = None, *, rows: str = "truth") -> Confusion:
         """From a square table of counts; `rows` says whether its rows are the truth or the prediction."""
-        table = np.asarray(matrix)
+        if rows not in ("truth", "predicted"):
+            raise MatrixError(
+                f"The rows of a matrix are 'truth' or 'predicted'. Got {rows!r}.", hint="say what the rows are."
+            )
+        table = check_matrix(matrix, labels, cases_needed=False)
         if rows == "predicted":
             table = table.T
         names = tuple(range(len(table))) if labels is None else tuple(labels)
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if twice or not all(isinstance(name, str | int | float) for name in names):
+            raise MatrixError(
+                f"The labels of the matrix must be distinct text or numbers. Got {listing(map(repr, names))}.",
+                hint="give each row a label of its own.",
+            )
         truth, predicted = np.nonzero(table)
         counts = table[truth, predicted]
         if counts.dtype.kind == "f" and not np.all(counts == np.floor(counts)):
@@ -123,10 +134,22 @@ class Confusion:
         array([[10.,  1.,  2., 35.],
                [35.,  2.,  1., 10.]])
         """
+        wrong = self.truth != self.predicted
+        counts = self.counts.astype(np.float64)
+        k = self.n_classes
+        # The errors are summed, not subtracted, and what no case stands behind is set to 0: rounding of weights
+        # must not leave a crumb where a denominator is zero.
+        fn = np.bincount(self.truth[wrong], weights=counts[wrong], minlength=k)
+        fp = np.bincount(self.predicted[wrong], weights=counts[wrong], minlength=k)
         tp = self.hits.astype(np.float64)
-        # Sums of weights in another order differ in the last bit: what should be 0 must not fall below it.
-        fn, fp = np.maximum(self.truth_totals - tp, 0.0), np.maximum(self.predicted_totals - tp, 0.0)
-        return np.stack([tp, fn, fp, np.maximum(self.n - tp - fn - fp, 0.0)], axis=1)
+        held = np.bincount(self.truth, minlength=k) + np.bincount(self.predicted[wrong], minlength=k)
+        others = len(counts) > held
+        return np.stack([tp, fn, fp, np.where(others, np.maximum(self.n - tp - fn - fp, 0.0), 0.0)], axis=1)
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What was derived from this evidence and will be asked for again."""
+        return {}
 
     @property
     def is_dense(self) -> bool:
@@ -251,16 +274,29 @@ def _combined(labels: tuple[Label, ...], parts: list[tuple[Confusion, NDArray[np
         cells % k,
         summed([part.counts for part, _ in parts]),
         squares=summed([part.squares for part, _ in parts]) if weighted else None,
-        rows=summed([part.cases for part, _ in parts]) if weighted else None,
+        rows=summed([part.cases for part, _ in parts]) if any(part.rows is not None for part, _ in parts) else None,
         clusters=clusters,
     )
+
+
+def join_keys(parts: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The distinct keys of all parts, and the place of every key among them; 1 and "1" are two keys."""
+    if len({part.dtype.kind for part in parts}) == 1 and parts[0].dtype.kind != "O":
+        keys, code = np.unique(np.concatenate(parts), return_inverse=True)
+        return keys, code
+    place: dict[Any, int] = {}
+    held = [(type(key) is str, key) for part in parts for key in part.tolist()]
+    code = np.array([place.setdefault(key, len(place)) for key in held], dtype=np.int64)
+    distinct = np.empty(len(place), dtype=object)
+    distinct[:] = [key for _, key in place]
+    return distinct, code
 
 
 def _combined_clusters(
     parts: Sequence[Clusters | None], starts: NDArray[np.int64], where: NDArray[np.int64]
 ) -> Clusters:
     held = [part for part in parts if part is not None]
-    keys, code = np.unique(np.concatenate([part.keys for part in held]), return_inverse=True)
+    keys, code = join_keys([part.keys for part in held])
     offsets = np.concatenate([[0], np.cumsum([part.number for part in held])[:-1]]).astype(np.int64)
     group = np.concatenate([code[part.group + offset] for part, offset in zip(held, offsets, strict=True)])
     cell = np.concatenate([where[part.cell + start] for part, start in zip(held, starts, strict=True)])

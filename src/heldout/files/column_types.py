@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 # The three ways in which programs write booleans; a mixture of them is text.
 _BOOLEAN_SPELLINGS = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"))
+_HEAD = 1000
 
 
 def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
@@ -25,6 +26,9 @@ def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
     text = blank_to_null(text)
     if text.null_count() == len(text):
         return text
+    if len(text) > 2 * _HEAD and _is_text(text.head(_HEAD), decimal_comma=decimal_comma):
+        # What its first values rule out, the whole column cannot be.
+        return text
     for spelling in _BOOLEAN_SPELLINGS:
         if text.is_in(spelling).all():
             return text == spelling[0]
@@ -36,6 +40,10 @@ def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
     if decimal_comma and not text.str.contains(".", literal=True).any():
         numbers = _numbers(stripped.str.replace(",", ".", literal=True))
     return text if numbers is None else numbers
+
+
+def _is_text(head: pl.Series, *, decimal_comma: bool) -> bool:
+    return head.null_count() < len(head) and typed(head, decimal_comma=decimal_comma).dtype == head.dtype
 
 
 def blank_to_null(text: pl.Series) -> pl.Series:

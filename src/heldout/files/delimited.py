@@ -43,7 +43,7 @@ def read_delimited(content: Content, columns: Sequence[str] | None = None) -> pl
     header = read_header(data, content)
     wanted = wanted_names(header.names, columns, content.name)
     body = data[header.rows_at :]
-    if not body.strip(b"\r\n"):
+    if not body[:4096].strip(b"\r\n") and not body.strip(b"\r\n"):
         raise no_rows(content.name)
     frame = _parsed(body, header)
     if frame is None:
@@ -119,7 +119,9 @@ def _parsed(body: bytes, header: Header) -> pl.DataFrame | None:
     quoted = b'"' in body
     if not quoted and b"\r" in body:
         body = body.replace(b"\r\n", b"\n")
-    if width > 1 and re.search(rb"\A\r?\n|\n\r?\n", body):
+    # Searching for fixed bytes is many times faster than a pattern.
+    blank = body.startswith((b"\n", b"\r\n")) or b"\n\n" in body or b"\n\r\n" in body
+    if width > 1 and blank:
         if quoted:
             return None
         body = _without_blank_lines(body)

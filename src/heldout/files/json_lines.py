@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from heldout.errors import FileError
+from heldout.errors import ColumnError, FileError
 from heldout.files.choice import wanted_names
 from heldout.files.column_types import widened
 from heldout.files.opening import Content, utf8_text
@@ -40,7 +40,23 @@ def read_json_lines(content: Content, columns: Sequence[str] | None = None) -> p
             f"{content.name} has no columns: all of its objects are empty.",
             hint='give each line its values, such as {"truth": "yes", "predicted": "no"}.',
         )
-    return widened(frame.select(wanted_names(frame.columns, columns, content.name)))
+    chosen = widened(frame.select(wanted_names(frame.columns, columns, content.name)))
+    for name in chosen.columns:
+        if chosen.schema[name] == "String":
+            _refuse_mixed(data, name, content.name)
+    return chosen
+
+
+def _refuse_mixed(data: bytes, name: str, file: str) -> None:
+    """A column of text in which some line holds a number or a boolean: 1 and "1" must not become one class."""
+    bare = re.compile(re.escape(json.dumps(name, ensure_ascii=False).encode()) + rb"\s*:\s*(?!null\b)[-0-9tfNI]")
+    found = bare.search(data)
+    if found:
+        line = data.count(b"\n", 0, found.start()) + 1
+        raise ColumnError(
+            f"{file} mixes text with numbers or booleans in {name!r}: line {line} holds a value without quotes.",
+            hint="write all values of the column as text, or all as numbers.",
+        )
 
 
 def _parsed(data: bytes) -> pl.DataFrame | None:

@@ -74,7 +74,7 @@ def check_matrix(matrix: ArrayLike, labels: Sequence[object] | None = None) -> N
                 f"which is {wrong}.",
                 hint="give counts or total weights of cases, which are 0 or more.",
             )
-    if not array.any():
+    if cases_needed and not array.any():
         raise MatrixError("Every entry of the matrix is 0.", hint="give at least one case.")
     if labels is not None and len(labels) != len(array):
         raise MatrixError(

@@ -28,6 +28,8 @@ class Content:
 def load(path: str | Path) -> Content:
     """Read all bytes of `path` (`-` is standard input), unpacked where they are gzip-compressed."""
     if str(path) == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise FileError("There is no standard input.", hint="name a file instead of -.")
         raw = sys.stdin.buffer.read()
         name, ending = "Standard input", ""
     else:
@@ -67,6 +69,8 @@ def load_head(path: str | Path, size: int) -> Content:
 
 def existing_file(path: str | Path) -> Path:
     """Return `path` when it names something that can be read as a file, and say what is wrong otherwise."""
+    if not str(path):
+        raise FileError("The name of the file is empty.", hint="give the path of a file.")
     found = Path(path)
     try:
         is_folder, exists = found.is_dir(), found.exists()

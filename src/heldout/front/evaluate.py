@@ -9,7 +9,7 @@ import numpy as np
 
 from heldout.costs import settle_costs
 from heldout.engines import memory
-from heldout.errors import LabelError, OptionError, listing
+from heldout.errors import LabelError, OptionError, closest, listing
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import Estimator, check_level
 from heldout.estimates.methods import find_method
@@ -17,13 +17,17 @@ from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.files import check_matrix
 from heldout.measures.catalogue import CATALOGUE, NAMED_F, find, read_quantity
+from heldout.measures.declare import Measure
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
-from heldout.predictions.match import usual_positive
+from heldout.predictions.match import fitted, usual_positive
 from heldout.predictions.source import Source, gather
 from heldout.predictions.table import Missing
 
-# Beyond this many classes the measures of one class whose interval needs draws are left for those who ask.
+# Beyond this many classes the measures of one class whose interval needs draws are left for those who ask,
+# and beyond this many all but the first three.
 DRAWN_CLASSES = 100
+LISTED_CLASSES = 1000
+FIRST = ("precision", "recall", "f_score")
 
 
 def evaluate(
@@ -56,12 +60,13 @@ def evaluate(
     """
     notes: tuple[str, ...] = ()
     source, predictions = Source(), None
+    roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group}
     if isinstance(data, Confusion):
-        confusion = data if labels is None else data.with_labels(tuple(labels))
+        _only_evidence(roles)
+        confusion = data if labels is None else data.with_labels(fitted(tuple(labels), data.labels))
     elif matrix is not None:
-        confusion = _from_matrix(matrix, labels, rows, data, predicted, truth)
+        confusion = _from_matrix(matrix, labels, rows, {"data": data, **roles})
     else:
-        roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group}
         predictions, source = gather(data, roles, labels=labels, missing=missing)
         confusion = memory.count(predictions)
         notes = predictions.notes
@@ -74,7 +79,10 @@ def evaluate(
         _whole("replicates", replicates, 1),
         None if method is None else find_method(method),
     )
+    estimator.check()
     estimates = _estimates(estimator, measures, chosen, cost_matrix)
+    if measures == "all" and confusion.n_classes > DRAWN_CLASSES:
+        notes = (*notes, _shortened(confusion.n_classes))
     return Evaluation(confusion, chosen, estimates, estimator, notes, source, predictions, cost_matrix)
 
 
@@ -101,30 +109,37 @@ def count(
     return memory.count(predictions)
 
 
-def _from_matrix(
-    matrix: Any, labels: Sequence[Label] | None, rows: str, data: Any, predicted: Any, truth: Any
-) -> Confusion:
-    if any(column is not None for column in (data, predicted, truth)):
-        raise OptionError("Predictions and a confusion matrix were given together.", hint="give one of the two.")
-    if rows not in ("truth", "predicted"):
+def _only_evidence(columns: dict[str, Any]) -> None:
+    given = [name for name, column in columns.items() if column is not None]
+    if given:
         raise OptionError(
-            f"rows must be 'truth' or 'predicted'. Got {rows!r}.", hint="say what the rows of the matrix are."
+            f"Counted evidence was given together with {listing(given)}.",
+            hint="weights and groups belong into count(), before the cases are counted.",
         )
+
+
+def _from_matrix(matrix: Any, labels: Sequence[Label] | None, rows: str, columns: dict[str, Any]) -> Confusion:
+    given = [name for name, column in columns.items() if column is not None]
+    if given:
+        raise OptionError(
+            f"A confusion matrix was given together with {listing(given)}.", hint="give the matrix or the columns."
+        )
+    if isinstance(labels, str):
+        raise OptionError(f"labels must be a list of the classes. Got {labels!r}.", hint="write ['no', 'yes'].")
     return Confusion.of(check_matrix(matrix, labels), labels, rows=rows)
 
 
 def _positive(asked: Label | None, confusion: Confusion) -> Label | None:
     if asked is None:
         return usual_positive(confusion.labels)
-    if asked in confusion.labels:
-        return confusion.labels[confusion.labels.index(asked)]
-    by_text = {str(label): label for label in confusion.labels}
-    if str(asked) not in by_text:
+    found = fitted([asked], confusion.labels)[0]
+    if found not in confusion.labels:
+        near = closest(str(asked), map(str, confusion.labels))
         raise LabelError(
             f"The positive class {asked!r} is not among the labels: {listing(map(repr, confusion.labels))}.",
-            hint="use one of these.",
+            hint=f"did you mean {near!r}?" if near else "use one of these.",
         )
-    return by_text[str(asked)]
+    return found
 
 
 def _whole(name: str, value: Any, least: int) -> int:
@@ -139,8 +154,11 @@ def _estimates(
     if measures == "all":
         return tuple(_all(estimator, costs))
     names = [measures] if isinstance(measures, str) else list(measures)
+    method = None if estimator.method is None else estimator.method.name
     made: list[Estimate] = []
     for name in names:
+        if not isinstance(name, str):
+            raise OptionError(f"A measure is asked for by its name. Got {name!r}.", hint="for example 'macro f1'.")
         quantity = read_quantity(name, estimator.confusion.labels, costs=costs)
         measure = quantity.bound.measure
         if measure.kind == "cost" and costs is None:
@@ -148,9 +166,9 @@ def _estimates(
         alone = quantity.class_ is None and quantity.average is None
         if alone and measure.scope == "class" and not measure.overall and positive is None:
             # A measure of one class, with no class named: all of them.
-            made += estimator.classes(quantity.bound)
+            made += estimator.classes(quantity.bound, method)
         else:
-            made.append(estimator.ask(quantity.check(positive)))
+            made.append(estimator.ask(quantity.check(positive), method))
     return tuple(made)
 
 
@@ -170,9 +188,24 @@ def _all(estimator: Estimator, costs: Any) -> list[Estimate]:
         for average in AVERAGES:
             made += [estimator.ask(Quantity(b, average=average)) for b in bounds if b.measure.averages]
     for bound in bounds:
-        if bound.measure.per_class and (k <= DRAWN_CLASSES or bound.measure.kind != "agreement"):
+        if bound.measure.per_class and _listed(bound.measure, k):
             made += estimator.classes(bound)
     return made
+
+
+def _listed(measure: Measure, k: int) -> bool:
+    if k > LISTED_CLASSES:
+        return measure.name in FIRST
+    return k <= DRAWN_CLASSES or measure.kind != "agreement"
+
+
+def _shortened(k: int) -> str:
+    what = (
+        "only precision, recall and F of each class are listed"
+        if k > LISTED_CLASSES
+        else "measures of one class whose interval needs random draws are not listed"
+    )
+    return f"with {k:,} classes {what}; any other can be asked for by name"
 
 
 def _defaults(costs: Any) -> list[Bound]:

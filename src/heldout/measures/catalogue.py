@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heldout.errors import OptionError, closest, listing
 from heldout.measures import counts, tables
 from heldout.measures.declare import Measure
-from heldout.measures.quantity import AVERAGES, Average, Bound, Quantity
+from heldout.measures.quantity import AVERAGES, Bound, Quantity
 
 CATALOGUE: dict[str, Measure] = {m.name: m for m in (*tables.MEASURES, *counts.MEASURES)}
 NAMED_F = {"f1": 1.0, "f2": 2.0, "f0.5": 0.5}
@@ -119,10 +119,15 @@ def read_quantity(text: str, labels: Iterable[Any] = (), *, costs: NDArray[np.fl
                 hint="write it as name=value, e.g. beta=2.",
             )
         parameters[key.strip()] = value.strip()
-    bound = find(match["name"], costs=costs, **parameters)
-    average: Average | None = None
+    name, average = match["name"], None
     if match["average"]:
-        average = next(a for a in AVERAGES if a == match["average"].casefold())
+        # "weighted accuracy" is a measure of that name, not an average of accuracy.
+        whole = f"{match['average']} {name}"
+        if spelled(whole) in every_name():
+            name = whole
+        else:
+            average = next(a for a in AVERAGES if a == match["average"].casefold())
+    bound = find(name, costs=costs, **parameters)
     if match["class"] is None:
         return Quantity(bound, average=average)
     if average is not None:
@@ -132,8 +137,12 @@ def read_quantity(text: str, labels: Iterable[Any] = (), *, costs: NDArray[np.fl
 
 def _label(text: str, labels: Iterable[Any]) -> Any:
     by_text = {str(label): label for label in labels}
+    # As it is written, without the blanks or quotes around it, or in another case where that leaves no doubt.
     forms = (text, text.strip(), text.strip().strip("'\""))
     wanted = next((form for form in forms if form in by_text), forms[-1])
+    folded = [name for name in by_text if name.casefold() == wanted.casefold()]
+    if wanted not in by_text and len(folded) == 1:
+        wanted = folded[0]
     if wanted not in by_text:
         near = closest(wanted, by_text)
         raise OptionError(

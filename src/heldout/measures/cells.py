@@ -39,9 +39,10 @@ SUMS: Mapping[str, Callable[[Cells], Any]] = {
     "left": lambda c: c["fn"] + c["tn"],
     "n": lambda c: c["positives"] + c["negatives"],
     "correct": lambda c: c["tp"] + c["tn"],
-    "chance": lambda c: c["positives"] * c["found"] + c["negatives"] * c["left"],
-    "truth_squares": lambda c: c["positives"] ** 2 + c["negatives"] ** 2,
-    "predicted_squares": lambda c: c["found"] ** 2 + c["left"] ** 2,
+    "covariance": lambda c: 2 * (c["tp"] * c["tn"] - c["fp"] * c["fn"]),
+    "chance_errors": lambda c: c["positives"] * c["left"] + c["negatives"] * c["found"],
+    "truth_spread": lambda c: 2 * c["positives"] * c["negatives"],
+    "predicted_spread": lambda c: 2 * c["found"] * c["left"],
 }
 
 
@@ -52,10 +53,11 @@ def class_cells(tp: Any, fn: Any, fp: Any, tn: Any) -> Cells:
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """What sums over a table need: its margins, the count on the diagonal, and single cells."""
+    """What sums over a table need: its margins, the cells of every class, the diagonal, and single cells."""
 
     rows: Any
     columns: Any
+    classes: Cells
     correct: Any
     cells: Callable[[NDArray[np.float64]], Any]
     k: int
@@ -73,22 +75,23 @@ class TableBatch:
         """The margins of every table."""
         ones = np.ones(self.k, dtype=self.tables.dtype)
         tables = self.tables
+        # Products with ones: reducing over a short axis is several times slower in NumPy.
+        rows, columns = tables @ ones, ones @ tables
+        tp = np.ascontiguousarray(np.diagonal(tables, axis1=-2, axis2=-1))
+        fn, fp = rows - tp, columns - tp
         return Margins(
-            # Products with ones: reducing over a short axis is several times slower in NumPy.
-            rows=tables @ ones,
-            columns=ones @ tables,
+            rows=rows,
+            columns=columns,
+            classes=class_cells(tp, fn, fp, rows.sum(axis=-1)[..., None] - tp - fn - fp),
             correct=np.einsum("...ii->...", tables),
-            cells=lambda weights: (tables * weights).sum(axis=(-2, -1)),
+            cells=lambda weights: tables.reshape(*tables.shape[:-2], -1) @ weights.reshape(-1),
             k=self.k,
         )
 
     @cached_property
     def classes(self) -> Cells:
         """TP, FN, FP, TN of every class of every table: arrays (B, k)."""
-        tp = np.ascontiguousarray(np.diagonal(self.tables, axis1=-2, axis2=-1))
-        fn, fp = self.margins.rows - tp, self.margins.columns - tp
-        n = self.margins.rows.sum(axis=-1)[..., None]
-        return class_cells(tp, fn, fp, n - tp - fn - fp)
+        return self.margins.classes
 
 
 Value = Callable[[Margins], Any]
@@ -116,10 +119,11 @@ def _linear_chance(m: Margins) -> Any:
 
 
 def _quadratic_chance(m: Margins) -> Any:
-    step = _steps(m.k)
+    # Distances are taken from the largest class, so that nothing is left to round where there is one class only.
+    step = _steps(m.k) - np.argmax(np.real(m.rows), axis=-1)[..., None]
     n = m.rows.sum(axis=-1)
-    squares = (m.rows + m.columns) @ (step * step)
-    return n * squares - 2 * (m.rows @ step) * (m.columns @ step)
+    squares = ((m.rows + m.columns) * step * step).sum(axis=-1)
+    return n * squares - 2 * (m.rows * step).sum(axis=-1) * (m.columns * step).sum(axis=-1)
 
 
 def _mean_distance(totals: Any, places: NDArray[np.int64], power: int) -> Any:
@@ -137,13 +141,23 @@ def _mean_distance(totals: Any, places: NDArray[np.int64], power: int) -> Any:
 AGGREGATES: Mapping[str, Aggregate] = {
     "n": Aggregate(lambda m: m.rows.sum(axis=-1), lambda _c, i, _j: np.ones(len(i))),
     "correct": Aggregate(lambda m: m.correct, lambda _c, i, j: (i == j).astype(np.float64)),
-    "chance": Aggregate(
-        lambda m: (m.rows * m.columns).sum(axis=-1),
-        lambda c, i, j: (c.predicted_totals[i] + c.truth_totals[j]).astype(np.float64),
+    # Sums of products of corners, not differences of squares: with 10 positives in a billion cases the latter
+    # would lose half of the digits.
+    "covariance": Aggregate(
+        lambda m: (m.classes["tp"] * m.classes["tn"] - m.classes["fp"] * m.classes["fn"]).sum(axis=-1),
+        lambda c, i, j: c.hits.sum() + c.n * (i == j) - c.predicted_totals[i] - c.truth_totals[j],
     ),
-    "truth_squares": Aggregate(lambda m: (m.rows * m.rows).sum(axis=-1), lambda c, i, _j: 2.0 * c.truth_totals[i]),
-    "predicted_squares": Aggregate(
-        lambda m: (m.columns * m.columns).sum(axis=-1), lambda c, _i, j: 2.0 * c.predicted_totals[j]
+    "chance_errors": Aggregate(
+        lambda m: (m.classes["positives"] * m.classes["left"]).sum(axis=-1),
+        lambda c, i, j: 2.0 * c.n - c.predicted_totals[i] - c.truth_totals[j],
+    ),
+    "truth_spread": Aggregate(
+        lambda m: (m.classes["positives"] * m.classes["negatives"]).sum(axis=-1),
+        lambda c, i, _j: 2.0 * (c.n - c.truth_totals[i]),
+    ),
+    "predicted_spread": Aggregate(
+        lambda m: (m.classes["found"] * m.classes["left"]).sum(axis=-1),
+        lambda c, _i, j: 2.0 * (c.n - c.predicted_totals[j]),
     ),
     "linear_gap": Aggregate(
         lambda m: m.cells(np.abs(_steps(m.k)[:, None] - _steps(m.k))),
@@ -179,6 +193,7 @@ def evidence_cells(measure: Measure, confusion: Confusion, costs: NDArray[np.flo
     margins = Margins(
         rows=confusion.truth_totals.astype(np.float64),
         columns=confusion.predicted_totals.astype(np.float64),
+        classes=class_cells(*np.ascontiguousarray(confusion.corners.T)),
         correct=float(confusion.hits.sum()),
         cells=lambda weights: (counts * weights[i, j]).sum(),
         k=confusion.n_classes,

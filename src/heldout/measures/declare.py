@@ -15,9 +15,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["proportion", "f", "ratio", "odds", "agreement", "cost"]
+Kind = Literal[
+    "proportion", "f", "ratio", "odds", "agreement", "cost", "ranking", "precision area", "loss", "calibration"
+]
 Direction = Literal["higher", "lower", "zero", "none"]
-Scope = Literal["class", "table"]
+Scope = Literal["class", "table", "ranking", "probability"]
 Strata = Literal["", "truth", "predicted"]
 Formula = Callable[..., tuple[Any, Any]]
 

@@ -43,10 +43,10 @@ class Bound:
         """
         settled = {k: v for k, v in self.parameters.items() if v != self.measure.parameters[k]}
         if self.measure.name == "f_score":
-            return f"f{self.parameters.get('beta', 1.0):g}"
+            return f"f{_brief(self.parameters.get('beta', 1.0))}"
         if not settled:
             return self.measure.name
-        inside = ", ".join(f"{key}={value:g}" for key, value in settled.items())
+        inside = ", ".join(f"{key}={_brief(value)}" for key, value in settled.items())
         return f"{self.measure.name}({inside})"
 
     @property
@@ -102,9 +102,16 @@ class Bound:
         return total
 
 
+def _brief(number: float) -> str:
+    """A number as short as it can be written without becoming another one."""
+    return repr(float(number)).removesuffix(".0")
+
+
 def divide(top: Any, bottom: Any) -> Any:
     """Top over bottom, nan where the bottom is zero, without a warning."""
     bottom = np.asarray(bottom)
+    if bottom.all():
+        return np.asarray(top) / bottom
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.asarray(top) / bottom
     return np.where(bottom == 0, np.nan, value)[()]
@@ -112,7 +119,12 @@ def divide(top: Any, bottom: Any) -> Any:
 
 def per_class(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
     """The value of each class against the rest."""
-    return np.asarray(bound.of_classes(confusion.corners), dtype=np.float64)
+    memo = confusion.memo
+    values: NDArray[np.float64] | None = memo.get(("per class", bound.name))
+    if values is None:
+        cells = memo.setdefault("class cells", class_cells(*np.ascontiguousarray(confusion.corners.T)))
+        values = memo["per class", bound.name] = np.asarray(bound.value(cells), dtype=np.float64)
+    return values
 
 
 def micro_cells(correct: Any, n: float, k: int) -> Cells:
@@ -165,12 +177,15 @@ def averaged_gradient(bound: Bound, average: Average, confusion: Confusion) -> N
     totals = np.asarray(confusion.truth_totals, dtype=np.float64)
     weights = np.where(there, totals if average == "weighted" else 1.0, 0.0)
     gradient = np.where(there[:, None], np.nan_to_num(bound.class_gradient(table)), 0.0)
-    share = weights / weights.sum()
+    total = weights.sum()
+    if not total:
+        return np.zeros(len(i))
+    share = weights / total
     tp, fn, fp, tn = np.moveaxis(gradient * share[:, None], -1, 0)
     slope = tn.sum() + np.where(i == j, tp[i] - tn[i], fn[i] - tn[i] + fp[j] - tn[j])
     if average == "weighted":
         mean = (np.where(there, values, 0.0) * share).sum()
-        slope = slope + np.where(there, np.where(there, values, 0.0) - mean, 0.0)[i] / weights.sum()
+        slope = slope + np.where(there, np.where(there, values, 0.0) - mean, 0.0)[i] / total
     return np.asarray(slope)
 
 

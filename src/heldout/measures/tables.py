@@ -50,9 +50,9 @@ def error_rate(n: Any, correct: Any) -> tuple[Any, Any]:
     reference=COHEN,
     formula="(n · correct - sum of truth_c · predicted_c) / (n² - sum of truth_c · predicted_c)",
 )
-def kappa(n: Any, correct: Any, chance: Any) -> tuple[Any, Any]:
+def kappa(covariance: Any, chance_errors: Any) -> tuple[Any, Any]:
     """Agreement beyond what the margins alone would give, nominal classes (Cohen)."""
-    return n * correct - chance, n * n - chance
+    return covariance, chance_errors
 
 
 @measure(
@@ -96,10 +96,10 @@ def quadratic_kappa(n: Any, quadratic_gap: Any, quadratic_chance: Any) -> tuple[
     reference="Gorodkin (2004), Comparing two K-category assignments by a K-category correlation coefficient",
     formula="(n · correct - sum of truth_c · predicted_c) / sqrt((n² - sum of truth_c²) · (n² - sum of predicted_c²))",
 )
-def matthews(n: Any, correct: Any, chance: Any, truth_squares: Any, predicted_squares: Any) -> tuple[Any, Any]:
+def matthews(covariance: Any, truth_spread: Any, predicted_spread: Any) -> tuple[Any, Any]:
     """Correlation between truth and prediction."""
     # One root of the product: it is exact where both factors are equal, so that a perfect table gives 1.
-    return n * correct - chance, ((n * n - truth_squares) * (n * n - predicted_squares)) ** 0.5
+    return covariance, (truth_spread * predicted_spread) ** 0.5
 
 
 @measure(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
-from dataclasses import dataclass
+import enum
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,10 +16,14 @@ from numpy.typing import NDArray
 
 from heldout.errors import LabelError, listing
 from heldout.evidence import Label, sort_labels
+from heldout.predictions.containers import array_of, unwrap
+from heldout.predictions.fixed_text import encode_fixed
 
 # Integers that span at most this many values are used as they are: no pass is needed to encode them.
 DIRECT_RANGE = 4096
 SAMPLE = 20_000
+# Rows are counted in blocks that stay in the processor's cache.
+BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +47,29 @@ class Coded:
         """Only the rows to keep, none of which is missing."""
         return Coded(self.codes[keep], self.offset, self.labels, self.declared)
 
+    def met(self) -> tuple[Label, ...]:
+        """The labels that some row holds."""
+        counts = np.zeros(len(self.labels), dtype=np.int64)
+        for start in range(0, len(self.codes), BLOCK):
+            block = self.codes[start : start + BLOCK].astype(np.int64)
+            counts += np.bincount(block - self.offset, minlength=len(counts))
+        return tuple(label for label, count in zip(self.labels, counts.tolist(), strict=True) if count)
+
+    def classes(self) -> tuple[Label, ...]:
+        """The labels that are declared, or else those that some row holds."""
+        return self.labels if self.declared else self.met()
+
+    def renamed(self, names: Mapping[Label, Label]) -> Coded:
+        """The same rows under other labels; those that get the same name become one."""
+        labels = [names.get(label, label) for label in self.labels]
+        # True and 1 are equal to Python, but no two labels of one column are.
+        distinct = tuple(dict.fromkeys(labels))
+        if len(distinct) == len(labels):
+            return replace(self, labels=distinct)
+        place = {label: position for position, label in enumerate(distinct)}
+        move = np.array([place[label] for label in labels], dtype=np.int64)
+        return Coded(move[self.codes.astype(np.int64) - self.offset], 0, distinct, self.declared)
+
     @property
     def is_missing(self) -> NDArray[np.bool_]:
         """Where the value is missing."""
@@ -52,65 +83,16 @@ def encode(values: Any, name: str) -> Coded:
     >>> coded.codes.tolist(), coded.labels
     ([1, 0, 1], ('a', 'b'))
     """
-    column = unwrap(values)
-    if isinstance(column, np.ndarray):
-        return _encode_array(column, name)
-    return _encode_series(column, name)
-
-
-def unwrap(values: Any) -> Any:
-    """A NumPy array where the values are one or can become one cheaply, otherwise a narwhals Series."""
-    if isinstance(values, np.ndarray):
-        return values
-    if isinstance(values, list | tuple | range):
-        return _array_of_objects(values)
-    import narwhals.stable.v2 as nw
-
-    series = nw.from_native(values, allow_series=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        return series
-    return _array_of_tensor(values)
-
-
-def _array_of_objects(values: list[Any] | tuple[Any, ...] | range) -> NDArray[Any]:
-    kinds = set(map(type, values))
-    if kinds <= {int} or kinds <= {bool} or kinds <= {float}:
-        return np.asarray(values)
-    # np.asarray would turn [1, "a"] into text in silence.
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
-def _array_of_tensor(values: Any) -> NDArray[Any]:
-    if hasattr(values, "detach"):
-        values = values.detach()
-    if hasattr(values, "cpu"):
-        values = values.cpu()
-    elif type(values).__module__.partition(".")[0] == "cupy":
-        values = values.get()
-    if hasattr(values, "__array__"):
-        return np.asarray(values)
-    if hasattr(values, "__dlpack__"):
-        return np.from_dlpack(values)
-    if isinstance(values, Iterable) and not isinstance(values, str | bytes | dict):
-        return _array_of_objects(list(values))
-    kind = type(values).__name__
-    raise LabelError(
-        f"A column must be a list, an array, a tensor or a data frame column. Got {kind}.",
-        hint="pass one label per case, e.g. truth=[0, 1, 1].",
-    )
+    column = unwrap(values, name)
+    if not isinstance(column, np.ndarray):
+        return _encode_series(column, name)
+    if hasattr(column, "filled") and isinstance(column, np.ma.MaskedArray):
+        absent = np.ma.getmaskarray(column)
+        return _with_missing(_encode_array(column.data[~absent], name), absent)
+    return _encode_array(column, name)
 
 
 def _encode_array(array: NDArray[Any], name: str) -> Coded:
-    if array.ndim == 2 and 1 in array.shape:
-        array = array.reshape(-1)
-    if array.ndim != 1:
-        shape = " × ".join(str(side) for side in array.shape)
-        raise LabelError(
-            f"{name} must be one column. Got an array of {shape}.",
-            hint="pass the labels, one per case; class scores go into score=.",
-        )
     kind = array.dtype.kind
     if kind in "iu":
         return _encode_integers(array)
@@ -118,8 +100,10 @@ def _encode_array(array: NDArray[Any], name: str) -> Coded:
         return Coded(array.view(np.uint8), 0, (False, True), declared=True)
     if kind == "f":
         return _encode_floats(array, name)
-    if kind in "US" or array.dtype == np.dtypes.StringDType():
-        return _encode_text(array, name)
+    if kind in "US":
+        return _encode_fixed(array, name)
+    if isinstance(array.dtype, np.dtypes.StringDType):
+        return _encode_objects(array.astype(object), name)
     if kind == "O":
         return _encode_objects(array, name)
     raise LabelError(
@@ -156,16 +140,22 @@ def _encode_integers(array: NDArray[Any]) -> Coded:
 def _encode_floats(array: NDArray[Any], name: str) -> Coded:
     absent = np.isnan(array)
     held = array[~absent] if absent.any() else array
-    whole = held == np.floor(held)
-    if not whole.all() or not np.isfinite(held).all():
-        example = held[~(whole & np.isfinite(held))][0]
-        raise LabelError(
-            f"{name} holds numbers that are not whole, such as {example:g}, so they are scores and not labels.",
-            hint="give the column as score, or turn the labels into text.",
-        )
-    if not absent.any():
-        return _encode_integers(held.astype(np.int64))
-    return _with_missing(_encode_integers(held.astype(np.int64)), absent)
+    whole = np.isfinite(held) & (held == np.floor(held))
+    if not whole.all():
+        raise _not_whole(held[~whole][0], name)
+    if len(held) and float(np.abs(held).max()) >= 2**63:
+        distinct, codes = np.unique(held, return_inverse=True)
+        coded = Coded(codes, 0, tuple(int(value) for value in distinct.tolist()))
+    else:
+        coded = _encode_integers(held.astype(np.int64))
+    return _with_missing(coded, absent) if absent.any() else coded
+
+
+def _not_whole(value: Any, name: str) -> LabelError:
+    return LabelError(
+        f"{name} holds numbers that are not whole, such as {float(value):g}: those are scores, not labels.",
+        hint="choose the column of classes, or turn the scores into classes first (score >= 0.5, say).",
+    )
 
 
 def _with_missing(coded: Coded, absent: NDArray[np.bool_]) -> Coded:
@@ -182,18 +172,32 @@ def _encode_objects(array: NDArray[Any], name: str) -> Coded:
     addresses = np.ctypeslib.as_array(
         ctypes.cast(array.ctypes.data, ctypes.POINTER(ctypes.c_ssize_t)), shape=(len(array),)
     )
-    known, first = np.unique(addresses[:: max(1, len(array) // SAMPLE)], return_index=True)
+    step = max(1, len(array) // SAMPLE)
+    known, first = np.unique(addresses[::step], return_index=True)
     if len(known) <= DIRECT_RANGE:
         codes = np.minimum(np.searchsorted(known, addresses), len(known) - 1)
         if np.array_equal(known[codes], addresses):
-            objects = [array[position * max(1, len(array) // SAMPLE)] for position in first.tolist()]
-            return _merge_equal(codes, objects, name)
-    kinds = set(map(type, array.tolist()))
-    if kinds <= {str, type(None)}:
-        return _encode_text(array, name)
+            return _merge_equal(codes, [array[position * step] for position in first.tolist()], name)
+    values = array.tolist()
+    if set(map(type, values)) <= {str, type(None)}:
+        import polars as pl
+
+        try:
+            return encode_strings(pl.Series(name, values, dtype=pl.String))
+        except UnicodeEncodeError:
+            # Half a surrogate pair, as in a badly decoded file name, has no place in Polars.
+            pass
+    return _encode_by_value(values, name)
+
+
+def _encode_by_value(values: list[Any], name: str) -> Coded:
     seen: dict[Any, int] = {}
-    keyed = ((type(value) is bool, value) if value == value else None for value in array.tolist())  # noqa: PLR0124
-    codes = np.fromiter((seen.setdefault(key, len(seen)) for key in keyed), dtype=np.int64, count=len(array))
+    try:
+        keyed = (None if is_missing(value) else (type(value) is bool, value) for value in values)
+        codes = np.fromiter((seen.setdefault(key, len(seen)) for key in keyed), dtype=np.int64, count=len(values))
+    except TypeError:
+        # A value that cannot be hashed is no label: as_label names the first one.
+        return _merge_equal(np.arange(len(values)), values, name)
     return _merge_equal(codes, [None if key is None else key[1] for key in seen], name)
 
 
@@ -201,36 +205,65 @@ def _merge_equal(codes: NDArray[np.int64], objects: list[Any], name: str) -> Cod
     """Give equal objects one code, sort the labels, and mark the missing ones."""
     plain = [None if is_missing(value) else as_label(value, name) for value in objects]
     labels = one_kind([value for value in plain if value is not None], name)
+    boolean = bool(labels) and isinstance(labels[0], bool)
+    if boolean:
+        labels = (False, True)
     place = {label: position for position, label in enumerate(labels)}
     move = np.array([-1 if value is None else place[value] for value in plain], dtype=np.int64)
     moved = codes if np.array_equal(move, np.arange(len(move))) else move[codes]
-    return Coded(moved, 0, labels, missing=int((moved < 0).sum()) if (move < 0).any() else 0)
+    return Coded(moved, 0, labels, boolean, int((moved < 0).sum()) if (move < 0).any() else 0)
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for "not known"."""
+    """Whether a value stands for "not known": None, NaN, NaT or pandas.NA."""
     if value is None:
         return True
     try:
         return bool(value != value)  # noqa: PLR0124 - true of NaN and NaT only
     except TypeError:  # pandas.NA refuses to be a truth value
         return True
+    except (ArithmeticError, ValueError):  # an array of several values; a signalling NaN
+        return isinstance(value, Decimal)
 
 
 def as_label(value: Any, name: str) -> Label:
-    """A plain Python label."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, str | int):
-        return value
+    """A plain Python label: text, a whole number or a boolean."""
+    plain = value
+    if isinstance(plain, enum.Enum):
+        plain = plain.value
+    if getattr(plain, "shape", None) == () and not isinstance(plain, np.datetime64 | np.timedelta64):
+        # NumPy's scalars, and the tensors of one number that a loop collects.
+        plain = plain.item()
+    if isinstance(plain, bytes):
+        plain = _decoded(plain, name)
+    if isinstance(plain, str | bool):
+        return str(plain) if isinstance(plain, str) else plain
+    if isinstance(plain, int):
+        return int(plain)
+    if isinstance(plain, numbers.Real | Decimal):
+        if not np.isfinite(float(plain)) or plain != math.trunc(plain):
+            raise _not_whole(plain, name)
+        whole: Any = math.trunc(plain)
+        return int(whole)
     raise LabelError(
-        f"{name} holds {value!r}, a {type(value).__name__}. Labels are numbers, text, booleans or categories.",
+        f"{name} holds {_shown(value)}, a {type(value).__name__}. Labels are numbers, text, booleans or categories.",
         hint="convert the column to text first.",
     )
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _decoded(text: bytes, name: str) -> str:
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        raise LabelError(
+            f"{name} holds bytes that are not UTF-8 text, such as {_shown(text)}.",
+            hint="decode the column first, for example with numpy.char.decode(column, 'latin-1').",
+        ) from None
 
 
 def one_kind(labels: Iterable[Label], name: str) -> tuple[Label, ...]:
@@ -238,7 +271,7 @@ def one_kind(labels: Iterable[Label], name: str) -> tuple[Label, ...]:
     kept = list(labels)
     kinds = {"text" if isinstance(x, str) else "boolean" if isinstance(x, bool) else "number" for x in kept}
     if len(kinds) > 1:
-        shown = listing((repr(label) for label in kept), most=6)
+        shown = listing((_shown(label) for label in kept), most=6)
         raise LabelError(
             f"{name} mixes labels of different types: {shown}.",
             hint="make them all text or all numbers, so that equal labels are equal.",
@@ -246,12 +279,13 @@ def one_kind(labels: Iterable[Label], name: str) -> tuple[Label, ...]:
     return sort_labels(kept)
 
 
-def _encode_text(array: NDArray[Any], name: str) -> Coded:
-    import polars as pl
-
-    if array.dtype.kind == "S":
-        array = np.char.decode(array, "utf-8")
-    return encode_strings(pl.Series(name, array.astype(object, copy=False), dtype=pl.String))
+def _encode_fixed(array: NDArray[Any], name: str) -> Coded:
+    found = encode_fixed(array)
+    if found is None:
+        return _encode_objects(array.astype(object), name)
+    codes, texts = found
+    labels = texts.tolist()
+    return Coded(codes, 0, tuple(_decoded(x, name) if isinstance(x, bytes) else x for x in labels))
 
 
 def encode_strings(series: Any) -> Coded:
@@ -274,16 +308,29 @@ def _encode_series(series: Any, name: str) -> Coded:
     kind = series.dtype
     if kind in (nw.Categorical, nw.Enum):
         return _encode_categories(series, name)
-    if series.implementation.is_polars() and kind == nw.String:
-        return encode_strings(series.to_native())
+    if kind == nw.String and (text := _polars_text(series)) is not None:
+        return encode_strings(text)
+    if kind in (nw.Int128, nw.UInt128, nw.Decimal):
+        return _encode_array(array_of(series.to_list()), name)
     absent = series.is_null().to_numpy()
-    if not absent.any():
-        return _encode_array(np.asarray(series.to_numpy()), name)
-    if kind in (nw.String, nw.Object):
-        return _encode_array(np.asarray(series.to_numpy(), dtype=object), name)
-    if absent.all():
-        return Coded(np.full(len(absent), -1, dtype=np.int64), 0, (), missing=len(absent))
-    return _with_missing(_encode_array(np.asarray(series.filter(~series.is_null()).to_numpy()), name), absent)
+    if kind in (nw.String, nw.Object) or not absent.any():
+        return _encode_array(np.asarray(series.to_numpy(), dtype=object if absent.any() else None), name)
+    held = series.filter(~series.is_null()).to_numpy() if not absent.all() else np.empty(0)
+    return _with_missing(_encode_array(np.asarray(held), name), absent)
+
+
+def _polars_text(series: Any) -> Any:
+    """A column of text as Polars' where that copies no Python strings; otherwise None."""
+    native = series.to_native()
+    if series.implementation.is_polars():
+        return native
+    import polars as pl
+
+    if series.implementation.is_pyarrow():
+        return pl.from_arrow(native)
+    if getattr(native.dtype, "storage", "") == "pyarrow":
+        return pl.from_arrow(native.array.__arrow_array__())
+    return None
 
 
 def _encode_categories(series: Any, name: str) -> Coded:
@@ -298,16 +345,17 @@ def _encode_categories(series: Any, name: str) -> Coded:
 
         if native.dtype != pl.Enum:
             return encode_strings(native.cast(pl.String))
-        categories = native.cat.get_categories().to_list()
+        categories = native.dtype.categories.to_list()
         codes = native.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     elif series.implementation.is_pyarrow():
         chunk = native.combine_chunks()
         categories = chunk.dictionary.to_pylist()
-        codes = chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        if not chunk.type.ordered:
+        codes = chunk.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+        if not chunk.type.ordered or None in categories:
             return _merge_equal(np.where(codes < 0, len(categories), codes), [*categories, None], name)
     else:
         categories, codes = native.cat.categories.tolist(), native.cat.codes.to_numpy()
     labels = tuple(as_label(category, name) for category in categories)
-    one_kind(labels, name)
+    if len(one_kind(labels, name)) < len(labels) or (len(labels) == 1 and isinstance(labels[0], bool)):
+        return _merge_equal(np.where(codes < 0, len(categories), codes), [*categories, None], name)
     return Coded(codes, 0, labels, declared=True, missing=int((codes < 0).sum()))

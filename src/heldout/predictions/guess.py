@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
+from typing import Any
 
 from heldout.errors import ColumnError, closest, listing
 
@@ -12,20 +14,31 @@ USUAL_NAMES = {
         "y_true",
         "truth",
         "label",
+        "labels",
         "target",
         "actual",
         "class",
         "true",
         "true_label",
+        "true_class",
+        "actual_label",
+        "actual_class",
         "gold",
+        "ground_truth",
         "expected",
+        "y_test",
         "y",
     ),
     "predicted": (
         "y_pred",
+        "y_predicted",
         "predicted",
         "prediction",
+        "predictions",
         "pred",
+        "preds",
+        "pred_label",
+        "pred_class",
         "predicted_label",
         "predicted_class",
         "y_hat",
@@ -34,39 +47,49 @@ USUAL_NAMES = {
 }
 
 
-def choose(role: str, asked: str | None, columns: Sequence[str], source: str) -> tuple[str, bool]:
-    """The column for a role, and whether it was guessed.
+def guess(role: str, columns: Sequence[Any], source: str, *, from_file: bool = True) -> Any:
+    """The one column whose name is usual for a role.
 
-    >>> choose("truth", None, ["id", "Y_True", "pred"], "churn.csv")
-    ('Y_True', True)
+    >>> guess("truth", ["id", "Y_True", "pred"], "churn.csv")
+    'Y_True'
     """
-    if asked is not None:
-        return check_column(asked, columns, source), False
-    usual = USUAL_NAMES[role]
-    found = [column for column in columns if _folded(column) in usual]
+    found = [column for column in columns if _folded(column) in USUAL_NAMES[role]]
     if len(found) == 1:
-        return found[0], True
+        return found[0]
     if found:
+        shown = shlex.quote(str(found[0]))
         raise ColumnError(
-            f"{source} has several columns that may be {role}: {listing(found)}.",
-            hint=f"choose one: --{role} {found[0]} (in Python {role}={found[0]!r}).",
+            f"{_opening(source)} has several columns that may be {role}: {listing(found)}.",
+            hint=f"choose one, for example --{role} {shown}." if from_file else f"choose one: {role}={found[0]!r}.",
         )
+    usual = listing(USUAL_NAMES[role][:3])
     raise ColumnError(
-        f"{source} has no column with a usual name for {role}. It has: {listing(columns)}.",
-        hint=f"say which one it is with --{role} COLUMN (in Python {role}=…).",
+        f"{_opening(source)} has no column with a usual name for {role}, such as {usual}. It has: {listing(columns)}.",
+        hint=f"say which one it is with --{role} COLUMN; the first line of a text file must name the columns."
+        if from_file
+        else f"say which one it is with {role}=.",
     )
 
 
-def check_column(name: str, columns: Sequence[str], source: str) -> str:
-    """The column of that name, which must exist."""
+def check_column(name: Any, columns: Sequence[Any], source: str) -> Any:
+    """The column of that name, which must exist.
+
+    >>> check_column("y", ["id", "y"], "churn.csv")
+    'y'
+    """
     if name in columns:
         return name
-    near = closest(name, columns)
+    near = closest(str(name), map(str, columns))
     raise ColumnError(
-        f"{source} has no column {name!r}. It has: {listing(columns)}.",
-        hint=f"did you mean {near!r}?" if near else "use one of these.",
+        f"{_opening(source)} has no column {name!r}. It has: {listing(columns)}.",
+        hint=f"did you mean {near!r}?" if near else "use one of these, spelled exactly as it is.",
     )
 
 
-def _folded(column: str) -> str:
-    return re.sub(r"[\s.-]+", "_", column.strip().casefold())
+def _folded(column: Any) -> str:
+    return re.sub(r"[\s._-]+", "_", str(column).strip().casefold()).strip("_")
+
+
+def _opening(source: str) -> str:
+    """The source at the beginning of a sentence; the name of a file keeps its own case."""
+    return f"T{source[1:]}" if source.startswith("the ") else source

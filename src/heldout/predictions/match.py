@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from heldout.errors import LabelError, listing
-from heldout.evidence import Label, join_labels, sort_labels
+from heldout.evidence import Label
 
 # (negative, positive), in lower case; the positive one is what a reader would expect to be looked for.
 USUAL = (
@@ -26,6 +27,9 @@ USUAL = (
     ("ham", "spam"),
     ("off", "on"),
 )
+WORDS = {"true": "1", "false": "0"}
+# What programs write for a missing value when they must write text.
+ABSENT = frozenset({"", "?", "NA", "N/A", "NULL", "NaN", "None", "nan", "null", "<NA>"})
 
 
 def usual_positive(labels: Sequence[Label]) -> Label | None:
@@ -56,36 +60,49 @@ def _last_word(labels: Sequence[Label], position: int) -> str:
     return "_".join(words[position][shared:])
 
 
-def joint_labels(
-    truth: Sequence[Label], predicted: Sequence[Label]
-) -> tuple[tuple[Label, ...], dict[Label, Label], str]:
-    """All labels of both columns, how to rename the prediction's to fit, and a sentence if that was needed.
+def renamed(truth: Sequence[Label], predicted: Sequence[Label]) -> tuple[dict[Label, Label], str]:
+    """How to rename the prediction's labels so that they fit the truth's, and a sentence if that was needed.
 
-    >>> joint_labels((0, 1), ("0", "1"))[0]
-    (0, 1)
+    >>> renamed((0, 1), ("0", "1.0"))[0]
+    {'0': 0, '1.0': 1}
     """
-    kinds = {_kind(label) for label in (*truth, *predicted)}
-    if len(kinds) <= 1:
-        return join_labels(truth, predicted), {}, ""
-    by_text = {_canonical(label): label for label in truth}
-    rename = {label: by_text.get(_canonical(label), label) for label in predicted}
-    left = [label for label in predicted if _canonical(label) not in by_text]
-    numeric = _numeric_like([*truth, *predicted])
-    if left and numeric:
-        rename.update({label: _as_number(label) if _kind(truth[0]) == "number" else str(label) for label in left})
-    elif left:
-        raise LabelError(
-            f"Truth and prediction have labels of different types: truth has "
-            f"{listing(map(repr, truth), most=6)}, prediction has {listing(map(repr, predicted), most=6)}.",
-            hint="make both columns text, or both numbers, with the same labels.",
-        )
-    joined = join_labels(tuple(truth), sort_labels(rename.values()))
-    example = next(label for label in predicted if rename[label] is not label)
+    if not truth or not predicted or _kind(truth[0]) == _kind(predicted[0]):
+        return {}, ""
+    by_text: dict[str, list[Label]] = {}
+    for label in truth:
+        by_text.setdefault(_canonical(label), []).append(label)
+    rename: dict[Label, Label] = {}
+    for label in predicted:
+        same = by_text.get(_canonical(label), [])
+        fitting = same[0] if len(same) == 1 else None if same else _as_in(truth, label)
+        if fitting is None:
+            raise LabelError(
+                f"Truth and prediction have labels of different types: truth has "
+                f"{listing(map(quoted, truth), most=6)}; prediction has {listing(map(quoted, predicted), most=6)}.",
+                hint="make both columns text, or both numbers, with the same labels.",
+            )
+        rename[label] = fitting
+    example = predicted[0]
     said = (
-        f"labels of different types were joined: {example!r} in the prediction is taken as "
-        f"{rename[example]!r} in the truth"
+        f"labels of different types were joined: {quoted(example)} in the prediction is taken as "
+        f"{quoted(rename[example])} in the truth"
     )
-    return joined, rename, said
+    return rename, said
+
+
+def _as_in(truth: Sequence[Label], label: Label) -> Label | None:
+    """A label that the truth does not have, written as the truth writes its own; None where it cannot be."""
+    text = _canonical(label)
+    number = int(text) if re.fullmatch(r"-?\d{1,4000}", text) else None
+    if _kind(truth[0]) == "number" or number is None:
+        return number
+    words = [str(other).strip() for other in truth]
+    # With leading zeros they are codes: 1 is not written 01, and nobody knows what 12 would be.
+    if all(re.fullmatch(r"-?(0|[1-9]\d*)", _canonical(x)) and x.casefold() not in WORDS for x in words):
+        return text
+    if isinstance(label, bool) and all(other.casefold() in WORDS for other in words):
+        return next(case(str(label)) for case in (str.title, str.lower, str.upper) if case(words[0]) == words[0])
+    return None
 
 
 def _kind(label: Label) -> str:
@@ -97,26 +114,76 @@ def _kind(label: Label) -> str:
 def _canonical(label: Label) -> str:
     """How a label looks when the accidents of its type are taken away: 1, 1.0, "1" and True are one."""
     text = str(label).strip().casefold()
-    text = {"true": "1", "false": "0"}.get(text, text)
+    text = WORDS.get(text, text)
     return re.sub(r"^\+?(-?\d+)(\.0*)?$", r"\1", text)
 
 
-def _numeric_like(labels: Sequence[Label]) -> bool:
-    return all(not isinstance(x, bool) and re.fullmatch(r"-?\d+", _canonical(x)) for x in labels)
+def fitted(given: Sequence[Label], names: Sequence[Label]) -> tuple[Label, ...]:
+    """Labels that a person named, each as the cases write it: "1" for 1 where the labels are numbers.
+
+    >>> fitted(["1", "0", "2"], (0, 1))
+    (1, 0, 2)
+    """
+    exact = {(_kind(label), label): label for label in names}
+    by_text = {str(label): label for label in names}
+    by_look = {_canonical(label): label for label in names} if names and _kind(names[0]) != "text" else {}
+    found: list[Label] = []
+    for label in given:
+        same = exact.get((_kind(label), label), by_text.get(str(label), by_look.get(_canonical(label))))
+        if same is None and names and _kind(label) != _kind(names[0]):
+            same = _as_in(names, label)
+        found.append(label if same is None else same)
+    return tuple(found)
 
 
-def _as_number(label: Label) -> int:
-    return int(_canonical(label))
+def suspicions(labels: Sequence[Label]) -> list[str]:
+    """Sentences about labels that are slips as a rule: look-alikes, and words for a missing value."""
+    texts = [label for label in labels if isinstance(label, str)]
+    pairs = look_alike(texts)
+    said = [
+        f"the labels {a} and {b} look alike but count as two classes" for a, b in (_told_apart(*p) for p in pairs[:3])
+    ]
+    if len(pairs) > 3:
+        said.append(f"{len(pairs) - 3:,} more pairs of labels look alike but count as two classes each")
+    said += [
+        f"the label {label!r} looks like a missing value but counts as a class" for label in texts if label in ABSENT
+    ]
+    return said
 
 
-def look_alike(labels: Sequence[Label]) -> list[tuple[Label, Label]]:
-    """Pairs of labels that differ only in case or in white space, which is a slip as a rule."""
-    seen: dict[str, Label] = {}
-    pairs: list[tuple[Label, Label]] = []
+def quoted(label: Label) -> str:
+    """A label as Python writes it, without the middle of a long one.
+
+    >>> quoted("x" * 1000)
+    "'xxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxxxxxxx'"
+    """
+    text = repr(label)
+    return text if len(text) <= 60 else f"{text[:21]}…{text[-21:]}"
+
+
+def _told_apart(first: str, second: str) -> tuple[str, str]:
+    """Two labels as they are written, or with escapes where nobody would see the difference."""
+    if unicodedata.normalize("NFKC", first) == unicodedata.normalize("NFKC", second):
+        return ascii(first)[:60], ascii(second)[:60]
+    return quoted(first), quoted(second)
+
+
+def look_alike(labels: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of labels that a reader would take for the same.
+
+    They differ only in case, white space, invisible characters, the way accents are stored, or as 1 and 1.0 do.
+
+    >>> look_alike(["Spam", "ham", "spam "])
+    [('Spam', 'spam ')]
+    """
+    seen: dict[str, str] = {}
+    pairs: list[tuple[str, str]] = []
     for label in labels:
-        if isinstance(label, str):
-            key = " ".join(label.split()).casefold()
-            if key in seen:
-                pairs.append((seen[key], label))
-            seen.setdefault(key, label)
+        text = label
+        if not text.isascii():
+            text = "".join(x for x in unicodedata.normalize("NFKC", text) if unicodedata.category(x) != "Cf")
+        key = _canonical(" ".join(text.split()))
+        if key in seen:
+            pairs.append((seen[key], label))
+        seen.setdefault(key, label)
     return pairs

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.errors import LabelError, OptionError, ValuesError, listing
-from heldout.evidence import Label
-from heldout.predictions.encode import Coded, encode, unwrap
-from heldout.predictions.match import joint_labels, look_alike
+from heldout.evidence import Label, join_labels, sort_labels
+from heldout.predictions.case_values import check_weight, groups, weights
+from heldout.predictions.encode import Coded, as_label, encode
+from heldout.predictions.match import fitted, quoted, renamed, suspicions
 
 Missing = Literal["refuse", "drop"]
 
@@ -44,12 +45,11 @@ class Predictions:
     def fingerprint(self) -> str:
         """A short hash of the true labels in their order: equal for predictions of the same cases."""
         digest = hashlib.blake2b(digest_size=8)
-        names = [str(label) for label in self.labels]
-        order = np.argsort(np.array(names, dtype=object))
-        digest.update("\x1f".join(names[i] for i in order).encode())
-        rank = np.empty(len(order), dtype=np.uint8 if len(order) <= 256 else np.int32)
-        rank[order] = np.arange(len(order))
-        place = rank[self.truth_place]
+        met = [str(label) for label in self.truth.met()]
+        digest.update("\x1f".join(sorted(met)).encode("utf-8", "surrogatepass"))
+        rank = {name: position for position, name in enumerate(sorted(met))}
+        kind = np.uint8 if len(met) <= 256 else np.int32
+        place = np.array([rank.get(str(label), 0) for label in self.truth.labels], dtype=kind)
         block = 1 << 18
         for start in range(0, self.n, block):
             codes = self.truth.codes[start : start + block].astype(np.int64) - self.truth.offset
@@ -66,8 +66,9 @@ def assemble(
     labels: Sequence[Label] | None = None,
     missing: Missing = "refuse",
     notes: Sequence[str] = (),
+    called: Mapping[str, str] | None = None,
 ) -> Predictions:
-    """Check the columns and bring them together.
+    """Check the columns and bring them together; `called` says what errors call them.
 
     >>> assemble(["no", "yes"], ["yes", "yes"]).labels
     ('no', 'yes')
@@ -77,24 +78,21 @@ def assemble(
             f"missing must be 'refuse' or 'drop'. Got {missing!r}.",
             hint="missing='drop' leaves out rows without truth or prediction, and says how many.",
         )
-    columns: dict[str, Any] = {"truth": encode(truth, "truth"), "predicted": encode(predicted, "predicted")}
+    names_of = {role: (called or {}).get(role, role) for role in ("truth", "predicted", "weight", "group")}
+    columns: dict[str, Any] = {
+        "truth": encode(truth, names_of["truth"]),
+        "predicted": encode(predicted, names_of["predicted"]),
+    }
     if weight is not None:
-        columns["weight"] = _numbers(weight, "weight")
+        columns["weight"] = weights(weight, names_of["weight"])
     if group is not None:
-        columns["group"] = encode_keys(group)
+        columns["group"] = groups(group, names_of["group"])
     _same_length(columns)
     columns, dropped = _without_missing(columns, missing)
-    said = [*notes, *dropped]
-    if columns.get("weight") is not None:
-        _check_weight(columns["weight"])
-    names, rename, joined = joint_labels(columns["truth"].labels, columns["predicted"].labels)
-    if joined:
-        said.append(joined)
-    if rename:
-        columns["predicted"] = replace(
-            columns["predicted"], labels=tuple(rename[label] for label in columns["predicted"].labels)
-        )
-    said += [f"the labels {a!r} and {b!r} differ only in case or spaces" for a, b in look_alike(names)]
+    if "weight" in columns:
+        check_weight(columns["weight"])
+    names, columns["predicted"], joined = _joined(columns["truth"], columns["predicted"])
+    said = [*notes, *dropped, *joined, *suspicions(names)]
     if labels is not None:
         names = _given(labels, columns, names)
     place = {label: position for position, label in enumerate(names)}
@@ -111,34 +109,27 @@ def assemble(
     )
 
 
-def encode_keys(values: Any) -> Coded:
-    """Encode a column of group keys: anything that can be compared, in no particular order."""
-    column = unwrap(values)
-    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
-        absent = np.isnan(column)
-        keys, codes = np.unique(column, return_inverse=True)
-        if absent.any():
-            codes = np.where(absent, -1, codes)
-            keys = keys[~np.isnan(keys)]
-        return Coded(codes, 0, tuple(keys.tolist()), missing=int(absent.sum()))
-    return encode(values, "group")
-
-
-def _numbers(values: Any, name: str) -> NDArray[np.float64]:
-    column = unwrap(values)
-    array = column if isinstance(column, np.ndarray) else np.asarray(column.to_numpy())
-    if array.dtype.kind not in "iufb":
-        try:
-            # None and NaN in a column of numbers are missing values, which are counted later.
-            array = np.array([np.nan if value is None else value for value in array.tolist()], dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValuesError(
-                f"{name} must be numbers. It holds {listing(map(repr, array[:3].tolist()))}.",
-                hint=f"choose another column as {name}.",
-            ) from None
-    if array.ndim != 1:
-        raise ValuesError(f"{name} must be one column. Got {array.ndim} dimensions.", hint="pass one number per case.")
-    return array.astype(np.float64, copy=False)
+def _joined(truth: Coded, predicted: Coded) -> tuple[tuple[Label, ...], Coded, list[str]]:
+    """All labels of both columns, the prediction in the labels of the truth, and what a reader must know of it."""
+    first, second = truth.labels, predicted.labels
+    said: list[str] = []
+    if truth.declared or predicted.declared or {type(x) for x in first[:1]} != {type(x) for x in second[:1]}:
+        # Codes of integers stand for labels that may not occur; here only those that do may count.
+        first, second = truth.classes(), predicted.classes()
+        rename, joined = renamed(first, second)
+        if rename:
+            predicted = predicted.renamed(rename)
+            second = tuple(dict.fromkeys(rename.values()))
+            second = second if predicted.declared else sort_labels(second)
+            said.append(joined)
+    if len(truth) > 1 and set(first).isdisjoint(second):
+        said.append(
+            f"truth and prediction have no label in common, so every case counts as wrong: truth has "
+            f"{listing(map(quoted, first), most=4)}; prediction has {listing(map(quoted, second), most=4)}"
+        )
+    if predicted.declared and not truth.declared:
+        first, second = second, first
+    return join_labels(first, second), predicted, said
 
 
 def _same_length(columns: dict[str, Any]) -> None:
@@ -178,35 +169,21 @@ def _without_missing(columns: dict[str, Any], missing: Missing) -> tuple[dict[st
     return kept, [f"{int(lost.sum()):,} of {len(lost):,} rows were dropped because of missing values: {counts}"]
 
 
-def _check_weight(weight: NDArray[np.float64]) -> None:
-    bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
-    if len(bad):
-        raise ValuesError(
-            f"Weights must be finite and not negative. Row {int(bad[0]) + 1:,} has {weight[bad[0]]:g}.",
-            hint="give weight 0 to a case that should not count.",
-        )
-    if not weight.any():
-        raise ValuesError("All weights are zero, so no case counts.", hint="give at least one case a weight.")
-
-
 def _given(labels: Sequence[Label], columns: dict[str, Any], names: tuple[Label, ...]) -> tuple[Label, ...]:
-    given = tuple(labels)
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        raise LabelError(
+            f"labels must be a list of the classes. Got {labels!r}.", hint="for example labels=['no', 'yes']."
+        )
+    given = fitted([as_label(label, "labels") for label in labels], names)
     if len(set(given)) != len(given):
         twice = sorted({str(label) for label in given if given.count(label) > 1})
         raise LabelError(f"Labels are named twice: {listing(twice)}.", hint="name each class once.")
-    met = set(_met(columns["truth"])) | set(_met(columns["predicted"]))
-    by_text = {str(label): label for label in names}
-    fitted = tuple(label if label in names else by_text.get(str(label), label) for label in given)
-    left = [label for label in names if label in met and label not in fitted]
+    met = {*columns["truth"].met(), *columns["predicted"].met()}
+    left = [label for label in names if label in met and label not in given]
     if left:
         raise LabelError(
-            f"The labels given leave out classes that occur: {listing(map(repr, left))}. "
-            f"Given were: {listing(map(repr, given))}.",
+            f"The labels given leave out classes that occur: {listing(map(quoted, left))}. "
+            f"Given were: {listing(map(quoted, given))}.",
             hint="name every class that occurs in truth or prediction.",
         )
-    return fitted
-
-
-def _met(column: Coded) -> list[Label]:
-    counts = np.bincount(column.codes.astype(np.int64) - column.offset, minlength=len(column.labels))
-    return [label for label, count in zip(column.labels, counts.tolist(), strict=True) if count]
+    return given

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import math
 
+from heldout.estimates.interval import DEFAULTS
 from heldout.measures.catalogue import CATALOGUE, find
 from heldout.measures.declare import Measure
 from heldout.show.blocks import Block, Column, Facts, Prose, Table, Title
-from heldout.show.numbers import plain
 
 DIRECTIONS = {
     "higher": "higher is better",
     "lower": "lower is better",
     "zero": "nearer to zero is better",
     "none": "describes the cases; neither is better",
-}
-DEFAULTS = {
-    "proportion": "wilson",
-    "f": "score",
-    "ratio": "score",
-    "odds": "score",
-    "agreement": "dirichlet",
-    "cost": "score",
 }
 
 
@@ -69,4 +61,4 @@ def _of(measure: Measure) -> str:
 
 
 def _end(value: float) -> str:
-    return ("-" if value < 0 else "") + "∞" if math.isinf(value) else plain(value)
+    return ("-" if value < 0 else "") + "∞" if math.isinf(value) else f"{value:g}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from heldout.errors import listing
 from heldout.estimates.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.report.tables import (
@@ -18,7 +19,9 @@ from heldout.report.tables import (
 from heldout.report.verdict import sentences
 from heldout.report.view import View
 from heldout.show.blocks import Block, Note, Prose, Title
+from heldout.show.fitting import shorten
 from heldout.show.numbers import count, percent
+from heldout.show.printable import visible
 
 SHOWN_ROWS = 15
 
@@ -142,7 +145,7 @@ def _notes(view: View) -> list[Block]:
         ):
             undefined.setdefault(e.undefined, []).append(e.name)
     for reason, names in undefined.items():
-        shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        shown = listing((shorten(visible(name), 50) for name in names), most=4)
         blocks.append(Note(f"Undefined: {shown}, because {reason}."))
     left_out = {e.note: e.name for e in view.estimates if e.note and e.measure in ("precision", "recall", "f1")}
     blocks += [Note(f"{name}: {note}.") for note, name in left_out.items()]

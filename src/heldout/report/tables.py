@@ -24,8 +24,8 @@ def estimate_table(view: View, estimates: Iterable[Estimate], names: Iterable[st
     rows = [
         (
             name,
-            Number(e.value, e.style),
-            Range(e.low, e.high, e.style),
+            Number(e.value, e.style, e.digits),
+            Range(e.low, e.high, e.style, e.digits),
             _span(e),
         )
         for name, e in zip(names, estimates, strict=True)
@@ -57,7 +57,7 @@ def class_table(view: View, shown: Iterable[int], caption: str = "") -> Table:
         cells: list[Cell] = [str(label), Number(float(confusion.truth_totals[position]), "count")]
         for measure in measures:
             e = view.get(measure, class_=label)
-            cells += [Number(e.value), Range(e.low, e.high)]
+            cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
         rows.append(tuple(cells))
     return Table(tuple(columns), tuple(rows), caption)
 
@@ -73,7 +73,7 @@ def average_table(view: View) -> Table:
         cells: list[Cell] = [average, None]
         for measure in measures:
             e = view.get(measure, average=average)
-            cells += [Number(e.value), Range(e.low, e.high)]
+            cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
         rows.append(tuple(cells))
     return Table(tuple(columns), tuple(rows))
 
@@ -116,13 +116,13 @@ def binary_matrix(view: View) -> Table:
             f"truth {names[row]}",
             *(Heat(float(matrix[order[row], j]), float(matrix[order[row], j] / totals[order[row]])) for j in order),
             rate.measure,
-            Number(rate.value),
-            Range(rate.low, rate.high),
+            Number(rate.value, digits=rate.digits),
+            Range(rate.low, rate.high, digits=rate.digits),
         )
         for row, rate in enumerate(rates)
     ]
-    rows.append(("precision, NPV", *(Number(e.value) for e in below), None, None, None))
-    rows.append((None, *(Range(e.low, e.high) for e in below), None, None, None))
+    rows.append(("precision, NPV", *(Number(e.value, digits=e.digits) for e in below), None, None, None))
+    rows.append((None, *(Range(e.low, e.high, digits=e.digits) for e in below), None, None, None))
     return Table(columns, tuple(rows))
 
 

@@ -8,7 +8,9 @@ from heldout.estimates.estimate import Estimate
 from heldout.estimates.score_paired import paired_difference_limits
 from heldout.evidence import Confusion, Label
 from heldout.report.view import View
+from heldout.show.fitting import shorten
 from heldout.show.numbers import share
+from heldout.show.printable import visible
 
 
 def sentences(view: View) -> list[str]:
@@ -41,7 +43,7 @@ def against_constant(confusion: Confusion, level: float) -> str:
     gained = float(confusion.counts[right & ~is_common].sum()) * scale
     lost = float(confusion.counts[~right & is_common].sum()) * scale
     rate = share(float(totals[commonest] / confusion.n))
-    start = f'Better than always answering "{confusion.labels[commonest]}" (accuracy {rate})?'
+    start = f'Better than always answering "{_named(confusion.labels[commonest])}" (accuracy {rate})?'
     if not gained and not lost:
         return f"{start} No: it gets exactly the same cases right."
     if confusion.clusters is not None or confusion.weighted:
@@ -55,16 +57,21 @@ def against_constant(confusion: Confusion, level: float) -> str:
     return f"{start} Cannot be told from these cases: {share(low)} to {share(high)}."
 
 
+def _named(label: Label) -> str:
+    return shorten(visible(str(label)), 40)
+
+
 def _of_positive(view: View, positive: Label) -> str:
     recall, precision = view.get("recall", class_=positive), view.get("precision", class_=positive)
+    name = _named(positive)
     found = (
-        f'It finds {_percent(recall)} of the cases of "{positive}"'
+        f'It finds {_percent(recall)} of the cases of "{name}"'
         if not math.isnan(recall.value)
-        else f'There are no cases of "{positive}" to find'
+        else f'There are no cases of "{name}" to find'
     )
     if math.isnan(precision.value):
-        return f'{found}, and it never answers "{positive}".'
-    return f'{found}; {_percent(precision)} of its answers "{positive}" are right.'
+        return f'{found}, and it never answers "{name}".'
+    return f'{found}; {_percent(precision)} of its answers "{name}" are right.'
 
 
 def _percent(estimate: Estimate) -> str:
@@ -84,7 +91,7 @@ def _weakest(view: View) -> str:
         return ""
     worst = min(recalls, key=lambda e: e.value)
     return (
-        f'Weakest class: "{worst.class_}", of which it finds {_percent(worst)}.'
+        f'Weakest class: "{_named(worst.class_ or "")}", of which it finds {_percent(worst)}.'
         if worst.value < 1
         else f"All {confusion.n_classes:,} classes are found without a miss."
     )

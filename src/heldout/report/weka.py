@@ -7,6 +7,7 @@ from string import ascii_lowercase
 
 from heldout.evidence import Confusion
 from heldout.report.view import View
+from heldout.show.printable import visible
 
 # Weka's columns, their width, and the measure in each.
 COLUMNS = (
@@ -38,7 +39,7 @@ def weka_text(view: View) -> str:
     ]
     for label in confusion.labels:
         values = [view.get(rate, class_=label).value for _, _, rate in COLUMNS]
-        lines.append(" " * 17 + _rates(values) + str(label))
+        lines.append(" " * 17 + _rates(values) + visible(str(label)))
     weighted = [_weighted(view, rate) for _, _, rate in COLUMNS]
     lines += ["Weighted Avg.    " + _rates(weighted).rstrip(), "", "", "=== Confusion Matrix ===", ""]
     return "\n".join(lines + _matrix(confusion))
@@ -84,8 +85,8 @@ def _matrix(confusion: Confusion) -> list[str]:
     matrix = confusion.matrix
     names = [_letters(position) for position in range(confusion.n_classes)]
     texts = [[_number(float(value), 2) for value in row] for row in matrix]
-    width = max(2, *(len(text) for row in texts for text in row), *map(len, names)) + 1
+    width = max(*(len(text) for row in texts for text in row), *map(len, names)) + 1
     lines = ["".join(f"{name:>{width}}" for name in names) + "   <-- classified as"]
     for name, row, label in zip(names, texts, confusion.labels, strict=True):
-        lines.append("".join(f"{text:>{width}}" for text in row) + f" | {name:>{len(names[-1])}} = {label}")
+        lines.append("".join(f"{text:>{width}}" for text in row) + f" | {name:>{width - 1}} = {visible(str(label))}")
     return lines

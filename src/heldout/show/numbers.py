@@ -109,6 +109,18 @@ def limits(low: float, high: float, style: Style = "share", digits: int | None =
     return f"{ends[0]} – {ends[1]}"
 
 
+def digits_between(low: float, high: float) -> int:
+    """Decimals that tell the two limits of a share apart: 3, or more where the interval is narrow.
+
+    >>> digits_between(0.899, 0.924), digits_between(0.69981, 0.70037), digits_between(0.0, 1.0)
+    (3, 5, 3)
+    """
+    width = high - low
+    if not 0 < width < 0.002:
+        return 3
+    return min(7, math.ceil(-math.log10(width)) + 1)
+
+
 def words(cell: Cell) -> str:
     """What a cell says, the same in every form.
 

@@ -1,0 +1,43 @@
+"""Curves over all thresholds: ROC, precision-recall, DET, gain, lift, cost, decision, reliability, any measure."""
+
+from __future__ import annotations
+
+from heldout.curves.chart import overlay
+from heldout.curves.cost import cost_curve, normalized_cost
+from heldout.curves.curve import Band, Curve, Reference, Scale
+from heldout.curves.decision import decision_curve, net_benefit
+from heldout.curves.gain import gain, lift
+from heldout.curves.measure import measure_curve
+from heldout.curves.precision_recall import interpolated, precision_recall
+from heldout.curves.reliability import reliability
+from heldout.curves.roc import det, roc
+from heldout.curves.saving import save_chart
+from heldout.curves.table import ThresholdTable, threshold_table
+from heldout.curves.thinning import thinned
+from heldout.curves.thresholds import confusion_at, counts_at
+
+__all__ = [
+    "Band",
+    "Curve",
+    "Reference",
+    "Scale",
+    "ThresholdTable",
+    "confusion_at",
+    "cost_curve",
+    "counts_at",
+    "decision_curve",
+    "det",
+    "gain",
+    "interpolated",
+    "lift",
+    "measure_curve",
+    "net_benefit",
+    "normalized_cost",
+    "overlay",
+    "precision_recall",
+    "reliability",
+    "roc",
+    "save_chart",
+    "thinned",
+    "threshold_table",
+]

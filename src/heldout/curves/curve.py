@@ -1,0 +1,239 @@
+"""A curve: what happens at every threshold, with its band, its reference lines and how it was made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import OptionError
+from heldout.evidence import Label
+from heldout.result import Result
+from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Style, Table, Title
+from heldout.show.numbers import count, number
+
+if TYPE_CHECKING:
+    from heldout.curves.chart import AnyChart
+
+Floats = NDArray[np.float64]
+BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
+# So many points are printed; `rows` has all of them.
+SHOWN = 11
+
+
+# Stands for a column that was not given; it becomes one of nan, or the band's.
+ABSENT: Any = object()
+POINTS = ("threshold", "tp", "fp", "low", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """One axis: the name of what runs along it, its title in words, and its range where that is known.
+
+    A "probit" scale is drawn in normal deviates; the values stay rates.
+    """
+
+    name: str
+    title: str
+    low: float | None = 0.0
+    high: float | None = 1.0
+    drawn: Literal["linear", "probit"] = "linear"
+    style: Style = "share"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A line to compare with, such as the chance diagonal: its name and its corners."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Band:
+    """The uncertainty of a curve: limits of y at places along x.
+
+    A pointwise band holds the truth at any one place, a simultaneous band all along, each with the level's probability.
+    """
+
+    kind: BandKind
+    method: str
+    level: float
+    x: Floats
+    low: Floats
+    high: Floats
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve(Result):
+    """A curve over the thresholds: one point per distinct score, or per threshold or bin asked for.
+
+    `low` and `high` are the band's limits at the points; `band` has the places at which it is drawn. `stepped` says
+    that y holds its value down to the next lower x, as a measure does between two scores. `undefined` says why there is
+    nothing to draw, where that is so.
+    """
+
+    schema: ClassVar[str] = "heldout/curve@1"
+    rows_name: ClassVar[str] = "points"
+
+    kind: str
+    title: str
+    x_scale: Scale
+    y_scale: Scale
+    x: Floats
+    y: Floats
+    n_positive: int | float
+    n_negative: int | float
+    threshold: Floats = ABSENT
+    tp: NDArray[Any] = ABSENT
+    fp: NDArray[Any] = ABSENT
+    low: Floats = ABSENT
+    high: Floats = ABSENT
+    extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    band: Band | None = None
+    area: float | None = None
+    area_name: str = ""
+    references: tuple[Reference, ...] = ()
+    positive: Label | None = None
+    notes: tuple[str, ...] = ()
+    undefined: str = ""
+    stepped: bool = False
+    dropped: int = 0
+
+    def __post_init__(self) -> None:
+        unknown = np.full(len(self.x), np.nan)
+        for name in POINTS:
+            if getattr(self, name) is ABSENT:
+                made = getattr(self.band, name, unknown) if name in ("low", "high") else unknown
+                object.__setattr__(self, name, made)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def n(self) -> int | float:
+        """The number of cases, or their weight."""
+        return self.n_positive + self.n_negative
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Every column of the points by its name, in the order of the rows."""
+        named = {"threshold": self.threshold, "tp": self.tp, "fp": self.fp, "x": self.x, "y": self.y}
+        # Bins stand at no threshold.
+        named = named if not self.extra else {"x": self.x, "y": self.y}
+        limits = {"low": self.low, "high": self.high} if self.band is not None else {}
+        return {**named, **limits, **self.extra}
+
+    def taken(self, kept: NDArray[Any]) -> Curve:
+        """The same curve with only the points at these places."""
+        arrays: dict[str, Any] = {name: getattr(self, name)[kept] for name in ("x", "y", *POINTS)}
+        return replace(self, **arrays, extra={name: values[kept] for name, values in self.extra.items()})
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per point; a curve has no single value, so `curve`, x and y stand in place of measure and value."""
+        columns = {name: values.tolist() for name, values in self.columns().items()}
+        head = {"curve": self.kind, "class": self.positive}
+        tail = {"level": self.band.level, "method": self.band.method} if self.band else {}
+        return [
+            {**head, **dict(zip(columns, point, strict=True)), **tail} for point in zip(*columns.values(), strict=True)
+        ]
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the points in the document."""
+        band = self.band
+        return {
+            "kind": self.kind,
+            "x": {"name": self.x_scale.name, "title": self.x_scale.title},
+            "y": {"name": self.y_scale.name, "title": self.y_scale.title},
+            "n_positive": self.n_positive,
+            "n_negative": self.n_negative,
+            "positive": self.positive,
+            "area": self.area,
+            "area_name": self.area_name,
+            "band": None if band is None else {
+                "kind": band.kind, "method": band.method, "level": band.level, "seed": band.seed,
+                "x": band.x, "low": band.low, "high": band.high,
+            },
+            "references": [{"name": line.name, "x": line.x, "y": line.y} for line in self.references],
+            "dropped": self.dropped,
+            "undefined": self.undefined,
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+    @property
+    def summary(self) -> str:
+        """The size of the evidence, and the area where there is one, in a few words."""
+        words = f"{count(self.n_positive)} positive, {count(self.n_negative)} negative"
+        if self.positive is not None:
+            words += f"; positive is {self.positive}"
+        if self.area is not None and not math.isnan(self.area):
+            words = f"{self.area_name} {number(self.area)}; {words}"
+        return words
+
+    def blocks(self) -> list[Block]:
+        """The area and a selection of the points."""
+        blocks: list[Block] = [Title(self.title, self.summary)]
+        if self.undefined:
+            return [*blocks, Note(f"undefined: {self.undefined}")]
+        blocks.append(self._table())
+        if len(self) > SHOWN:
+            blocks.append(Prose(f"{SHOWN} of {len(self):,} points."))
+        if self.band is not None:
+            blocks.append(Prose(f"Limits: {self.band.kind}, {self.band.level:g}, {self.band.method}."))
+        return [*blocks, *(Note(note) for note in self.notes)]
+
+    def _table(self) -> Table:
+        styles: dict[str, tuple[str, Style]] = {
+            "threshold": ("threshold", "plain"),
+            "tp": ("TP", "count"),
+            "fp": ("FP", "count"),
+            "x": (self.x_scale.name.replace("_", " "), self.x_scale.style),
+            "y": (self.y_scale.name.replace("_", " "), self.y_scale.style),
+            **{name: (name.replace("_", " "), "count" if name in COUNTED else "share") for name in self.extra},
+        }
+        if self.x_scale.name == "threshold":
+            del styles["threshold"]
+        columns = self.columns()
+        kept = np.unique(np.linspace(0, len(self) - 1, min(len(self), SHOWN)).round().astype(np.int64))
+        shown = [name for name in styles if name in columns]
+        rows: list[tuple[Cell, ...]] = []
+        for at in kept:
+            cells: list[Cell] = [Number(columns[name][at].item(), styles[name][1]) for name in shown]
+            if self.band is not None:
+                cells.append(Range(self.low[at].item(), self.high[at].item(), self.y_scale.style))
+            rows.append(tuple(cells))
+        heads = [Column(styles[name][0], "right") for name in shown]
+        if self.band is not None:
+            heads.append(Column(""))
+        return Table(tuple(heads), tuple(rows))
+
+    def hull(self) -> Curve:
+        """The vertices of the convex hull of a ROC curve: the points that are best at some cost and prevalence."""
+        if self.kind != "roc":
+            raise OptionError(
+                f"A {self.title} has no convex hull.", hint="take the hull of roc(ranking), or use cost_curve(ranking)."
+            )
+        from heldout.curves.hull import roc_hull
+
+        return roc_hull(self)
+
+    def chart(self, *, hull: bool = False) -> AnyChart:
+        """The curve as an Altair chart; with `hull`, a ROC curve with its convex hull."""
+        from heldout.curves.chart import curve_chart
+
+        return curve_chart(self, hull=hull)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
+        from heldout.curves.saving import save_chart
+
+        return save_chart(self.chart(), path)
+
+
+COUNTED = frozenset({"positives", "n"})

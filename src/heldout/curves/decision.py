@@ -1,0 +1,144 @@
+"""Decision curves: the net benefit of acting on the scores, against acting on all or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heldout.curves.bands import check_bands
+from heldout.curves.curve import Band, Curve, Reference, Scale
+from heldout.curves.thresholds import Thresholds, counts_at, places, threshold_grid
+from heldout.errors import OptionError, ValuesError
+from heldout.estimates.interval import check_level
+from heldout.estimates.proportion import t_value
+from heldout.estimates.score_cost import mean_cost_limits
+from heldout.evidence import Label
+from heldout.evidence.ranking import Ranking
+from heldout.measures.counts import NO_CASES
+
+Floats = NDArray[np.float64]
+
+THRESHOLD = Scale("threshold", "Threshold probability")
+NET = Scale("net_benefit", "Net benefit (true positives per case)", None, None)
+GRID = tuple((np.arange(1, 100) / 100).tolist())
+
+
+def net_benefit(tp: ArrayLike, fp: ArrayLike, n: float, threshold: ArrayLike) -> Floats:
+    """TP/n − FP/n · t/(1 − t): a false alarm weighs what the threshold says it weighs. Vickers & Elkin (2006).
+
+    >>> round(float(net_benefit(30, 20, 100, 0.2)), 4)
+    0.25
+    """
+    t = np.asarray(threshold, dtype=np.float64)
+    return np.asarray((np.asarray(tp) - np.asarray(fp) * t / (1 - t)) / n)
+
+
+def check_probabilities(ranking: Ranking, what: str) -> None:
+    """Refuse scores outside [0, 1] where probabilities are needed."""
+    if len(ranking) and (ranking.scores[0] > 1 or ranking.scores[-1] < 0):
+        worst = ranking.scores[0] if ranking.scores[0] > 1 else ranking.scores[-1]
+        raise ValuesError(
+            f"A {what} needs probabilities, and the scores leave [0, 1]: one is {worst:g}.",
+            hint="give probabilities of the positive class, or calibrate the scores first.",
+        )
+
+
+def decision_curve(
+    ranking: Ranking,
+    thresholds: Thresholds = GRID,
+    bands: str | None = "pointwise",
+    *,
+    level: float = 0.95,
+    positive: Label | None = None,
+) -> Curve:
+    """Net benefit against the threshold probability, with treat-all and treat-none beside it.
+
+    The scores must be probabilities: the threshold is both the cut and the exchange rate of false alarms for hits. The
+    limits are the score interval of a mean whose possible values are known: 1, 0 and −t/(1 − t).
+
+    >>> seen = Ranking(np.array([0.9, 0.3]), np.array([30, 10]), np.array([20, 40]))
+    >>> decision_curve(seen, [0.2, 0.5], bands=None).y
+    array([0.25, 0.1 ])
+    """
+    kind = check_bands(bands, ("pointwise",))
+    level = check_level(level)
+    check_probabilities(ranking, "decision curve")
+    grid = np.sort(threshold_grid(ranking, thresholds))
+    if isinstance(thresholds, str | int):
+        grid = grid[(grid > 0) & (grid < 1)]
+    if ((grid < 0) | (grid >= 1)).any():
+        raise OptionError(
+            f"A threshold probability lies in [0, 1). Got {grid[-1] if grid[-1] >= 1 else grid[0]:g}.",
+            hint="at 1 a false alarm would weigh infinitely much; end at 0.99.",
+        )
+    undefined = "" if ranking.n > 0 else NO_CASES
+    tp, fp = counts_at(ranking, grid)
+    y = net_benefit(tp, fp, ranking.n, grid) if not undefined else np.full(len(grid), np.nan)
+    band = None if undefined or kind is None else _band(ranking, tp, fp, grid, level)
+    everyone = net_benefit(ranking.n_positive, ranking.n_negative, ranking.n or 1, grid)
+    return Curve(
+        "decision", "Decision curve", THRESHOLD, NET, grid, y, ranking.n_positive, ranking.n_negative,
+        threshold=grid, tp=tp, fp=fp, band=band, positive=positive, undefined=undefined,
+        references=(
+            Reference("treat all", tuple(grid.tolist()), tuple(everyone.tolist())),
+            Reference("treat none", (0.0, 1.0), (0.0, 0.0)),
+        ),
+    )  # fmt: skip
+
+
+def _band(ranking: Ranking, tp: NDArray[Any], fp: NDArray[Any], grid: Floats, level: float) -> Band:
+    low, high = np.empty(len(grid)), np.empty(len(grid))
+    scales = _scales(ranking, tp, fp, grid)
+    for at, t in enumerate(grid.tolist()):
+        values = np.array([1.0, 0.0, -t / (1 - t)])
+        counts = np.array([tp[at], ranking.n - tp[at] - fp[at], fp[at]], dtype=np.float64)
+        if ranking.groups is not None:
+            low[at], high[at] = _group_limits(ranking, t, values, level)
+        else:
+            low[at], high[at] = mean_cost_limits(values, np.maximum(counts, 0.0) * scales[at], level)
+    name = "score"
+    if ranking.groups is not None:
+        name = "cluster-robust t"
+    elif ranking.weighted:
+        name = "score, effective n"
+    return Band("pointwise", name, level, grid, low, high)
+
+
+def _scales(ranking: Ranking, tp: NDArray[Any], fp: NDArray[Any], grid: Floats) -> Floats:
+    """What to multiply weighted counts by: the smaller of Kish's effective number and the linearised one."""
+    if ranking.positive_squares is None or ranking.negative_squares is None:
+        return np.ones(len(grid))
+    reached = places(ranking, grid)
+    squares = [started_sum(held)[reached] for held in (ranking.positive_squares, ranking.negative_squares)]
+    total = float(ranking.positive_squares.sum() + ranking.negative_squares.sum())
+    n, odds = ranking.n, grid / (1 - grid)
+    mean = net_benefit(tp, fp, n, grid)
+    gaps = [(1 - mean) ** 2, (odds + mean) ** 2, mean**2]
+    plain = (tp * gaps[0] + fp * gaps[1] + (n - tp - fp) * gaps[2]) / n
+    spread = (squares[0] * gaps[0] + squares[1] * gaps[1] + (total - squares[0] - squares[1]) * gaps[2]) / n**2
+    kish = n**2 / total
+    linear = np.divide(plain, spread, out=np.full(len(grid), kish), where=spread > 0)
+    return np.asarray(np.minimum(kish, linear) / n)
+
+
+def started_sum(values: Floats) -> Floats:
+    """Running sums that begin with nothing."""
+    return np.concatenate([[0.0], np.cumsum(values)])
+
+
+def _group_limits(ranking: Ranking, threshold: float, values: Floats, level: float) -> tuple[float, float]:
+    """The mean net benefit ± t cluster-robust standard errors: groups of rows, not rows, are independent."""
+    groups = ranking.groups
+    if groups is None or len(groups.keys) < 2:
+        return float(values.min()), float(values.max())
+    number = len(groups.keys)
+    found = groups.place < int(places(ranking, [threshold])[0])
+    worth = np.where(found, groups.positives * values[0] + groups.negatives * values[2], 0.0)
+    gained = np.bincount(groups.group, weights=worth, minlength=number)
+    size = np.bincount(groups.group, weights=groups.positives + groups.negatives, minlength=number)
+    mean = gained.sum() / size.sum()
+    spread = ((gained - mean * size) ** 2).sum() * number / (number - 1) / size.sum() ** 2
+    half = float(t_value(level, number - 1)) * float(np.sqrt(spread))
+    return max(float(values.min()), mean - half), min(1.0, mean + half)

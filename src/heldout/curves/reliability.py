@@ -1,0 +1,198 @@
+"""Reliability: how often the positives really come, among cases with about the same probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.curves.curve import Band, Curve, Reference, Scale
+from heldout.curves.decision import check_probabilities
+from heldout.errors import OptionError, closest, listing
+from heldout.estimates.interval import check_level
+from heldout.estimates.proportion import t_value, wilson, wilson_at, z_value
+from heldout.evidence import Label
+from heldout.evidence.probabilities import Probabilities
+from heldout.evidence.ranking import Ranking
+from heldout.measures.counts import NO_CASES
+
+Floats = NDArray[np.float64]
+Strategy = Literal["uniform", "quantile"]
+STRATEGIES: tuple[Strategy, ...] = ("uniform", "quantile")
+
+PREDICTED = Scale("mean_probability", "Mean predicted probability of the bin")
+OBSERVED = Scale("observed_rate", "Observed share of positives")
+CONFIDENCE = Scale("mean_probability", "Mean of the highest probability, by bin")
+RIGHT = Scale("observed_rate", "Share of the cases that were right")
+MOST_BINS = 10_000
+
+
+def bin_edges(ranking: Ranking, bins: int, strategy: str) -> Floats:
+    """The edges of the bins: even, or such that each bin holds about as many cases.
+
+    >>> bin_edges(Ranking(np.array([0.9, 0.5, 0.1]), np.array([1, 0, 0]), np.array([0, 1, 2])), 2, "quantile")
+    array([0.1, 0.3, 0.9])
+    """
+    if not isinstance(bins, int | np.integer) or isinstance(bins, bool) or not 1 <= bins <= MOST_BINS:
+        raise OptionError(
+            f"The number of bins is a whole number from 1 to {MOST_BINS:,}. Got {bins!r}.", hint="use 10."
+        )
+    if strategy not in STRATEGIES:
+        near = closest(str(strategy), STRATEGIES)
+        raise OptionError(
+            f"There are no {strategy!r} bins; there are {listing(STRATEGIES)}.", hint=f"use {near or 'uniform'!r}."
+        )
+    even = np.linspace(0.0, 1.0, bins + 1)
+    return even if strategy == "uniform" or not len(ranking) else _quantiles(ranking, even)
+
+
+def _quantiles(ranking: Ranking, shares: Floats) -> Floats:
+    """Quantiles between order statistics (type 7), without repeating a score for each of its cases."""
+    scores = ranking.scores[::-1]
+    held = np.cumsum((ranking.positives + ranking.negatives)[::-1], dtype=np.float64)
+    if ranking.weighted:
+        # Weights have no order statistics to interpolate between: the inverse of the distribution function.
+        return np.asarray(scores[np.minimum(np.searchsorted(held, shares * held[-1]), len(scores) - 1)])
+    rank = shares * (held[-1] - 1)
+    below, above = np.floor(rank), np.ceil(rank)
+    first, second = (
+        scores[np.searchsorted(held, place, side="right").clip(max=len(scores) - 1)] for place in (below, above)
+    )
+    return np.asarray(first + (second - first) * (rank - below))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bins:
+    """Sums over the cases of each bin, with the limits of the observed share."""
+
+    edges: Floats
+    positives: Floats
+    total: Floats
+    predicted: Floats
+    low: Floats
+    high: Floats
+    method: str
+
+
+def reliability(
+    evidence: Ranking | Probabilities,
+    bins: int | None = None,
+    strategy: str = "uniform",
+    *,
+    level: float = 0.95,
+    positive: Label | None = None,
+) -> Curve:
+    """The reliability diagram: the observed share of positives in each bin of the predicted probability.
+
+    A probability on an edge belongs to the bin below it; empty bins have no point. There are 10 bins unless said;
+    `Probabilities` come in even bins, as many as were tallied. Each point has Wilson's interval of its bin, with the
+    effective number of cases where there are weights or groups.
+
+    >>> seen = Ranking(np.array([0.9, 0.8, 0.2]), np.array([6, 2, 1]), np.array([0, 2, 9]))
+    >>> curve = reliability(seen, 2)
+    >>> curve.x, curve.y
+    (array([0.2 , 0.86]), array([0.1, 0.8]))
+    """
+    level = check_level(level)
+    if isinstance(evidence, Ranking):
+        check_probabilities(evidence, "reliability diagram")
+        held = _ranked_bins(evidence, bin_edges(evidence, 10 if bins is None else bins, strategy), level)
+        x, y, weighted = PREDICTED, OBSERVED, evidence.weighted
+    else:
+        held = _tallied_bins(evidence, bins, strategy, level)
+        x, y = (CONFIDENCE, RIGHT) if evidence.top_label else (PREDICTED, OBSERVED)
+        weighted = evidence.weighted
+    met = held.total > 0
+    whole: Any = np.float64 if weighted else np.int64
+    positives, total = (
+        values[met].round(0 if not weighted else 15).astype(whole) for values in (held.positives, held.total)
+    )
+    band = Band("pointwise", held.method, level, held.predicted[met] / held.total[met], held.low[met], held.high[met])
+    edges = {"bin_low": held.edges[:-1][met], "bin_high": held.edges[1:][met]}
+    return Curve(
+        "reliability", "Reliability diagram", x, y, band.x, held.positives[met] / held.total[met],
+        positives.sum().item(), (total - positives).sum().item(), band=band,
+        extra={**edges, "positives": positives, "n": total},
+        references=(Reference("perfectly calibrated", (0.0, 1.0), (0.0, 1.0)),), positive=positive,
+        undefined="" if met.any() else NO_CASES,
+        notes=(f"{int(met.sum())} of {len(met)} {strategy} bins hold cases.",),
+    )  # fmt: skip
+
+
+def _ranked_bins(ranking: Ranking, edges: Floats, level: float) -> _Bins:
+    number = len(edges) - 1
+    where = np.searchsorted(edges[1:-1], ranking.scores)
+    cases = ranking.positives + ranking.negatives
+    positives, total, predicted = (
+        np.bincount(where, weights=values, minlength=number).astype(np.float64)
+        for values in (ranking.positives, cases, cases * ranking.scores)
+    )
+    return _Bins(edges, positives, total, predicted, *_limits(ranking, where, number, positives, total, level))
+
+
+def _tallied_bins(tallied: Probabilities, bins: int | None, strategy: str, level: float) -> _Bins:
+    held = tallied.reliability
+    if strategy != "uniform" or (bins is not None and bins != len(held)):
+        raise OptionError(
+            f"These probabilities were tallied into {len(held)} even bins, which cannot be changed any more.",
+            hint="tally them again with other bins, or draw the diagram from a ranking of the scores.",
+        )
+    rate = np.divide(held.observed, held.weight, out=np.full(len(held), 0.5), where=held.weight > 0)
+    size, critical, method = held.weight, z_value(level), "wilson"
+    groups = tallied.groups
+    if groups is not None:
+        squares = np.bincount(groups.gaps.place, weights=groups.gaps.total**2, minlength=len(held))
+        units = np.bincount(groups.gaps.place, minlength=len(held)).astype(np.float64)
+        spread = squares * units / np.maximum(units - 1, 1)
+        size = np.divide(
+            rate * (1 - rate) * held.weight**2, spread, out=units, where=(spread > 0) & (rate > 0) & (rate < 1)
+        )
+        size = np.minimum(size, held.weight)
+        critical = float(t_value(level, max(groups.number - 1, 1)))
+        method = "wilson, groups"
+    elif tallied.weighted:
+        size, method = held.weight * (tallied.n_kish / tallied.weight), "wilson, effective n"
+    return _Bins(held.edges, held.observed, held.weight, held.predicted, *wilson_at(rate, size, critical), method)
+
+
+def _limits(
+    ranking: Ranking, where: NDArray[Any], bins: int, positives: Floats, total: Floats, level: float
+) -> tuple[Floats, Floats, str]:
+    rate = np.divide(positives, total, out=np.full(bins, 0.5), where=total > 0)
+    if ranking.groups is not None:
+        freedom = len(ranking.groups.keys) - 1
+        if freedom < 1:
+            # One group says nothing of how groups differ.
+            return np.zeros(bins), np.ones(bins), "wilson, groups"
+        size = _group_sizes(ranking, where, bins, rate, total)
+        return *wilson_at(rate, size, float(t_value(level, freedom))), "wilson, groups"
+    if ranking.positive_squares is not None and ranking.negative_squares is not None:
+        squares = np.bincount(where, weights=ranking.positive_squares + ranking.negative_squares, minlength=bins)
+        yes = np.bincount(where, weights=ranking.positive_squares, minlength=bins)
+        spread = yes * (1 - rate) ** 2 + (squares - yes) * rate**2
+        kish = np.divide(total**2, squares, out=np.zeros(bins), where=squares > 0)
+        linear = np.divide(
+            rate * (1 - rate) * total**2, spread, out=kish.copy(), where=(spread > 0) & (rate > 0) & (rate < 1)
+        )
+        return *wilson_at(rate, np.minimum(kish, linear), z_value(level)), "wilson, effective n"
+    return *wilson(positives, total, level), "wilson"
+
+
+def _group_sizes(ranking: Ranking, where: NDArray[Any], bins: int, rate: Floats, total: Floats) -> Floats:
+    """The number of independent cases of each bin, from the spread between groups within it."""
+    groups = ranking.groups
+    if groups is None:
+        return total
+    number = len(groups.keys)
+    pair, at = np.unique(where[groups.place] * number + groups.group, return_inverse=True)
+    positives = np.bincount(at, weights=groups.positives)
+    size = np.bincount(at, weights=groups.positives + groups.negatives)
+    in_bin = pair // number
+    units = np.bincount(in_bin, minlength=bins).astype(np.float64)
+    gaps = np.bincount(in_bin, weights=(positives - rate[in_bin] * size) ** 2, minlength=bins)
+    spread: Floats = np.asarray(gaps, dtype=np.float64) * units / np.maximum(units - 1, 1)
+    # Where all groups of a bin agree, they are the units.
+    effective = np.divide(rate * (1 - rate) * total**2, spread, out=units, where=(spread > 0) & (rate > 0) & (rate < 1))
+    return np.asarray(np.minimum(effective, total))

@@ -1,0 +1,173 @@
+"""The threshold table: counts and measures at each threshold, as a table to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.curves.count_intervals import check_counted, corners_at, count_band, values_at
+from heldout.curves.thresholds import Thresholds, counts_at, threshold_grid
+from heldout.evidence import Label
+from heldout.evidence.ranking import Ranking
+from heldout.measures.catalogue import read_quantity
+from heldout.measures.quantity import Bound
+from heldout.result import Result
+from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Style, Table, Title
+from heldout.show.numbers import count
+
+Floats = NDArray[np.float64]
+
+ALWAYS = ("recall", "false_positive_rate", "precision")
+# Longer tables are for files: these many rows are printed.
+SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThresholdTable(Result):
+    """Counts and measures at each threshold, by the rule score >= threshold.
+
+    Rows are wide, one to a threshold: threshold, tp, fp, fn, tn, then each measure under its own name, with `_low` and
+    `_high` beside it where intervals were asked for.
+    """
+
+    schema: ClassVar[str] = "heldout/thresholds@1"
+    rows_name: ClassVar[str] = "thresholds"
+
+    threshold: Floats
+    tp: NDArray[Any]
+    fp: NDArray[Any]
+    n_positive: int | float
+    n_negative: int | float
+    bounds: tuple[Bound, ...]
+    values: tuple[Floats, ...]
+    lows: tuple[Floats, ...] = ()
+    highs: tuple[Floats, ...] = ()
+    methods: tuple[str, ...] = ()
+    level: float | None = None
+    positive: Label | None = None
+
+    def __len__(self) -> int:
+        return len(self.threshold)
+
+    @property
+    def fn(self) -> NDArray[Any]:
+        """Positives below each threshold."""
+        return np.asarray(self.n_positive - self.tp)
+
+    @property
+    def tn(self) -> NDArray[Any]:
+        """Negatives below each threshold."""
+        return np.asarray(self.n_negative - self.fp)
+
+    def __getitem__(self, measure: str) -> Floats:
+        """The column of a measure."""
+        wanted = read_quantity(measure).bound.name
+        for bound, values in zip(self.bounds, self.values, strict=True):
+            if bound.name == wanted:
+                return values
+        raise KeyError(measure)
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per threshold."""
+        columns = {"threshold": self.threshold, "tp": self.tp, "fp": self.fp, "fn": self.fn, "tn": self.tn}
+        for at, bound in enumerate(self.bounds):
+            columns[bound.name] = self.values[at]
+            if self.lows:
+                columns |= {f"{bound.name}_low": self.lows[at], f"{bound.name}_high": self.highs[at]}
+        lists = [values.tolist() for values in columns.values()]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the rows in the document."""
+        return {
+            "rule": "score >= threshold",
+            "n_positive": self.n_positive,
+            "n_negative": self.n_negative,
+            "positive": self.positive,
+            "measures": [bound.name for bound in self.bounds],
+            "level": self.level,
+            "methods": dict(zip((bound.name for bound in self.bounds), self.methods, strict=False)),
+        }
+
+    def blocks(self) -> list[Block]:
+        """The table, or its first rows where it is long."""
+        columns = [Column(name, "right") for name in ("threshold", "TP", "FP", "FN", "TN")]
+        for bound in self.bounds:
+            columns.append(Column(bound.measure.symbol if bound.name in ALWAYS else bound.title, "right"))
+            if self.lows:
+                columns.append(Column(""))
+        rows = tuple(self._cells(at) for at in range(min(len(self), SHOWN)))
+        detail = (
+            f"{count(self.n_positive)} positive, {count(self.n_negative)} negative; positive when score >= threshold"
+        )
+        blocks: list[Block] = [Title("Thresholds", detail), Table(tuple(columns), rows)]
+        if len(self) > SHOWN:
+            blocks.append(Prose(f"The first {SHOWN} of {len(self):,} thresholds."))
+        if self.level is not None:
+            blocks.append(Prose(f"Limits: {self.level:g} at each threshold, fixed beforehand."))
+        for bound, values in zip(self.bounds, self.values, strict=True):
+            if np.isnan(values).any():
+                blocks.append(Note(f"{bound.title} is undefined where {bound.undefined}."))
+        return blocks
+
+    def _cells(self, at: int) -> tuple[Cell, ...]:
+        cells: list[Cell] = [Number(self.threshold[at].item(), "plain")]
+        cells += [Number(held[at].item(), "count") for held in (self.tp, self.fp, self.fn, self.tn)]
+        for place, bound in enumerate(self.bounds):
+            style: Style = "share" if np.isfinite(bound.measure.high) else "plain"
+            cells.append(Number(self.values[place][at].item(), style))
+            if self.lows:
+                cells.append(Range(self.lows[place][at].item(), self.highs[place][at].item(), style))
+        return tuple(cells)
+
+
+def threshold_table(
+    ranking: Ranking,
+    thresholds: Thresholds = "distinct",
+    measures: Sequence[str] = (),
+    *,
+    intervals: bool = False,
+    level: float = 0.95,
+    seed: int = 0,
+    positive: Label | None = None,
+) -> ThresholdTable:
+    """TP, FP, FN, TN, TPR, FPR, precision and any named measures at each threshold: score >= threshold is positive.
+
+    Thresholds are the distinct scores from the highest down, a list, or a number of them at even distances. A list is
+    taken as it is: 3 * 0.1 is 0.30000000000000004, which a score of 0.3 does not reach; write 0.3.
+
+    >>> seen = Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2]))
+    >>> print(threshold_table(seen, [0.0, 0.5, 1.0]))
+    Thresholds
+    2 positive, 2 negative; positive when score >= threshold
+    <BLANKLINE>
+    threshold   TP   FP   FN   TN     TPR     FPR     PPV
+            0    2    2    0    0   1.000   1.000    .500
+        0.500    1    0    1    2    .500    .000   1.000
+         1.00    0    0    2    2    .000    .000       –
+    <BLANKLINE>
+    · precision is undefined where nothing was predicted positive.
+    """
+    grid = threshold_grid(ranking, thresholds)
+    bounds: dict[str, Bound] = {}
+    for name in (*ALWAYS, *measures):
+        bound = check_counted(read_quantity(name).bound)
+        bounds[bound.name] = bound
+    corners = corners_at(ranking, grid)
+    tp, fp = counts_at(ranking, grid)
+    made = ThresholdTable(
+        grid, tp, fp, ranking.n_positive, ranking.n_negative, tuple(bounds.values()),
+        tuple(values_at(bound, corners) for bound in bounds.values()), positive=positive,
+    )  # fmt: skip
+    if not intervals:
+        return made
+    found = [count_band(ranking, bound, grid, level=level, seed=seed) for bound in bounds.values()]
+    return ThresholdTable(
+        grid, tp, fp, ranking.n_positive, ranking.n_negative, made.bounds, made.values,
+        tuple(band.low for band in found), tuple(band.high for band in found),
+        tuple(band.method for band in found), level, positive,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Decisions: choosing a threshold or a class under costs, by a measure or under requirements."""

@@ -1,0 +1,90 @@
+"""Requirements such as "recall >= 0.9, specificity >= 0.5", and how far every threshold is from meeting them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.decisions.objective import Classes, quantity_values, settled
+from heldout.errors import OptionError
+from heldout.measures.cells import Cells
+from heldout.measures.quantity import Quantity
+
+HOW = "write for example require='recall >= 0.9' or require='recall >= 0.9, specificity >= 0.5'."
+# Rounding only: 0.9 of 10 cases must count as 0.9, also after the cases were reweighted.
+SAME = 1e-12
+PART = re.compile(
+    r"\s*(?P<name>.+?)\s*(?P<sign>>=|<=|≥|≤|==|=|>|<)\s*(?P<value>[-+.\deE]+)\s*(?P<percent>%?)\s*", re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A quantity that must be at least, or at most, some value."""
+
+    quantity: Quantity
+    sign: str
+    limit: float
+    classes: Classes
+
+    @property
+    def name(self) -> str:
+        """The quantity as it was asked for."""
+        quantity = self.quantity
+        if quantity.average is not None:
+            return f"{quantity.average} {quantity.bound.name}"
+        other = quantity.class_ is not None and quantity.class_ != self.classes[1]
+        return f"{quantity.bound.name}[{quantity.class_}]" if other else quantity.bound.name
+
+    @property
+    def text(self) -> str:
+        """The requirement as it is written."""
+        return f"{self.name} {self.sign} {self.limit:g}"
+
+    def values(self, cells: Cells) -> Any:
+        """The quantity at every threshold."""
+        return quantity_values(self.quantity, cells, self.classes)
+
+    def shortfall(self, values: Any) -> Any:
+        """How much is missing: 0 where it is met, infinite where it is undefined."""
+        missing = self.limit - values if self.sign[0] == ">" else values - self.limit
+        slack = SAME * max(1.0, abs(self.limit))
+        # A strict sign is not met at the limit itself.
+        met = missing < -slack if self.sign in (">", "<") else missing <= slack
+        return np.where(np.isnan(values), np.inf, np.where(met, 0.0, np.maximum(missing, slack)))
+
+    def is_met(self, value: float) -> bool:
+        """Whether a value meets it."""
+        return bool(self.shortfall(np.float64(value)) == 0)
+
+
+def read_requirements(text: str, classes: Classes, costs: NDArray[np.float64] | None) -> tuple[Requirement, ...]:
+    """Read requirements that are separated by commas or "and".
+
+    >>> [r.text for r in read_requirements("sensitivity >= 90%, FPR < 0.2", (0, 1), None)]
+    ['recall >= 0.9', 'false_positive_rate < 0.2']
+    """
+    made = []
+    # A comma inside brackets, as in f_score(beta=2), separates nothing.
+    for part in re.split(r"(?:,|\band\b|&)(?![^(\[]*[)\]])", text):
+        match = PART.fullmatch(part)
+        if match is None or match["sign"] in ("=", "=="):
+            raise OptionError(f"{part.strip()!r} is not a requirement.", hint=HOW)
+        try:
+            limit = float(match["value"]) / (100 if match["percent"] else 1)
+        except ValueError:
+            raise OptionError(f"{match['value']!r} in {part.strip()!r} is not a number.", hint=HOW) from None
+        quantity = settled(match["name"], classes, costs)
+        sign = {"≥": ">=", "≤": "<="}.get(match["sign"], match["sign"])
+        made.append(Requirement(quantity, sign, limit, classes))
+    return tuple(made)
+
+
+def default_then(requirements: tuple[Requirement, ...]) -> str:
+    """What is best to have once the requirements are met: precision, or recall where precision was required."""
+    required = {requirement.quantity.bound.name for requirement in requirements}
+    return "recall" if required & {"precision", "false_discovery_rate"} else "precision"

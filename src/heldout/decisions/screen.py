@@ -1,0 +1,153 @@
+"""How a chosen threshold reads: the answer, what it gives, what the alternatives give, and the warnings."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heldout.decisions.objective import CORNER
+from heldout.estimates.estimate import Estimate
+from heldout.measures.catalogue import find
+from heldout.show.blocks import Block, Cell, Column, Heat, Note, Number, Prose, Range, Span, Table, Title
+from heldout.show.numbers import count, limits, number, percent
+
+if TYPE_CHECKING:
+    from heldout.decisions.decision import Decision
+
+SHOWN = ("recall", "specificity", "precision", "negative_predictive_value", "f1", "accuracy", "matthews")
+
+
+def decision_blocks(decision: Decision) -> list[Block]:
+    """The answer, from top to bottom."""
+    blocks: list[Block] = [
+        Title(_answer(decision), _cases(decision)),
+        Prose(f"Chosen for {decision.rule}.", label="Rule"),
+        Prose(_verdict(decision), label="Verdict"),
+        _measures(decision),
+        _matrix(decision),
+        _alternatives(decision),
+    ]
+    blocks += [Note(warning, "warning") for warning in decision.warnings]
+    return blocks
+
+
+def _answer(decision: Decision) -> str:
+    if math.isinf(decision.threshold):
+        return f'Never answer "{decision.positive}"'
+    return f'Answer "{decision.positive}" when score >= {decision.threshold:.6g}'
+
+
+def _cases(decision: Decision) -> str:
+    confusion = decision.confusion
+    held = float(confusion.truth_totals[1] / confusion.n)
+    parts = [f"{count(confusion.n_cases)} cases"]
+    if confusion.weighted:
+        parts.append(f"weight {count(confusion.n)}")
+    if confusion.clusters is not None:
+        parts.append(f"{count(confusion.clusters.number)} groups")
+    parts.append(f'"{decision.positive}": {percent(held)} of them')
+    low, high = f"{decision.above:.6g}", f"{decision.threshold:.6g}"
+    if math.isfinite(decision.above) and math.isfinite(decision.threshold) and low != high:
+        parts.append(f"the same answers from just above {low} to {high}")
+    return " · ".join(parts)
+
+
+def _verdict(decision: Decision) -> str:
+    chosen = decision.criterion
+    title = titled(chosen)
+    said = [f"{title[0].upper()}{title[1:]} is {_figure(chosen)} on these cases"]
+    others = [
+        f"{number(other.estimate.value, other.estimate.style)} for {other.name}"
+        for other in decision.alternatives
+        if other.meets and not math.isnan(other.estimate.value) and not other.name.startswith("if")
+    ]
+    if others:
+        said[0] += f", against {', '.join(others[:-1])}{' and ' * (len(others) > 1)}{others[-1]}"
+    text = said[0] + "."
+    if decision.honest is not None:
+        honest = decision.honest
+        text += f" Judged on cases that had no part in the choice it is {_figure(honest.estimate)}."
+        for estimate in honest.required:
+            text += f" There {titled(estimate)} is {_figure(estimate)}."
+    elif decision.optimism > 0:
+        text += f" On new cases expect about {number(decision.corrected, chosen.style)}."
+    return text
+
+
+def titled(estimate: Estimate) -> str:
+    """The name of an estimate in a sentence."""
+    if estimate.measure == CORNER:
+        return "the distance to the corner"
+    if estimate.measure == "threshold":
+        return "threshold"
+    title = find(estimate.measure).title
+    return f"{estimate.average} {title}" if estimate.average else title
+
+
+def _figure(estimate: Estimate) -> str:
+    value = number(estimate.value, estimate.style, estimate.digits)
+    return f"{value} [{limits(estimate.low, estimate.high, estimate.style, estimate.digits)}]"
+
+
+def _measures(decision: Decision) -> Table:
+    columns = (Column("measure"), Column("value", "right"), Column(f"{100 * decision.level:g} % interval"), Column(""))
+    interval = decision.interval
+    rows: list[tuple[Cell, ...]] = [
+        ("threshold", f"{interval.value:.6g}", f"{interval.low:.6g} – {interval.high:.6g}", None),
+    ]
+    priced = () if decision.figures.costs is None else ("expected_cost", "total_cost")
+    costs = [decision[name] for name in priced if decision.prevalence is None or name == "expected_cost"]
+    # What was optimised and required comes first, with the interval that knows of the choice.
+    shown = [decision.criterion, *decision.required, *costs, *(decision[name] for name in SHOWN)]
+    distinct: dict[object, Estimate] = {}
+    for e in shown:
+        distinct.setdefault((e.measure, e.class_, e.average), e)
+    rows += [_line(e) for e in distinct.values()]
+    return Table(columns, tuple(rows))
+
+
+def _line(e: Estimate) -> tuple[Cell, ...]:
+    drawn = None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high)
+    return (
+        titled(e).removeprefix("the "),
+        Number(e.value, e.style, e.digits),
+        Range(e.low, e.high, e.style, e.digits),
+        drawn,
+    )
+
+
+def _matrix(decision: Decision) -> Table:
+    matrix = decision.confusion.matrix[::-1, ::-1]
+    totals = np.maximum(matrix.sum(axis=1), 1e-300)
+    names = [str(label) for label in (decision.positive, decision.negative)]
+    columns = (Column("truth ↓  predicted →"), *(Column(name, "right") for name in names))
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (names[i], *(Heat(float(held), float(held / totals[i])) for held in matrix[i])) for i in range(len(names))
+    )
+    return Table(columns, rows)
+
+
+def _alternatives(decision: Decision) -> Table:
+    chosen = decision.criterion
+    title = titled(chosen).removeprefix("the ")
+    columns = [
+        Column("instead"),
+        Column("threshold", "right"),
+        Column(title, "right"),
+        Column(f"{100 * decision.level:g} % interval"),
+        Column("worse by", "right"),
+    ]
+    required = bool(decision.requirements)
+    if required:
+        columns.append(Column("required"))
+    rows: list[tuple[Cell, ...]] = []
+    sign = 1.0 if decision.lower else -1.0
+    for other in decision.alternatives:
+        e = other.estimate
+        threshold = "∞" if other.threshold == math.inf else f"{other.threshold:.6g}"
+        worse = Number(sign * (e.value - chosen.value), e.style)
+        cells = (other.name, threshold, Number(e.value, e.style), Range(e.low, e.high, e.style), worse)
+        rows.append((*cells, "met" if other.meets else "not met") if required else cells)
+    return Table(tuple(columns), tuple(rows))

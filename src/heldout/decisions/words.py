@@ -1,0 +1,74 @@
+"""The warnings that go with a chosen threshold: what a reader could otherwise take it for."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from heldout.decisions.resample import Resampled
+from heldout.decisions.rule import Rule
+from heldout.decisions.screen import titled
+from heldout.show.numbers import number, percent
+
+if TYPE_CHECKING:
+    from heldout.decisions.decision import Decision
+
+# With fewer errors of a kind than this the bootstrap hardly varies them, and intervals come out too narrow.
+FEW_ERRORS = 5
+
+
+def warnings_of(decision: Decision, rule: Rule, drawn: Resampled) -> tuple[str, ...]:
+    """Sentences that must stand with the decision."""
+    said = [_optimism(decision)]
+    for requirement, estimate in zip(rule.requirements, decision.required, strict=True):
+        far = estimate.low if requirement.sign[0] == ">" else estimate.high
+        if not requirement.is_met(far):
+            said.append(
+                f"{requirement.text} holds on these cases ({number(estimate.value, estimate.style)}), but the interval "
+                f"reaches {number(far, estimate.style)}: on new cases it may not hold."
+            )
+    if rule.requirements and drawn.unmet > 0:
+        said.append(
+            f"In {percent(drawn.unmet)} of the resampled sets of cases no threshold met the requirements; "
+            "the interval of the threshold leaves them out."
+        )
+    said += _few(decision)
+    if math.isinf(decision.threshold) or math.isinf(decision.above):
+        answer = "no" if math.isinf(decision.threshold) else "yes"
+        said.append(f"The best is to answer {answer} to every case: by this rule the scores are of no use here.")
+    if decision.honest is not None and decision.honest.unmet:
+        said.append(
+            f"In {decision.honest.unmet} of {decision.honest.folds} folds no threshold met the requirements; "
+            "the nearest one was taken."
+        )
+    return tuple(said)
+
+
+def _optimism(decision: Decision) -> str:
+    start = "The threshold was chosen on these cases, so the figures at it are optimistic"
+    if decision.honest is not None:
+        return f"{start}; the figures judged by cross-fitting ({decision.honest.folds} folds) are not."
+    if decision.optimism > 0:
+        by = number(decision.optimism, decision.criterion.style)
+        start += f" (by about {by} in {titled(decision.criterion)})"
+    return f"{start}. Judge it on other cases, or ask for honest=True."
+
+
+def _few(decision: Decision) -> list[str]:
+    cases = dict(zip(_cells(decision), decision.confusion.cases.tolist(), strict=True))
+    missed, alarms = cases.get((1, 0), 0), cases.get((0, 1), 0)
+    if math.isinf(decision.threshold) or math.isinf(decision.above):
+        return []
+    rare = [
+        f"{held} {name}{'s' * (held != 1)}"
+        for held, name in ((missed, "missed positive"), (alarms, "false alarm"))
+        if held < FEW_ERRORS
+    ]
+    if not rare:
+        return []
+    return [f"There are only {' and '.join(rare)} at this threshold: its interval may be too narrow."]
+
+
+def _cells(decision: Decision) -> list[tuple[int, int]]:
+    confusion = decision.confusion
+    return list(zip(confusion.truth.tolist(), confusion.predicted.tolist(), strict=True))

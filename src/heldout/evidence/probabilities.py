@@ -1,0 +1,293 @@
+"""What proper scores and reliability need of predicted probabilities: a few sums, merged with +."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import ValuesError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Row b: the coefficients with which the sums of order 0 … 3 enter the sum of order b when the centre moves.
+_BINOMIAL = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums of wᵃ(loss − centre)ᵇ: row a − 1 for a = 1, 2, 3 and column b = 0 … 3.
+
+    Sums about a centre near the mean lose no digits where all losses are alike. Without weights the rows are equal.
+
+    >>> Moments.of(np.array([0.1, 0.3])).mean
+    0.2
+    """
+
+    centre: float
+    sums: Floats
+
+    @classmethod
+    def of(cls, losses: Floats, weight: Floats | None = None) -> Moments:
+        """The moments of a column of losses."""
+        held = np.ones(len(losses)) if weight is None else weight
+        if not len(losses):
+            return cls(0.0, np.zeros((3, 4)))
+        centre = float(losses.mean())
+        powers = (losses - centre)[None, :] ** np.arange(4)[:, None]
+        return cls(centre, held[None, :] ** np.arange(1, 4)[:, None] @ powers.T).centred()
+
+    @property
+    def weight(self) -> float:
+        """The sum of the weights: without weights, the number of cases."""
+        return float(self.sums[0, 0])
+
+    @property
+    def total(self) -> float:
+        """The (weighted) sum of the losses."""
+        return float(self.centre * self.sums[0, 0] + self.sums[0, 1])
+
+    @property
+    def mean(self) -> float:
+        """The (weighted) mean of the losses, nan without cases."""
+        return self.total / self.weight if self.weight else float("nan")
+
+    def about(self, centre: float) -> Floats:
+        """The same sums about another centre."""
+        step = self.centre - centre
+        power = step ** np.maximum(np.arange(4)[:, None] - np.arange(4), 0)
+        return np.asarray(self.sums @ (_BINOMIAL * power).T)
+
+    def centred(self) -> Moments:
+        """The same moments about their mean."""
+        return Moments(self.mean, self.about(self.mean)) if self.weight else self
+
+    def __add__(self, other: object) -> Moments:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        weight = self.weight + other.weight
+        centre = (self.total + other.total) / weight if weight else 0.0
+        return Moments(centre, self.about(centre) + other.about(centre))
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Cases in bins of equal width by a probability p, with y = 1 where what it spoke for came true, else 0.
+
+    A bin holds the p above its lower edge up to its upper edge; the first one holds 0 as well. The fields are sums
+    over the cases of each bin: `gap` of w(y − p), `squares` of w(y − p)², `spread` of wp(1 − p), and `noise` and
+    `expected_noise` the last two with w² for w. Without weights w is 1.
+    """
+
+    cases: Integers
+    weight: Floats
+    observed: Floats
+    gap: Floats
+    squares: Floats
+    spread: Floats
+    noise: Floats
+    expected_noise: Floats
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    @property
+    def edges(self) -> Floats:
+        """The borders of the bins, one more than there are bins."""
+        return np.linspace(0.0, 1.0, len(self) + 1)
+
+    @property
+    def predicted(self) -> Floats:
+        """The sum of wp in each bin."""
+        return self.observed - self.gap
+
+    @property
+    def mean_predicted(self) -> Floats:
+        """The mean probability of each bin, nan in an empty one."""
+        return _ratio(self.predicted, self.weight)
+
+    @property
+    def mean_observed(self) -> Floats:
+        """The share of each bin that came true, nan in an empty one."""
+        return _ratio(self.observed, self.weight)
+
+    def __add__(self, other: object) -> Reliability:
+        if not isinstance(other, Reliability):
+            return NotImplemented
+        return Reliability(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+def sums_by(codes: Integers, values: Floats, size: int) -> Floats:
+    """The sum of the values of each code below `size`.
+
+    >>> sums_by(np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]), 3)
+    array([1., 0., 5.])
+    """
+    # Of nothing, bincount gives whole numbers.
+    return np.asarray(np.bincount(codes, weights=values, minlength=size), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseSums:
+    """Sums by group and place (a bin, a rank): one entry for each pair that was met."""
+
+    group: Integers
+    place: Integers
+    total: Floats
+
+    @classmethod
+    def of(cls, group: Integers, place: Integers, value: Floats, places: int) -> SparseSums:
+        """Add up the values of each pair."""
+        pairs, where = np.unique(group * places + place, return_inverse=True)
+        return cls(pairs // places, pairs % places, sums_by(where, value, len(pairs)))
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityGroups:
+    """The same sums for each group of cases: what a cluster-robust standard error needs.
+
+    `weight`, `brier` and `log_loss` have one entry per key; `gaps` are the sums of w(y − p) by bin, `ranks` (where
+    every class has a probability) the weights by the rank of the true class.
+    """
+
+    keys: NDArray[Any]
+    weight: Floats
+    brier: Floats
+    log_loss: Floats
+    gaps: SparseSums
+    ranks: SparseSums | None = None
+
+    @property
+    def number(self) -> int:
+        """How many groups there are."""
+        return len(self.keys)
+
+    def merged(self, other: ProbabilityGroups, bins: int, classes: int) -> ProbabilityGroups:
+        """Both together; a key that both have is one group."""
+        keys, code = _joined_keys(self.keys, other.keys)
+        first, second = code[: self.number], code[self.number :]
+
+        def added(one: Floats, two: Floats) -> Floats:
+            return sums_by(code, np.concatenate([one, two]), len(keys))
+
+        def joined(one: SparseSums, two: SparseSums, places: int) -> SparseSums:
+            return SparseSums.of(
+                np.concatenate([first[one.group], second[two.group]]),
+                np.concatenate([one.place, two.place]),
+                np.concatenate([one.total, two.total]),
+                places,
+            )
+
+        return ProbabilityGroups(
+            keys,
+            added(self.weight, other.weight),
+            added(self.brier, other.brier),
+            added(self.log_loss, other.log_loss),
+            joined(self.gaps, other.gaps, bins),
+            None if self.ranks is None or other.ranks is None else joined(self.ranks, other.ranks, classes),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Probabilities:
+    """Sums of the losses of predicted probabilities, and the cases in bins by their probability.
+
+    For two classes the bins hold the probability of the positive class and `ranks` is None. With one probability per
+    class (`top_label`) they hold the highest probability of each case, and y is 1 where the true class has rank 1;
+    `ranks` are the weights of the cases whose true class has rank 1, 2, …. The Brier loss is (y − p)² for two classes
+    and, as Brier had it, the sum of that over the classes for more. The log loss takes probabilities of the true
+    class below the rounding error of their type for that error; `clipped` counts them. The class sums are by true
+    class, for two classes the negative one first.
+
+    >>> from heldout.engines.probabilities import tally
+    >>> seen = tally(np.array([0.9, 0.2]), np.array([True, False]))
+    >>> (seen + seen).n, round(seen.brier.mean, 3)
+    (4, 0.025)
+    """
+
+    n: int
+    weighted: bool
+    top_label: bool
+    brier: Moments
+    log_loss: Moments
+    clipped: int
+    class_weight: Floats
+    class_brier: Floats
+    class_log_loss: Floats
+    reliability: Reliability
+    ranks: Floats | None = None
+    rank_squares: Floats | None = None
+    groups: ProbabilityGroups | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.class_weight)
+
+    @property
+    def weight(self) -> float:
+        """The number of cases, or their weight."""
+        return self.brier.weight
+
+    @property
+    def n_kish(self) -> float:
+        """Kish's effective number of cases, (Σw)² / Σw²."""
+        squares = float(self.brier.sums[1, 0])
+        return self.weight**2 / squares if squares else 0.0
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What was derived from this evidence and will be asked for again."""
+        return {}
+
+    def _shape(self) -> tuple[object, ...]:
+        grouped = self.groups is not None
+        return self.weighted, self.top_label, self.n_classes, len(self.reliability), grouped
+
+    def __add__(self, other: object) -> Probabilities:
+        if not isinstance(other, Probabilities):
+            return NotImplemented
+        if self._shape() != other._shape():
+            raise ValuesError(
+                "Probabilities that differ in their classes or bins, or in having weights or groups, cannot be merged.",
+                hint="tally both in the same way.",
+            )
+        groups = None
+        if self.groups is not None and other.groups is not None:
+            groups = self.groups.merged(other.groups, len(self.reliability), self.n_classes)
+        return Probabilities(
+            self.n + other.n,
+            self.weighted,
+            self.top_label,
+            self.brier + other.brier,
+            self.log_loss + other.log_loss,
+            self.clipped + other.clipped,
+            self.class_weight + other.class_weight,
+            self.class_brier + other.class_brier,
+            self.class_log_loss + other.class_log_loss,
+            self.reliability + other.reliability,
+            None if self.ranks is None or other.ranks is None else self.ranks + other.ranks,
+            None if self.rank_squares is None or other.rank_squares is None else self.rank_squares + other.rank_squares,
+            groups,
+        )
+
+
+def _joined_keys(one: NDArray[Any], two: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
+    """The keys of both, and the place of each of them there; the number 1 and the text "1" stay apart."""
+    kinds = {"n" if keys.dtype.kind in "iuf" else keys.dtype.kind for keys in (one, two)}
+    if len(kinds) == 1 and "O" not in kinds:
+        keys, code = np.unique(np.concatenate([one, two]), return_inverse=True)
+        return keys, code
+    places: dict[Any, int] = {}
+    code = np.array([places.setdefault(key, len(places)) for key in [*one.tolist(), *two.tolist()]], dtype=np.int64)
+    keys = np.empty(len(places), dtype=object)
+    keys[:] = list(places)
+    return keys, code
+
+
+def _ratio(top: Floats, bottom: Floats) -> Floats:
+    return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.nan)

@@ -1,0 +1,167 @@
+"""The ranking of the cases by their score: how many positives and negatives have each distinct score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import ValuesError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RankedGroups:
+    """Which group the cases at each score belong to: one entry per group and score that was met."""
+
+    keys: NDArray[Any]
+    group: NDArray[np.int64]
+    place: NDArray[np.int64]
+    positives: NDArray[Any]
+    negatives: NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Positives and negatives at every distinct score, from the highest score down.
+
+    Cases with equal scores cannot be told apart by a threshold, so they are one entry. A case is predicted positive
+    when its score is at least the threshold. With weights the entries are sums of weights, and `positive_squares` and
+    `negative_squares` hold the sums of squared weights. Counts may be in bytes, to keep large rankings small: `tp` and
+    `fp` are whole numbers of full width, but convert `positives` and `negatives` before doing arithmetic with them.
+
+    >>> seen = Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2]))
+    >>> seen.tp, seen.fp
+    (array([1, 2]), array([0, 2]))
+    """
+
+    scores: Floats
+    positives: NDArray[Any]
+    negatives: NDArray[Any]
+    positive_squares: Floats | None = None
+    negative_squares: Floats | None = None
+    groups: RankedGroups | None = None
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the cases carry weights."""
+        return self.positive_squares is not None
+
+    @cached_property
+    def tp(self) -> NDArray[Any]:
+        """Positives whose score is at least each distinct score: TP at that threshold."""
+        return np.cumsum(self.positives, dtype=np.float64 if self.weighted else np.int64)
+
+    @cached_property
+    def fp(self) -> NDArray[Any]:
+        """Negatives whose score is at least each distinct score: FP at that threshold."""
+        return np.cumsum(self.negatives, dtype=np.float64 if self.weighted else np.int64)
+
+    @cached_property
+    def n_positive(self) -> int | float:
+        """The number of positives, or their weight."""
+        return self._total(self.positives)
+
+    @cached_property
+    def n_negative(self) -> int | float:
+        """The number of negatives, or their weight."""
+        return self._total(self.negatives)
+
+    def _total(self, entries: NDArray[Any]) -> int | float:
+        total: int | float = entries.sum(dtype=np.float64 if self.weighted else np.int64).item()
+        return total
+
+    @property
+    def n(self) -> int | float:
+        """The number of cases, or their weight."""
+        return self.n_positive + self.n_negative
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The entries: scores, positives, negatives, and the sums of squared weights."""
+        return self.scores, self.positives, self.negatives, self.positive_squares, self.negative_squares
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What was derived from this evidence and will be asked for again."""
+        return {}
+
+    def swapped(self) -> Ranking:
+        """The same cases with the classes exchanged, so that a low score speaks for the positive class."""
+        groups = self.groups
+        if groups is not None:
+            last = len(self) - 1
+            groups = RankedGroups(groups.keys, groups.group, last - groups.place, groups.negatives, groups.positives)
+        return Ranking(
+            -self.scores[::-1],
+            self.negatives[::-1],
+            self.positives[::-1],
+            None if self.negative_squares is None else self.negative_squares[::-1],
+            None if self.positive_squares is None else self.positive_squares[::-1],
+            groups,
+        )
+
+    def __add__(self, other: object) -> Ranking:
+        if not isinstance(other, Ranking):
+            return NotImplemented
+        if self.weighted != other.weighted or (self.groups is None) != (other.groups is None):
+            raise ValuesError(
+                "Rankings with and without weights, or with and without groups, cannot be merged.",
+                hint="count both in the same way.",
+            )
+        scores, where = np.unique(np.concatenate([self.scores, other.scores]), return_inverse=True)
+        where = len(scores) - 1 - where
+
+        def summed(first: Any, second: Any) -> Any:
+            joined = np.concatenate([first, second])
+            whole = joined.dtype.kind in "iu"
+            total = np.zeros(len(scores), dtype=np.int64 if whole else np.float64)
+            np.add.at(total, where, joined)
+            return smallest(total) if whole else total
+
+        return Ranking(
+            scores[::-1],
+            summed(self.positives, other.positives),
+            summed(self.negatives, other.negatives),
+            None if self.positive_squares is None else summed(self.positive_squares, other.positive_squares),
+            None if self.negative_squares is None else summed(self.negative_squares, other.negative_squares),
+            _merged_groups(self, other, where),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ranking):
+            return NotImplemented
+        pairs = zip(self.columns, other.columns, strict=True)
+        return all((a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def smallest(counts: NDArray[Any]) -> NDArray[Any]:
+    """Whole counts in bytes if all of them fit, otherwise as they are.
+
+    >>> smallest(np.array([3, 255])).dtype, smallest(np.array([3, 256])).dtype
+    (dtype('uint8'), dtype('int64'))
+    """
+    return counts if counts.size and counts.max() > 255 else counts.astype(np.uint8)
+
+
+def _merged_groups(one: Ranking, two: Ranking, where: NDArray[np.int64]) -> RankedGroups | None:
+    if one.groups is None or two.groups is None:
+        return None
+    keys, code = np.unique(np.concatenate([one.groups.keys, two.groups.keys]), return_inverse=True)
+    first = len(one.groups.keys)
+    return RankedGroups(
+        keys,
+        np.concatenate([code[one.groups.group], code[two.groups.group + first]]),
+        np.concatenate([where[one.groups.place], where[two.groups.place + len(one)]]),
+        np.concatenate([one.groups.positives, two.groups.positives]),
+        np.concatenate([one.groups.negatives, two.groups.negatives]),
+    )

@@ -1,0 +1,315 @@
+"""Measures of predicted probabilities: proper scores, calibration, and the rank of the true class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from heldout.evidence.probabilities import Probabilities
+from heldout.evidence.ranking import Ranking
+from heldout.measures.declare import UNBOUNDED, Measure, measure
+from heldout.measures.recalibration import LogisticFit, recalibrate
+
+GOOD = "Good (1952), Rational decisions"
+BRIER = "Brier (1950), Verification of forecasts expressed in terms of probability"
+MURPHY = "Murphy (1973), A new vector partition of the probability score"
+STEPHENSON = "Stephenson, Coelho & Jolliffe (2008), Two extra components in the Brier score decomposition"
+NAEINI = "Naeini, Cooper & Hauskrecht (2015), Obtaining well calibrated probabilities using Bayesian binning"
+COX = "Cox (1958), Two further applications of a model for binary regression"
+VAN_CALSTER = "Van Calster et al. (2016), A calibration hierarchy for risk models"
+RUSSAKOVSKY = "Russakovsky et al. (2015), ImageNet large scale visual recognition challenge"
+
+NO_CASES = "there are no cases"
+NO_BINS = "there are no cases in bins"
+NOT_BINARY = "there are no cases in bins, or there is more than one probability per case"
+ONE_CLASS = "there are cases of one class only"
+NO_FIT = "there is one class only, the probabilities separate the classes, or the scores are no probabilities"
+NO_RANKS = "there are no cases, or only one probability per case"
+
+
+@measure(
+    symbol="LL",
+    aliases=("logloss", "cross_entropy", "logarithmic_loss", "negative_log_likelihood"),
+    kind="loss",
+    scope="probability",
+    high=UNBOUNDED,
+    direction="lower",
+    undefined=NO_CASES,
+    reference=GOOD,
+    formula="mean of -log(probability of the true class)",
+)
+def log_loss(probabilities: Probabilities) -> tuple[Any, Any]:
+    """Mean of minus the logarithm of the probability that the true class was given."""
+    return probabilities.log_loss.total, probabilities.weight
+
+
+@measure(
+    symbol="BS",
+    aliases=("brier_score", "brier_loss", "brier_score_loss"),
+    kind="loss",
+    scope="probability",
+    high=2.0,
+    direction="lower",
+    undefined=NO_CASES,
+    reference=BRIER,
+    formula="mean of (y - p)²",
+)
+def brier(probabilities: Probabilities) -> tuple[Any, Any]:
+    """Mean squared error of the probability; with three or more classes, its sum over the classes (at most 2)."""
+    return probabilities.brier.total, probabilities.weight
+
+
+@measure(
+    symbol="REL",
+    aliases=("brier_reliability",),
+    kind="calibration",
+    scope="probability",
+    direction="lower",
+    undefined=NOT_BINARY,
+    reference=MURPHY,
+    formula="mean over bins of (mean p - share that came true)², by cases",
+)
+def brier_calibration(probabilities: Probabilities) -> tuple[Any, Any]:
+    """Part of the Brier score that is due to bins whose mean probability is not the share that came true."""
+    return (_calibration(probabilities), probabilities.weight) if _decomposes(probabilities) else (0.0, 0.0)
+
+
+@measure(
+    symbol="REF",
+    aliases=("brier_sharpness",),
+    kind="calibration",
+    scope="probability",
+    direction="lower",
+    undefined=NOT_BINARY,
+    reference=MURPHY,
+    formula="brier - brier_calibration",
+)
+def brier_refinement(probabilities: Probabilities) -> tuple[Any, Any]:
+    """What is left of the Brier score when every bin is calibrated: uncertainty minus resolution."""
+    if not _decomposes(probabilities):
+        return 0.0, 0.0
+    return probabilities.brier.total - _calibration(probabilities), probabilities.weight
+
+
+@measure(
+    symbol="RES",
+    aliases=(),
+    kind="calibration",
+    scope="probability",
+    low=-1.0,
+    high=0.25,
+    undefined=NOT_BINARY,
+    reference=STEPHENSON,
+    formula="brier_uncertainty - brier_refinement",
+)
+def brier_resolution(probabilities: Probabilities) -> tuple[Any, Any]:
+    """How far the bins' shares differ from the prevalence, corrected for what goes on within the bins."""
+    if not _decomposes(probabilities):
+        return 0.0, 0.0
+    refinement = probabilities.brier.total - _calibration(probabilities)
+    return _reference_brier(probabilities) * probabilities.weight - refinement, probabilities.weight
+
+
+@measure(
+    symbol="UNC",
+    aliases=(),
+    kind="calibration",
+    scope="probability",
+    direction="none",
+    high=0.25,
+    undefined=NOT_BINARY,
+    reference=MURPHY,
+    formula="prevalence · (1 - prevalence)",
+)
+def brier_uncertainty(probabilities: Probabilities) -> tuple[Any, Any]:
+    """The Brier score of always predicting the prevalence: the part that no forecaster can help."""
+    if probabilities.top_label or not probabilities.weight:
+        return 0.0, 0.0
+    return _reference_brier(probabilities), 1.0
+
+
+@measure(
+    symbol="BSS",
+    aliases=("brier_skill_score",),
+    kind="loss",
+    scope="probability",
+    low=-UNBOUNDED,
+    undefined=ONE_CLASS,
+    reference=MURPHY,
+    formula="1 - brier / (brier of the class shares)",
+)
+def brier_skill(probabilities: Probabilities) -> tuple[Any, Any]:
+    """Share by which the Brier score is lower than that of always predicting the class shares."""
+    return _skill(probabilities.brier.mean, _reference_brier(probabilities))
+
+
+@measure(
+    symbol="LLS",
+    aliases=("log_loss_skill_score",),
+    kind="loss",
+    scope="probability",
+    low=-UNBOUNDED,
+    undefined=ONE_CLASS,
+    reference=GOOD,
+    formula="1 - log_loss / (log loss of the class shares)",
+)
+def log_loss_skill(probabilities: Probabilities) -> tuple[Any, Any]:
+    """Share by which the log loss is lower than that of always predicting the class shares."""
+    return _skill(probabilities.log_loss.mean, _entropy(probabilities))
+
+
+@measure(
+    symbol="ECE",
+    aliases=("calibration_error",),
+    kind="calibration",
+    scope="probability",
+    direction="lower",
+    undefined=NO_BINS,
+    reference=NAEINI,
+    formula="mean over bins of |mean p - share that came true|, by cases",
+)
+def expected_calibration_error(probabilities: Probabilities) -> tuple[Any, Any]:
+    """Mean distance between a bin's mean probability and its share that came true; above 0 by chance alone."""
+    return float(np.abs(probabilities.reliability.gap).sum()), float(probabilities.reliability.weight.sum())
+
+
+@measure(
+    symbol="MCE",
+    aliases=("max_calibration_error",),
+    kind="calibration",
+    scope="probability",
+    direction="lower",
+    undefined=NO_BINS,
+    reference=NAEINI,
+    formula="largest |mean p - share that came true| of a bin",
+)
+def maximum_calibration_error(probabilities: Probabilities) -> tuple[Any, Any]:
+    """Largest distance between a bin's mean probability and its share that came true; bins of few cases decide it."""
+    bins = probabilities.reliability
+    met = bins.weight > 0
+    if not met.any():
+        return 0.0, 0.0
+    return float((np.abs(bins.gap[met]) / bins.weight[met]).max()), 1.0
+
+
+@measure(
+    symbol="slope",
+    aliases=("cox_slope",),
+    kind="calibration",
+    scope="ranking",
+    low=-UNBOUNDED,
+    high=UNBOUNDED,
+    direction="none",
+    undefined=NO_FIT,
+    reference=COX,
+    formula="b of the logistic fit logit P(y = 1) = a + b · logit(p)",
+)
+def calibration_slope(ranking: Ranking) -> tuple[Any, Any]:
+    """Slope of the truth on the logit of its probability: 1 is best, below 1 the probabilities are too extreme."""
+    fit = recalibrate(ranking)
+    return _settled(fit, fit.slope)
+
+
+@measure(
+    symbol="intercept",
+    aliases=("cox_intercept",),
+    kind="calibration",
+    scope="ranking",
+    low=-UNBOUNDED,
+    high=UNBOUNDED,
+    direction="zero",
+    undefined=NO_FIT,
+    reference=COX,
+    formula="a of the logistic fit logit P(y = 1) = a + b · logit(p)",
+)
+def calibration_intercept(ranking: Ranking) -> tuple[Any, Any]:
+    """Intercept of the truth on the logit of its probability, the slope fitted as well; 0 is best."""
+    fit = recalibrate(ranking)
+    return _settled(fit, fit.intercept)
+
+
+@measure(
+    symbol="CITL",
+    aliases=("citl", "calibration_in_the_large_intercept"),
+    kind="calibration",
+    scope="ranking",
+    low=-UNBOUNDED,
+    high=UNBOUNDED,
+    direction="zero",
+    undefined="there is one class only, or the scores are no probabilities",
+    reference=VAN_CALSTER,
+    formula="a of the logistic fit logit P(y = 1) = a + logit(p)",
+)
+def calibration_in_the_large(ranking: Ranking) -> tuple[Any, Any]:
+    """Intercept with the slope fixed at 1: above 0 the probabilities are too low on the whole."""
+    fit = recalibrate(ranking, fixed_slope=True)
+    return _settled(fit, fit.intercept)
+
+
+@measure(
+    symbol="top-k",
+    aliases=("top_k", "top_k_accuracy_score"),
+    scope="probability",
+    undefined=NO_RANKS,
+    reference=RUSSAKOVSKY,
+    formula="cases whose true class is among the k most probable / n",
+)
+def top_k_accuracy(probabilities: Probabilities, *, k: float = 2.0) -> tuple[Any, Any]:
+    """Share of the cases whose true class is among the k most probable; among equals the later label comes first."""
+    if probabilities.ranks is None:
+        return 0.0, 0.0
+    return float(probabilities.ranks[: int(k)].sum()), probabilities.weight
+
+
+def _decomposes(probabilities: Probabilities) -> bool:
+    """Whether the bins are those of the Brier score's own probabilities."""
+    return not probabilities.top_label and bool(probabilities.reliability.weight.sum() > 0)
+
+
+def _calibration(probabilities: Probabilities) -> float:
+    bins = probabilities.reliability
+    return float((bins.gap**2 / np.where(bins.weight > 0, bins.weight, 1.0)).sum())
+
+
+def _shares(probabilities: Probabilities) -> Any:
+    return probabilities.class_weight / (probabilities.weight or 1.0)
+
+
+def _reference_brier(probabilities: Probabilities) -> float:
+    shares = _shares(probabilities)
+    whole = float((shares * (1 - shares)).sum())
+    return whole / 2 if probabilities.n_classes == 2 else whole
+
+
+def _entropy(probabilities: Probabilities) -> float:
+    shares = _shares(probabilities)
+    met = shares[shares > 0]
+    # Adding 0 turns the -0.0 of a single class into the 0.0 that says "undefined".
+    return float(-(met * np.log(met)).sum()) + 0.0
+
+
+def _skill(loss: float, reference: float) -> tuple[float, float]:
+    return (reference - loss, reference) if reference > 0 else (0.0, 0.0)
+
+
+def _settled(fit: LogisticFit, value: float) -> tuple[float, float]:
+    return (0.0, 0.0) if fit.reason else (value, 1.0)
+
+
+MEASURES: tuple[Measure, ...] = (
+    log_loss,
+    brier,
+    brier_calibration,
+    brier_refinement,
+    brier_resolution,
+    brier_uncertainty,
+    brier_skill,
+    log_loss_skill,
+    expected_calibration_error,
+    maximum_calibration_error,
+    calibration_slope,
+    calibration_intercept,
+    calibration_in_the_large,
+    top_k_accuracy,
+)

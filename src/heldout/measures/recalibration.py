@@ -1,0 +1,147 @@
+"""Logistic recalibration: the fit of the truth on the logit of its predicted probability.
+
+With perfectly calibrated probabilities the fit is intercept 0 and slope 1. Cox (1958), Two further applications of
+a model for binary regression, Biometrika 45, 562-565.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.evidence.ranking import Ranking
+
+Floats = NDArray[np.float64]
+
+# Blocks keep the temporary arrays small: one entry per distinct probability can mean one per row.
+BLOCK = 1 << 16
+MOST_STEPS = 60
+EPS = float(np.finfo(np.float64).eps)
+
+NOT_PROBABILITIES = "the scores are no probabilities: some lie outside 0 to 1"
+ONE_CLASS = "there are cases of one class only"
+ONE_VALUE = "every case has the same probability"
+SEPARATED = "some threshold separates the classes perfectly, and the slope has no limit"
+NOT_REACHED = "the logistic fit was not reached"
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticFit:
+    """Intercept and slope (nan where `reason` says why there are none) and what their variance is made of.
+
+    `information` is the matrix of second derivatives, (1, 1) where the slope is fixed.
+    """
+
+    intercept: float
+    slope: float
+    information: Floats
+    reason: str = ""
+
+
+def logits(ranking: Ranking) -> Floats:
+    """The log odds of the distinct probabilities; those within rounding of 0 or 1 are moved to it."""
+    found: Floats | None = ranking.memo.get("logits")
+    if found is None:
+        p = np.clip(ranking.scores, EPS, 1 - EPS)
+        found = ranking.memo["logits"] = np.log(p) - np.log1p(-p)
+    return found
+
+
+def recalibrate(ranking: Ranking, *, fixed_slope: bool = False) -> LogisticFit:
+    """Fit the truth on the logit of its probability, with the slope free or fixed at 1.
+
+    >>> p, hits, misses = np.array([0.8, 0.5, 0.2]), np.array([8, 5, 2]), np.array([2, 5, 8])
+    >>> fit = recalibrate(Ranking(p, hits, misses))
+    >>> abs(round(fit.intercept, 6)), round(fit.slope, 6)
+    (0.0, 1.0)
+    """
+    key = ("recalibration", fixed_slope)
+    fit: LogisticFit | None = ranking.memo.get(key)
+    if fit is None:
+        reason = _why_not(ranking, fixed_slope=fixed_slope)
+        fit = _unfitted(reason) if reason else _newton(ranking, fixed_slope=fixed_slope)
+        ranking.memo[key] = fit
+    return fit
+
+
+def fitted(ranking: Ranking, fit: LogisticFit, places: Any) -> Floats:
+    """The fitted probabilities at some of the distinct scores."""
+    return _expit(fit.intercept + fit.slope * logits(ranking)[places])
+
+
+def _unfitted(reason: str) -> LogisticFit:
+    return LogisticFit(float("nan"), float("nan"), np.full((2, 2), np.nan), reason)
+
+
+def _why_not(ranking: Ranking, *, fixed_slope: bool) -> str:
+    if len(ranking) and not (ranking.scores[-1] >= 0 and ranking.scores[0] <= 1):
+        return NOT_PROBABILITIES
+    if not (ranking.n_positive > 0 and ranking.n_negative > 0):
+        return ONE_CLASS
+    if fixed_slope:
+        return ""
+    x = logits(ranking)
+    with_positives, with_negatives = x[np.asarray(ranking.positives) > 0], x[np.asarray(ranking.negatives) > 0]
+    # The logits fall from the first to the last.
+    top, bottom = (with_positives[0], with_negatives[0]), (with_positives[-1], with_negatives[-1])
+    if max(top) == min(bottom):
+        return ONE_VALUE
+    # The maximum exists only where the classes overlap by more than one value: Albert & Anderson (1984).
+    if bottom[0] >= top[1] or bottom[1] >= top[0]:
+        return SEPARATED
+    return ""
+
+
+def _newton(ranking: Ranking, *, fixed_slope: bool) -> LogisticFit:
+    size = 1 if fixed_slope else 2
+    # The start is where calibrated probabilities end.
+    beta = np.array([0.0, 1.0])
+    loss, gradient, information = _derivatives(ranking, beta, size)
+    for _ in range(MOST_STEPS):
+        step = np.linalg.solve(information, gradient)
+        if not np.isfinite(step).all():
+            break
+        share = 1.0
+        while True:
+            moved = beta.copy()
+            moved[:size] += share * step
+            new_loss, new_gradient, new_information = _derivatives(ranking, moved, size)
+            if new_loss <= loss + 1e-12 * abs(loss) or share < 1e-6:
+                break
+            share /= 2
+        beta, loss, gradient, information = moved, new_loss, new_gradient, new_information
+        if np.abs(share * step).max() <= 1e-12 * (1 + np.abs(beta).max()):
+            return LogisticFit(float(beta[0]), float(beta[1]), information)
+        if np.linalg.cond(information) > 1e15:
+            break
+    return _unfitted(NOT_REACHED)
+
+
+def _derivatives(ranking: Ranking, beta: Floats, size: int) -> tuple[float, Floats, Floats]:
+    """Minus the log likelihood, its downhill slope and its second derivatives."""
+    x = logits(ranking)
+    loss, gradient, information = 0.0, np.zeros(2), np.zeros((2, 2))
+    for start in range(0, len(x), BLOCK):
+        part = slice(start, start + BLOCK)
+        here = x[part]
+        hits, misses = np.asarray(ranking.positives[part]), np.asarray(ranking.negatives[part])
+        eta = beta[0] + beta[1] * here
+        mean = _expit(eta)
+        # log(1 + e^η) without overflow.
+        soft = np.maximum(eta, 0) + np.log1p(np.exp(-np.abs(eta)))
+        loss += float((hits + misses) @ soft - hits @ eta)
+        # The mean of the misses is taken from the other side, so that no digits are lost where it is near 1.
+        gap = hits * _expit(-eta) - misses * mean
+        spread = (hits + misses) * mean * _expit(-eta)
+        gradient += gap.sum(), gap @ here
+        cross = spread @ here
+        information += [[spread.sum(), cross], [cross, (spread * here) @ here]]
+    return loss, gradient[:size], information[:size, :size]
+
+
+def _expit(eta: Floats) -> Floats:
+    small = np.exp(-np.abs(eta))
+    return np.where(eta >= 0, 1.0, small) / (1.0 + small)

@@ -1,0 +1,106 @@
+"""Any container of one value per case, brought to a NumPy array or a narwhals Series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import LabelError
+
+ONE_PER_CASE = "pass one value per case, in order, such as [0, 1, 1]."
+
+
+def unwrap(values: Any, name: str) -> Any:
+    """A NumPy array where the values are one or can become one cheaply, otherwise a narwhals Series.
+
+    Rows are matched by their position, never by an index. `name` is what an error calls the column.
+
+    >>> unwrap((0, 1, 1), "truth")
+    array([0, 1, 1])
+    """
+    if isinstance(values, np.ndarray):
+        return one_column(values, name)
+    if isinstance(values, list | tuple | range):
+        return array_of(values)
+    import narwhals.stable.v2 as nw
+
+    series = nw.from_native(_as_series(values), allow_series=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return series
+    return one_column(_array_of_tensor(values, name), name)
+
+
+def _as_series(values: Any) -> Any:
+    """What pandas and PyArrow hold without a name (a Categorical, an Index, an Array) as the column it is."""
+    library = type(values).__module__.partition(".")[0]
+    if library == "pyarrow":
+        import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+        return pa.chunked_array([values]) if isinstance(values, pa.Array) else values
+    if library == "pandas":
+        import pandas as pd
+
+        return pd.Series(values) if isinstance(values, pd.Index | pd.api.extensions.ExtensionArray) else values
+    return values
+
+
+def array_of(values: list[Any] | tuple[Any, ...] | range) -> NDArray[Any]:
+    """An array of the values as they are: numbers as numbers, anything else as objects."""
+    kinds = set(map(type, values))
+    if kinds <= {int} or kinds <= {bool} or kinds <= {float}:
+        array = np.asarray(values)
+        # Whole numbers that fit no integer type come back as floats, which would round them together.
+        if kinds != {int} or array.dtype.kind in "iu":
+            return array
+    # np.asarray would turn [1, "a"] into text in silence.
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def one_column(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """The array with one dimension; a single row or column counts as that."""
+    if array.ndim == 2 and 1 in array.shape:
+        return array.reshape(-1)
+    if array.ndim == 1:
+        return array
+    shape = " × ".join(str(side) for side in array.shape)
+    raise LabelError(
+        f"{name} must be one column. Got {f'an array of {shape}' if shape else 'a single value'}.",
+        hint="of one score per class take the highest first, as scores.argmax(axis=1) does."
+        if array.ndim == 2
+        else ONE_PER_CASE,
+    )
+
+
+def _array_of_tensor(values: Any, name: str) -> NDArray[Any]:
+    try:
+        if hasattr(values, "detach"):
+            values = values.detach()
+        if hasattr(values, "cpu"):
+            values = values.cpu()
+        elif type(values).__module__.partition(".")[0] == "cupy":
+            values = values.get()
+        if hasattr(values, "__array__"):
+            return np.asarray(values)
+        if hasattr(values, "__dlpack__"):
+            return np.from_dlpack(values)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise LabelError(
+            f"{name} is a {type(values).__name__} that NumPy cannot read: {error}.",
+            hint="bring it to the processor's memory as a NumPy array first.",
+        ) from None
+    if isinstance(values, set | frozenset):
+        raise LabelError(
+            f"{name} is a set, which has no order and holds each label once.",
+            hint=ONE_PER_CASE,
+        )
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes | bytearray | Mapping):
+        return array_of(list(values))
+    raise LabelError(
+        f"{name} must be a list, an array, a tensor or a data frame column. Got {type(values).__name__}.",
+        hint=ONE_PER_CASE,
+    )

@@ -1,0 +1,237 @@
+"""The scores of the cases: one per case for the positive class, or one per case and class."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import ColumnError, OptionError, ValuesError, listing
+from heldout.evidence import Label
+from heldout.predictions.case_values import weights as numbers
+from heldout.predictions.containers import unwrap
+from heldout.predictions.encode import Coded
+
+# What stands before the name of a class in the names of score columns.
+PREFIXES = ("probability", "proba", "prob", "p", "score", "scores", "logit", "y_score", "y_prob", "y_proba")
+ALONE = (*PREFIXES, "y_scores", "y_probability", "probabilities", "pred_proba", "predicted_probability")
+# Rows of probabilities may miss 1 by this much per class: what rounding to five decimals does.
+SUM_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class RawScores:
+    """Columns of scores as they were given, before it is known which class each belongs to."""
+
+    values: NDArray[Any]
+    names: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores that fit the labels: `values` (n,) for the positive class, or (n, k) in the order of the labels.
+
+    `not_probability` says why the values are no probabilities, and is empty where they are.
+    """
+
+    values: NDArray[Any]
+    not_probability: str = ""
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether the values are probabilities."""
+        return not self.not_probability
+
+    @property
+    def per_class(self) -> bool:
+        """Whether every class has a column."""
+        return self.values.ndim == 2
+
+    def predicted(self, labels: Sequence[Label], positive: Label | None, threshold: float | None) -> Coded:
+        """The class that the scores speak for: at least the threshold, or the highest of all classes."""
+        if self.per_class:
+            return Coded(self.values.argmax(axis=1), 0, tuple(labels), declared=True)
+        cut = self.default_threshold() if threshold is None else threshold
+        place = list(labels).index(positive) if positive is not None else 1
+        codes = np.where(self.values >= cut, place, 1 - place)
+        return Coded(codes, 0, tuple(labels), declared=True)
+
+    def default_threshold(self) -> float:
+        """Half for probabilities; other scores have no natural threshold."""
+        if self.is_probability:
+            return 0.5
+        low, high = float(self.values.min()), float(self.values.max())
+        raise OptionError(
+            f"The scores run from {low:g} to {high:g}, so they are no probabilities and have no natural threshold.",
+            hint="give one with threshold= (--threshold), for example 0 for decision values.",
+        )
+
+
+def raw_scores(values: Any, names: Sequence[str] = (), called: str = "score") -> RawScores:
+    """Columns of numbers from an array, a tensor, a data frame column, or a list of columns.
+
+    >>> raw_scores([0.9, 0.2]).values
+    array([0.9, 0.2])
+    """
+    if isinstance(values, Mapping):
+        columns = [_column(column, f"{called} (column {name!r})") for name, column in values.items()]
+        return RawScores(np.column_stack(columns) if len(columns) > 1 else columns[0], tuple(map(str, values)))
+    array = _square(values, called)
+    return RawScores(_column(values, called) if array is None else array, tuple(names))
+
+
+def _square(values: Any, called: str) -> NDArray[Any] | None:
+    """A table of scores, if that is what was given."""
+    if hasattr(values, "detach"):
+        values = values.detach()
+        values = values.cpu() if hasattr(values, "cpu") else values
+    if hasattr(values, "columns") and not hasattr(values, "dtype"):
+        import narwhals.stable.v2 as nw
+
+        values = nw.from_native(values, eager_only=True).to_numpy()
+    nested = isinstance(values, list | tuple) and values and isinstance(values[0], list | tuple | np.ndarray)
+    if not nested and getattr(values, "ndim", 1) != 2:
+        return None
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValuesError(
+            f"The rows of {called} differ in length.", hint="give every case one score per class."
+        ) from None
+    if array.dtype.kind not in "iufb":
+        raise ValuesError(f"{called} must be numbers. It holds {array.dtype}.", hint="convert it to numbers.")
+    array = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    return array[:, 0] if array.shape[1] == 1 else array
+
+
+def _column(values: Any, called: str) -> NDArray[Any]:
+    column = unwrap(values, called)
+    if isinstance(column, np.ndarray) and column.dtype == np.float32:
+        return column
+    return numbers(values, called)
+
+
+def settle_scores(raw: RawScores, labels: Sequence[Label], positive: Label | None) -> Scores:
+    """Give each column its class, and find out whether the values are probabilities.
+
+    >>> settle_scores(raw_scores([[0.2, 0.8], [0.6, 0.4]]), ["no", "yes"], "yes").values
+    array([0.8, 0.4])
+    """
+    bad = ~np.isfinite(raw.values)
+    if bad.any():
+        row = int(np.flatnonzero(bad.any(axis=-1) if bad.ndim == 2 else bad)[0])
+        raise ValuesError(
+            f"{int(bad.sum()):,} scores are not finite; the first is in row {row + 1:,}.",
+            hint="replace infinities by the largest finite score, or leave those rows out.",
+        )
+    values = raw.values
+    if values.ndim == 1:
+        return _one_column(raw, labels, positive)
+    if values.shape[1] != len(labels):
+        raise ColumnError(
+            f"There are {values.shape[1]} columns of scores and {len(labels)} classes: {listing(labels)}.",
+            hint="give one column per class, or for two classes the column of the positive one.",
+        )
+    if raw.names:
+        values = values[:, _order(raw.names, labels)]
+    reason = _why_not(values)
+    if len(labels) == 2 and positive is not None:
+        return Scores(np.ascontiguousarray(values[:, list(labels).index(positive)]), reason)
+    return Scores(values, reason)
+
+
+def _one_column(raw: RawScores, labels: Sequence[Label], positive: Label | None) -> Scores:
+    if len(labels) > 2:
+        raise ColumnError(
+            f"One column of scores was given for {len(labels)} classes: {listing(labels)}.",
+            hint="give one column of scores per class.",
+        )
+    if positive is None and len(labels) == 2:
+        raise OptionError(
+            f"The scores speak for one class, and it is not known which of {listing(labels)}.",
+            hint="name it with positive= (--positive).",
+        )
+    owner = class_of(raw.names[0], labels) if raw.names else None
+    if owner is not None and owner != positive:
+        raise ColumnError(
+            f"The column {raw.names[0]!r} looks like the score of class {owner!r}, "
+            f"but the positive class is {positive!r}.",
+            hint=f"use the column of {positive!r}, or name {owner!r} as the positive class.",
+        )
+    return Scores(raw.values, _why_not(raw.values))
+
+
+def class_of(name: str, labels: Sequence[Label]) -> Label | None:
+    """The class that the name of a score column speaks of.
+
+    >>> class_of("proba_spam", ["ham", "spam"]), class_of("score", ["ham", "spam"])
+    ('spam', None)
+    """
+    texts = {_folded(str(label)): label for label in labels}
+    folded = _folded(name)
+    if folded in texts:
+        return texts[folded]
+    for prefix in sorted(PREFIXES, key=len, reverse=True):
+        rest = folded.removeprefix(f"{prefix}_")
+        if rest != folded and rest in texts:
+            return texts[rest]
+    return None
+
+
+def _order(names: Sequence[str], labels: Sequence[Label]) -> list[int]:
+    owners = {class_of(name, labels): position for position, name in enumerate(names)}
+    absent = [label for label in labels if label not in owners]
+    if absent:
+        raise ColumnError(
+            f"The score columns {listing(names)} do not match the classes {listing(labels)}: "
+            f"none is named after {listing(map(repr, absent))}.",
+            hint="name each column after its class, such as p_CLASS, or pass an array in the order of the classes.",
+        )
+    return [owners[label] for label in labels]
+
+
+def _why_not(values: NDArray[Any]) -> str:
+    low, high = float(values.min()), float(values.max())
+    if low < 0 or high > 1:
+        return f"the scores run from {low:g} to {high:g}"
+    if values.ndim == 2:
+        gap = np.abs(values.sum(axis=1, dtype=np.float64) - 1)
+        worst = int(gap.argmax())
+        if gap[worst] > SUM_TOLERANCE * values.shape[1]:
+            total = float(values[worst].sum())
+            return f"the scores of row {worst + 1:,} sum to {total:g} instead of 1"
+    return ""
+
+
+def score_columns(columns: Sequence[Any], labels: Sequence[Label], taken: Sequence[Any]) -> list[Any]:
+    """The columns of a table that are scores by their name: one per class, or one alone."""
+    free = [column for column in columns if column not in taken]
+    owned = {class_of(str(column), labels): column for column in free if _prefixed(str(column))}
+    owned.pop(None, None)
+    if labels and all(label in owned for label in labels):
+        return [owned[label] for label in labels]
+    if len(labels) == 2 and len(owned) == 1:
+        return list(owned.values())
+    alone = [column for column in free if _folded(str(column)) in ALONE]
+    return alone if len(alone) == 1 else []
+
+
+def may_be_score(column: Any) -> bool:
+    """Whether a column might turn out to be a score, by its name alone."""
+    return _prefixed(str(column)) or _folded(str(column)) in ALONE
+
+
+def _prefixed(name: str) -> bool:
+    folded = _folded(name)
+    return any(folded.startswith(f"{prefix}_") for prefix in PREFIXES)
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[\s._-]+", "_", name.strip().casefold())

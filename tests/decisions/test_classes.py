@@ -1,0 +1,120 @@
+"""Deciding between several classes by expected cost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heldout.costs import Costs
+from heldout.decisions import classes
+from heldout.decisions.classes import cost_of_decision, decide
+from heldout.errors import MatrixError, OptionError, ValuesError
+from heldout.front.evaluate import evaluate
+
+COSTS = Costs.of([[0, 1, 5], [2, 0, 1], [20, 4, 0]], ["a", "b", "c"], rows="truth")
+
+
+@given(
+    eighths=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=30),
+    costs=st.lists(st.integers(-3, 9), min_size=9, max_size=9),
+)
+def test_it_is_the_least_expected_cost_and_the_first_of_equals(eighths, costs):
+    whole = [(a, min(b, 8 - a), 8 - a - min(b, 8 - a)) for a, b in eighths]
+    matrix = np.array(costs).reshape(3, 3)
+    chosen = decide(np.array(whole) / 8, Costs.of(matrix, range(3), rows="truth"))
+    for row, code in zip(whole, chosen.tolist(), strict=True):
+        expected = [sum(int(p) * int(matrix[i, j]) for i, p in enumerate(row)) for j in range(3)]
+        assert code == expected.index(min(expected))
+
+
+def test_symmetric_costs_answer_the_likeliest_class():
+    p = np.random.default_rng(0).dirichlet(np.ones(4), 500)
+    assert np.array_equal(decide(p, Costs.of(1 - np.eye(4), range(4), rows="truth")), p.argmax(axis=1))
+
+
+def test_ties_that_only_rounding_breaks_go_to_the_first():
+    # 0.1 + 0.2 is not 0.3 in floats.
+    p = np.array([[0.1 + 0.2, 0.3, 0.4], [0.3, 0.1 + 0.2, 0.4]])
+    costs = Costs.of([[0, 1, 9], [1, 0, 9], [1, 1, 0]], range(3), rows="truth")
+    assert decide(p, costs).tolist() == [0, 0]
+
+
+def test_blocks_change_nothing(monkeypatch):
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), 200).astype(np.float32)
+    truth = rng.integers(0, 3, 200)
+    whole, judged = decide(p, COSTS), cost_of_decision(p, truth, COSTS)
+    monkeypatch.setattr(classes, "BLOCK", 20)
+    assert np.array_equal(decide(p, COSTS), whole)
+    again = cost_of_decision(p, truth, COSTS)
+    assert again.expected == pytest.approx(judged.expected)
+    assert again.rows()[2]["low"] == judged.rows()[2]["low"]
+
+
+def test_the_costs_of_both_ways_of_deciding():
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet(np.ones(3), 2000)
+    truth = (rng.random(2000)[:, None] > p.cumsum(axis=1)).sum(axis=1)
+    answer = cost_of_decision(p, truth, COSTS)
+    chosen, likeliest = decide(p, COSTS), p.argmax(axis=1)
+    matrix = COSTS.matrix
+    assert [e.value for e in answer.realised] == pytest.approx(
+        [matrix[truth, chosen].mean(), matrix[truth, likeliest].mean()]
+    )
+    assert answer.expected == pytest.approx(
+        [np.einsum("ni,ni->n", p, matrix[:, codes].T).mean() for codes in (chosen, likeliest)]
+    )
+    assert answer.saved.value == pytest.approx(answer.realised[1].value - answer.realised[0].value)
+    assert answer.changed == np.mean(chosen != likeliest)
+    # The probabilities are right here, so what they promise comes true, and the interval of the saving holds it.
+    assert all(e.low <= promised <= e.high for e, promised in zip(answer.realised, answer.expected, strict=True))
+    assert answer.saved.low <= answer.expected[1] - answer.expected[0] <= answer.saved.high
+    labels = np.array(["a", "b", "c"])
+    outside = evaluate(labels[truth].tolist(), labels[chosen].tolist(), costs=COSTS)["expected_cost"]
+    assert (answer.realised[0].low, answer.realised[0].high) == pytest.approx((outside.low, outside.high))
+    said = " ".join(str(answer).split())
+    assert "save" in said
+    assert "not calibrated" not in said
+
+
+def test_probabilities_that_are_wrong_are_pointed_out():
+    p = np.tile([0.9, 0.05, 0.05], (300, 1))
+    assert "not calibrated" in " ".join(str(cost_of_decision(p, np.full(300, 2), COSTS)).split())
+
+
+def test_nothing_changed_is_said():
+    p = np.eye(3)[[0, 1, 2, 0]]
+    answer = cost_of_decision(p, [0, 1, 2, 0], COSTS)
+    assert answer.changed == 0
+    # Four cases say little of what a case could save or lose, which is 20 at most.
+    assert answer.saved.value == 0
+    assert -answer.saved.low == pytest.approx(answer.saved.high)
+    assert 1 < answer.saved.high < 20
+    assert "the likeliest class is the cheapest one everywhere" in " ".join(str(answer).split())
+
+
+@pytest.mark.parametrize(
+    ("p", "says"),
+    [
+        ([0.5, 0.5, 0.0], "one column per class"),
+        ([["a", "b", "c"]], "one column per class"),
+        ([[0.5, 0.5, 0.0], [0.7, 0.7, -0.4]], "Row 2 holds -0.4"),
+        ([[0.5, np.nan, 0.5]], "Row 1 holds nan"),
+        ([[0.5, 0.5, 0.0], [0.5, 0.2, 0.2]], "row 2 add up to 0.9"),
+        ([[0.5, 0.5]], "2 columns of probabilities but 3 classes"),
+    ],
+)
+def test_probabilities_that_are_refused(p, says):
+    with pytest.raises(ValuesError, match=says):
+        decide(p, COSTS)
+
+
+def test_other_input_that_is_refused():
+    with pytest.raises(MatrixError, match="bare table"):
+        decide([[0.5, 0.5]], [[0, 1], [1, 0]])
+    with pytest.raises(ValuesError, match="one code per case"):
+        cost_of_decision([[0.2, 0.3, 0.5]], [0, 1], COSTS)
+    with pytest.raises(OptionError, match="from 0 to 2"):
+        cost_of_decision([[0.2, 0.3, 0.5]], [3], COSTS)

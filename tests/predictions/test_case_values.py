@@ -1,0 +1,196 @@
+"""Weights, groups and missing values, of whatever kind."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+import pytest
+
+import heldout
+
+WEIGHTS = {
+    "ints": [1, 2, 0],
+    "floats": [1.0, 2.0, 0.0],
+    "uint8": np.array([1, 2, 0], dtype=np.uint8),
+    "one column": np.array([[1], [2], [0]]),
+    "Decimal": [decimal.Decimal(1), decimal.Decimal(2), decimal.Decimal(0)],
+    "pandas": pd.Series([1, 2, 0]),
+    "pandas, Int64": pd.Series([1, 2, 0], dtype="Int64"),
+    "Polars": pl.Series([1, 2, 0]),
+    "Polars, Decimal": pl.Series([1, 2, 0], dtype=pl.Decimal(10, 2)),
+    "PyArrow": pa.array([1, 2, 0]),
+    "generator": (w for w in (1, 2, 0)),
+    "masked": np.ma.masked_array([1, 2, 0], mask=[False] * 3),
+}
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_weights_of_any_kind_are_numbers(kind):
+    seen = heldout.count(["a", "a", "b"], ["a", "b", "b"], weight=WEIGHTS[kind])
+    assert seen.matrix.tolist() == [[1, 2], [0, 0]]
+    assert seen.cases.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("weight", "said"),
+    [
+        ([1, -1], "Row 2 has -1"),
+        ([1, np.inf], "Row 2 has inf"),
+        ([0, 0], "All weights are zero"),
+        ([1], "truth has 2, predicted has 2, weight has 1"),
+        (["1", "2"], "must be numbers. It holds '1', '2'"),
+        (np.array(["1", "2"]), "must be numbers. It holds '1', '2'"),
+        (["x", 1], "must be numbers. It holds 'x', 1"),
+        ([1j, 1], "must be numbers"),
+        (np.array(["2020", "2021"], dtype="M8[D]"), "must be numbers"),
+        (pd.Series(pd.to_datetime(["2020", "2021"])), "must be numbers"),
+        ([1e200, 1], "between 1e-150 and 1e+150"),
+        ([1e-200, 1], "between 1e-150 and 1e+150"),
+        (np.ones((2, 2)), "one column"),
+        (3, "weight must be a list"),
+        ([np.nan, 1], "weight in 1; the first is row 1"),
+        ([1, None], "weight in 1; the first is row 2"),
+    ],
+    ids=lambda x: str(x)[:30],
+)
+def test_weights_that_cannot_be_used_are_refused(weight, said):
+    with pytest.raises(heldout.HeldoutError) as refused:
+        heldout.count([0, 1], [0, 1], weight=weight)
+    assert said in refused.value.what
+
+
+def test_a_case_of_weight_zero_does_not_count():
+    seen = heldout.evaluate(["a", "b", "b"], ["a", "a", "b"], weight=[1, 0, 1])
+    assert seen["accuracy"].value == 1
+
+
+DATES = [dt.date(2020, 1, 1), dt.date(2021, 1, 1), dt.date(2020, 1, 1)]
+GROUPS = {
+    "ints": [7, 9, 7],
+    "far ints": [7, 10**12, 7],
+    "text": ["x", "y", "x"],
+    "U": np.array(["x", "y", "x"]),
+    "floats": [0.5, 1.5, 0.5],
+    "booleans": [True, False, True],
+    "dates": DATES,
+    "datetime64": np.array(DATES, dtype="M8[D]"),
+    "pairs": [(1, "x"), (1, "y"), (1, "x")],
+    "numbers and text": [1, "a", 1],
+    "pandas, category": pd.Series(["x", "y", "x"], dtype="category"),
+    "pandas, dates": pd.Series(pd.to_datetime(DATES)),
+    "pandas, UUIDs as objects": pd.Series([DATES, (2,), DATES], dtype=object),
+    "Polars, floats": pl.Series([0.5, 1.5, 0.5]),
+    "Polars, dates": pl.Series(DATES),
+    "PyArrow": pa.array(["x", "y", "x"]),
+}
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_groups_of_any_kind_are_told_apart(kind):
+    clusters = heldout.count(["a", "a", "b"], ["a", "b", "b"], group=GROUPS[kind]).clusters
+    assert clusters is not None
+    assert clusters.number == 2
+    sizes = np.bincount(clusters.group, weights=clusters.count)
+    assert sorted(sizes.tolist()) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        [1, np.nan, 2],
+        ["x", None, "y"],
+        pl.Series([0.5, None, 1.5]),
+        pd.Series(["x", None, "y"]),
+        pd.Series([1, None, 2], dtype="Int64"),
+        pd.Series(pd.to_datetime(["2020", "NaT", "2021"])),
+        np.array(["2020", "NaT", "2021"], dtype="M8[D]"),
+        [(1, 2), None, (3, 4)],
+    ],
+    ids=lambda x: str(x)[:25],
+)
+def test_a_missing_group_is_missing(group):
+    with pytest.raises(heldout.HeldoutError, match="1 of 3 rows have missing values: group in 1; the first is row 2"):
+        heldout.count([0, 1, 0], [0, 1, 0], group=group)
+    seen = heldout.count([0, 1, 0], [0, 1, 0], group=group, missing="drop")
+    assert seen.clusters is not None
+    assert (seen.n, seen.clusters.number) == (2, 2)
+
+
+GAPS = {
+    "list, None": ["a", None, "b"],
+    "list, NaN": ["a", float("nan"), "b"],
+    "objects, None": np.array(["a", None, "b"], dtype=object),
+    "StringDType": np.array(["a", None, "b"], dtype=np.dtypes.StringDType(na_object=None)),
+    "many objects": [f"{v} "[:-1] if v else None for v in ["a", None, "b"] * 2000],
+    "pandas": pd.Series(["a", None, "b"]),
+    "pandas, object and NA": pd.Series(["a", pd.NA, "b"], dtype=object),
+    "pandas, object and NaT": pd.Series(["a", pd.NaT, "b"], dtype=object),
+    "pandas, string[python]": pd.Series(["a", None, "b"], dtype="string[python]"),
+    "pandas, string[pyarrow]": pd.Series(["a", None, "b"], dtype="string[pyarrow]"),
+    "pandas, category": pd.Series(["a", None, "b"], dtype="category"),
+    "Polars": pl.Series(["a", None, "b"]),
+    "Polars, Categorical": pl.Series(["a", None, "b"], dtype=pl.Categorical),
+    "Polars, Enum": pl.Series(["a", None, "b"], dtype=pl.Enum(["a", "b"])),
+    "PyArrow": pa.array(["a", None, "b"]),
+    "PyArrow, dictionary": pa.array(["a", None, "b"]).dictionary_encode(),
+    "PyArrow, null in the dictionary": pa.DictionaryArray.from_arrays([0, 1, 2], ["a", None, "b"], ordered=True),
+}
+NUMBER_GAPS = {
+    "list": [1, None, 2],
+    "NumPy": np.array([1, np.nan, 2]),
+    "masked": np.ma.masked_array([1, 5, 2], mask=[False, True, False]),
+    "pandas, Int64": pd.Series([1, None, 2], dtype="Int64"),
+    "Polars, Int8": pl.Series([1, None, 2], dtype=pl.Int8),
+    "Polars, NaN": pl.Series([1.0, float("nan"), 2.0]),
+    "PyArrow": pa.array([1, None, 2]),
+}
+
+
+@pytest.mark.parametrize("kind", GAPS)
+def test_missing_labels_are_refused_or_dropped(kind):
+    values = GAPS[kind]
+    third = len(values) // 3
+    predicted = ["a", "a", "b"] * third
+    with pytest.raises(heldout.HeldoutError) as refused:
+        heldout.count(values, predicted)
+    assert f"{third:,} of {3 * third:,} rows have missing values: truth in {third:,}" in refused.value.what
+    assert "the first is row 2" in refused.value.what
+    seen = heldout.evaluate(values, predicted, missing="drop")
+    assert (seen.labels, seen.confusion.matrix.tolist()) == (("a", "b"), [[third, 0], [0, third]])
+    assert any(f"{third:,} of {3 * third:,} rows were dropped" in note for note in seen.notes)
+
+
+@pytest.mark.parametrize("kind", NUMBER_GAPS)
+def test_missing_numbers_are_refused_or_dropped(kind):
+    with pytest.raises(heldout.HeldoutError, match="predicted in 1; the first is row 2"):
+        heldout.count([1, 1, 2], NUMBER_GAPS[kind])
+    seen = heldout.count([1, 1, 2], NUMBER_GAPS[kind], missing="drop")
+    assert (seen.labels, seen.matrix.tolist()) == ((1, 2), [[1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("make", [lambda x: pd.Series(x, dtype="boolean"), pl.Series, pa.array], ids="abc")
+def test_missing_booleans_are_dropped(make):
+    seen = heldout.count(make([True, None, False]), [True, True, True], missing="drop")
+    assert (seen.labels, seen.matrix.tolist()) == ((False, True), [[0, 1], [0, 1]])
+
+
+def test_a_row_with_several_gaps_is_dropped_once():
+    seen = heldout.evaluate([None, "a", "b"], [None, "a", None], weight=[None, 1, 1], missing="drop")
+    assert seen.n == 1
+    assert "2 of 3 rows were dropped because of missing values: truth in 1, predicted in 2, weight in 1" in seen.notes
+
+
+def test_a_column_without_a_value_is_refused_even_where_rows_may_be_dropped():
+    for nothing in ([None, None], pl.Series([None, None]), pa.nulls(2), np.array([np.nan, np.nan])):
+        with pytest.raises(heldout.HeldoutError, match="Every one of the 2 rows has a missing value"):
+            heldout.count(nothing, [1, 1], missing="drop")
+
+
+def test_what_to_do_with_missing_values_is_one_of_two_words():
+    with pytest.raises(heldout.HeldoutError, match=r"'refuse' or 'drop'\. Got 'ignore'"):
+        heldout.count([1], [1], missing="ignore")  # type: ignore[arg-type]
