@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heldout.costs import Costs
+    from heldout.decisions.decision import Decision
     from heldout.errors import HeldoutError
     from heldout.estimates.estimate import Estimate
     from heldout.evaluation import Evaluation
-    from heldout.evidence import Confusion
+    from heldout.evidence import Confusion, Ranking
     from heldout.front.evaluate import count, evaluate
+    from heldout.front.thresholds import choose_threshold
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Confusion": "heldout.evidence",
     "Costs": "heldout.costs",
+    "Decision": "heldout.decisions.decision",
     "Estimate": "heldout.estimates.estimate",
     "Evaluation": "heldout.evaluation",
     "HeldoutError": "heldout.errors",
+    "Ranking": "heldout.evidence",
+    "choose_threshold": "heldout.front.thresholds",
     "count": "heldout.front.evaluate",
     "evaluate": "heldout.front.evaluate",
 }
@@ -28,9 +33,12 @@ _HOMES = {
 __all__ = [
     "Confusion",
     "Costs",
+    "Decision",
     "Estimate",
     "Evaluation",
     "HeldoutError",
+    "Ranking",
+    "choose_threshold",
     "count",
     "evaluate",
 ]

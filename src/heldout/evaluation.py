@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from heldout.curves import (
+    Curve,
+    cost_curve,
+    decision_curve,
+    det,
+    gain,
+    lift,
+    measure_curve,
+    precision_recall,
+    reliability,
+    roc,
+)
 from heldout.errors import OptionError, listing
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import Estimator, check_level
-from heldout.evidence import Confusion, Label
+from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
+from heldout.evidence import Confusion, Label, Ranking
 from heldout.measures.catalogue import find, read_quantity
 from heldout.measures.quantity import AVERAGES, Average, Quantity
 from heldout.predictions.source import Source
@@ -20,6 +33,17 @@ from heldout.report.screen import chosen_blocks, evaluation_blocks
 from heldout.result import Result
 from heldout.show.blocks import Block
 
+CURVES: Mapping[str, Callable[..., Curve]] = {
+    "roc": roc,
+    "precision_recall": precision_recall,
+    "pr": precision_recall,
+    "det": det,
+    "gain": gain,
+    "lift": lift,
+    "cost": cost_curve,
+    "decision": decision_curve,
+    "reliability": reliability,
+}
 # Squares of this many classes are written out in documents; larger ones list the cells that were met.
 WRITTEN_CLASSES = 200
 
@@ -41,6 +65,7 @@ class Evaluation(Result):
     source: Source = field(default_factory=Source)
     predictions: Predictions | None = field(default=None, repr=False)
     costs: Any = field(default=None, repr=False)
+    scores: ScoreEstimator | None = field(default=None, repr=False)
 
     @property
     def n(self) -> int | float:
@@ -51,6 +76,11 @@ class Evaluation(Result):
     def level(self) -> float:
         """The level of the intervals."""
         return self.estimator.level
+
+    @property
+    def threshold(self) -> float | None:
+        """The threshold at which the scores became predictions, if they did."""
+        return None if self.predictions is None else self.predictions.threshold
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -79,7 +109,19 @@ class Evaluation(Result):
     def _answer(self, quantity: Quantity) -> Estimate:
         quantity = quantity.check(self.positive)
         found = self._by_name.get((quantity.bound.name, quantity.class_, quantity.average))
-        return found if found is not None else self.estimator.ask(self._with_costs(quantity))
+        if found is not None:
+            return found
+        if quantity.bound.measure.scope in SCORE_SCOPES:
+            return self._scored(quantity).ask(quantity)
+        return self.estimator.ask(self._with_costs(quantity))
+
+    def _scored(self, quantity: Quantity) -> ScoreEstimator:
+        if self.scores is None:
+            raise OptionError(
+                f"{quantity.bound.name} is a measure of scores, and none were given.",
+                hint="pass score= (--score COLUMN), one score per case or one per class.",
+            )
+        return self.scores
 
     def _with_costs(self, quantity: Quantity) -> Quantity:
         if quantity.bound.measure.kind == "cost" and self.costs is None:
@@ -101,6 +143,14 @@ class Evaluation(Result):
         """The same quantity with another interval method, level or number of bootstrap replicates."""
         made = self.estimator
         quantity = self._with_costs(read_quantity(name, self.labels, costs=self.costs).check(self.positive))
+        if quantity.bound.measure.scope in SCORE_SCOPES:
+            scored = replace(
+                self._scored(quantity),
+                level=check_level(made.level if level is None else level),
+                seed=made.seed if seed is None else seed,
+                replicates=made.replicates if replicates is None else replicates,
+            )
+            return scored.ask(quantity, method)
         asked = Estimator(
             self.confusion,
             check_level(made.level if level is None else level),
@@ -119,6 +169,7 @@ class Evaluation(Result):
         return {
             "n": self.n,
             "positive": self.positive,
+            "threshold": self.threshold,
             "confusion": self._confusion_document(),
             "level": self.level,
             "seed": self.estimator.seed,
@@ -148,6 +199,26 @@ class Evaluation(Result):
     def full_blocks(self) -> list[Block]:
         """The report with every measure and every class."""
         return evaluation_blocks(self, full=True)
+
+    def ranking(self, class_: Label | None = None) -> Ranking:
+        """The cases ranked by their score for a class, the positive one unless said."""
+        label = self.positive if class_ is None else class_
+        if self.scores is None or label is None or label not in self.labels:
+            raise OptionError(
+                "There is no ranking: no scores were given."
+                if self.scores is None
+                else f"There is no class {label!r}.",
+                hint="pass score= (--score COLUMN)." if self.scores is None else f"use one of: {listing(self.labels)}.",
+            )
+        return self.scores.evidence.ranking(label)
+
+    def curve(self, kind: str = "roc", class_: Label | None = None, **options: Any) -> Curve:
+        """A curve over all thresholds: roc, precision_recall, det, gain, lift, cost, decision, reliability, or a measure."""
+        label = self.positive if class_ is None else class_
+        ranking = self.ranking(class_)
+        if kind in CURVES:
+            return CURVES[kind](ranking, positive=label, **options)
+        return measure_curve(ranking, kind, positive=label, **options)
 
     def chosen_blocks(self) -> list[Block]:
         """Only the estimates that were asked for."""

@@ -62,8 +62,7 @@ def test_every_band_holds_its_curve_and_stays_in_range(case):
         assert (curve.y <= curve.high + 1e-12).all()
         assert (curve.low >= 0).all()
         assert (curve.high <= 1).all()
-    for made in (lift, decision_curve):
-        curve = made(ranking)
+    for curve in (lift(ranking), decision_curve(ranking)):
         assert (curve.low <= curve.y + 1e-9).all()
         assert (curve.y <= curve.high + 1e-9).all()
 

@@ -113,6 +113,8 @@ def test_counts_are_bytes_until_they_do_not_fit():
     more = rank(np.repeat([0.2, 0.4, 0.6], [256, 10, 1]), np.zeros(267, dtype=bool))
     assert more.negatives.dtype == np.int64
     assert more.negatives.tolist() == [1, 10, 256]
+    mixed = rank(np.full(256, 0.5), np.arange(256) < 100)
+    assert (mixed.positives + mixed.negatives).tolist() == [256]
 
 
 @given(

@@ -55,7 +55,11 @@ def test_values_by_all_pairs(seed, n, k):
 
 @pytest.mark.parametrize("average", AREA_AVERAGES)
 def test_the_error_is_that_of_the_jackknife(average):
-    scores, codes = cases(3, 400, 3, decimals=1)
+    # Unequal classes, one of which is hard to tell from the first only: the pairs differ, and so do their expectations.
+    rng = np.random.default_rng(3)
+    codes = np.repeat([0, 1, 2], [200, 150, 50])
+    means = np.array([[1.0, -1.0, 0.8], [-1.0, 1.5, -2.0], [0.9, -1.0, 1.0]])
+    scores = np.round(rng.normal(size=(400, 3)) + means[codes], 1)
     (found,) = multiclass_areas(scores, codes, 3, (average,))
     left = np.array([multiclass_auc(np.delete(scores, i, 0), np.delete(codes, i), 3, average) for i in range(400)])
     jackknife = math.sqrt(399 / 400 * ((left - left.mean()) ** 2).sum())

@@ -157,17 +157,16 @@ def test_a_perfect_sample_still_has_a_width(seen):
     assert delong_logit(worst) == pytest.approx((0.0, 1 - low), abs=1e-9)
 
 
-def test_areas_that_rounding_moves_off_their_bound_are_seen_there():
-    weight = np.random.default_rng(0).uniform(0.1, 1, size=2000)
+@pytest.mark.parametrize("seed", range(12))
+def test_areas_that_rounding_moves_off_their_bound_are_seen_there(seed):
+    weight = np.random.default_rng(seed).uniform(0.1, 1, size=2000)
     positive = np.arange(2000) < 1000
     worst = rank(np.arange(2000.0), positive, weight=weight)
-    assert area(worst) != 0.0
-    assert abs(area(worst)) < 1e-12
-    assert delong_logit(worst) == newcombe(worst)
+    assert 0.0 <= area(worst) < 1e-12
     assert delong_logit(worst)[0] == 0.0
+    assert delong_logit(worst)[1] > 0.001
     best = rank(-np.arange(2000.0), positive, weight=weight)
-    top, bottom = average_precision.function(best)
-    assert top / bottom != 1.0
+    assert float(Bound(average_precision).value({"ranking": best})) <= 1.0
     low, high = wilson(effective_sizes(best)[0], effective_sizes(best)[0])
     assert average_precision_limits(best) == pytest.approx((float(low), float(high)), abs=1e-9)
 

@@ -86,11 +86,13 @@ def test_unlike_rankings_do_not_merge():
 
 
 def test_merged_counts_outgrow_their_bytes():
-    half = Ranking(np.array([1.0]), smallest(np.array([200])), smallest(np.array([255])))
+    half = Ranking(np.array([1.0]), *smallest(np.array([100]), np.array([155])))
     assert half.positives.dtype == np.uint8
+    assert (half.positives + half.negatives).tolist() == [255]
     both = half + half
-    assert both.positives.tolist() == [400]
-    assert both.negatives.tolist() == [510]
+    assert both.positives.tolist() == [200]
+    assert both.negatives.tolist() == [310]
+    assert (both.positives + both.negatives).tolist() == [510]
     assert both.tp.dtype == np.int64
 
 

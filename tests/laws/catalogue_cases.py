@@ -69,9 +69,11 @@ class Case:
         return [Quantity(bound, average=next((a for a in AVERAGES if a == self.axis), None))]
 
     def values(self, confusion: Confusion) -> NDArray[np.float64]:
-        """The value, or one per class."""
-        estimator = Estimator(confusion)
-        return np.atleast_1d(np.asarray(estimator.subject(self.quantities(confusion)[0]).value, dtype=np.float64))
+        """The value, or one per class, without the work of an interval."""
+        quantity = self.quantities(confusion)[0]
+        if self.axis == "table" and not quantity.bound.measure.overall:
+            return np.array([quantity.bound.of_evidence(confusion)])
+        return np.atleast_1d(np.asarray(Estimator(confusion).subject(quantity).value, dtype=np.float64))
 
     def estimates(self, estimator: Estimator, method: str | None = None) -> list[Estimate]:
         quantities = self.quantities(estimator.confusion)

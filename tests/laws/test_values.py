@@ -222,6 +222,8 @@ def test_the_loops_are_right_on_a_table_done_by_hand() -> None:
     table = [[10, 1], [2, 35]]
     assert brute_force.corners(table, 0) == (10, 1, 2, 35)
     hand = brute_force.sums(table, [[-1, 100], [1, 0]])
-    assert hand["chance"] == 11 * 12 + 37 * 36
+    assert hand["chance_errors"] == 48**2 - (11 * 12 + 37 * 36)
+    assert hand["covariance"] == 48 * 45 - (11 * 12 + 37 * 36)
+    assert hand["truth_spread"] == 48**2 - 11**2 - 37**2
     assert hand["linear_chance"] == 11 * 36 + 37 * 12
     assert hand["cost"] == Fraction(-10 + 100 + 2)

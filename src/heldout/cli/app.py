@@ -14,6 +14,7 @@ import typer
 from heldout import __version__
 from heldout.cli.evaluate import evaluate
 from heldout.cli.measures import measures
+from heldout.cli.thresholds import thresholds
 from heldout.cli.writing import Nearest, end_quietly, tell
 from heldout.errors import HeldoutError, listing
 
@@ -42,6 +43,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("evaluate")(evaluate)
+app.command("thresholds")(thresholds)
 app.command("measures")(measures)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 INPUT, INTERVALS, OUTPUT = "Input", "Intervals", "Output"
 # Options that are about the rows of a file, of which a matrix has none.
-OF_ROWS = ("truth", "predicted", "weight", "group", "missing")
+OF_ROWS = ("truth", "predicted", "score", "threshold", "weight", "group", "missing")
 
 
 def evaluate(
@@ -35,6 +35,34 @@ def evaluate(
     ] = None,
     predicted: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the predicted class.", rich_help_panel=INPUT)
+    ] = None,
+    score: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of scores or probabilities of the positive class; repeated, one per class.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="T",
+            help="Predict the positive class where the score is at least this, instead of a predicted column.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COSTS",
+            help="Costs of the errors: a CSV or TOML file, or truth,predicted:cost pairs as in 'yes,no:10; no,yes:1'.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    cost_rows: Annotated[
+        str | None,
+        typer.Option(metavar="truth|predicted", help="What the rows of a file of costs are.", rich_help_panel=INPUT),
     ] = None,
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of case weights.", rich_help_panel=INPUT)
@@ -142,14 +170,25 @@ def evaluate(
     Examples:
       heldout evaluate predictions.csv
       heldout evaluate predictions.csv --truth outcome --predicted answer
+      heldout evaluate predictions.csv --score p_yes --threshold 0.3 --costs 'yes,no:10; no,yes:1'
       heldout evaluate predictions.parquet --measure 'macro f1' --json -
       heldout evaluate --matrix '50 0; 2 48' --labels no,yes --positive yes
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     chosen = bool(measure)
     outputs = Outputs(json, html, markdown, latex, layout, full, chosen)
     outputs.check([predictions, matrix])
-    roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "missing": missing}
+    roles = {
+        "truth": truth,
+        "predicted": predicted,
+        "score": one_or_all(score),
+        "threshold": threshold,
+        "weight": weight,
+        "group": group,
+        "missing": missing,
+    }
     settings = {
+        "costs": costs,
+        "cost_rows": cost_rows,
         "labels": split_labels(labels),
         "positive": positive,
         "measures": measure or "all",
@@ -159,6 +198,11 @@ def evaluate(
         "seed": seed,
     }
     deliver(_evaluation(predictions, matrix, rows, roles, settings), outputs)
+
+
+def one_or_all(columns: list[str] | None) -> str | list[str] | None:
+    """One column of scores as itself, several as a list."""
+    return columns[0] if columns and len(columns) == 1 else (columns or None)
 
 
 def split_labels(text: str | None) -> list[str] | None:

@@ -12,7 +12,7 @@ from heldout.cli.writing import print_document, standard_output, tell, write_fil
 from heldout.errors import FileError, OptionError, closest
 
 if TYPE_CHECKING:
-    from heldout.evaluation import Evaluation
+    from heldout.result import Result
     from heldout.show.blocks import Block
 
 STANDARD_OUTPUT = "-"
@@ -103,7 +103,7 @@ def _check_place(form: str, place: str) -> None:
         )
 
 
-def deliver(result: Evaluation, outputs: Outputs) -> None:
+def deliver(result: Result, outputs: Outputs) -> None:
     """Write every form asked for; the report goes to the terminal unless a form took its place."""
     forms = outputs.forms()
     texts = {form: _document(result, form, outputs) + "\n" for form in forms}
@@ -120,7 +120,7 @@ def deliver(result: Evaluation, outputs: Outputs) -> None:
         tell(f"Wrote {visible(place)}")
 
 
-def _document(result: Evaluation, form: str, outputs: Outputs) -> str:
+def _document(result: Result, form: str, outputs: Outputs) -> str:
     """The answer in a form for others; the page holds everything, the rest what the terminal shows."""
     if form == "json":
         return result.to_json()
@@ -128,21 +128,31 @@ def _document(result: Evaluation, form: str, outputs: Outputs) -> str:
         from heldout.show.html import render_page
 
         blocks = _blocks(result, full=True, chosen=outputs.chosen)
-        return render_page(blocks, title=result.source.name or "heldout evaluation")
+        return render_page(blocks, title=_title(result))
     from heldout.show import render_latex, render_markdown
 
     render = render_markdown if form == "markdown" else render_latex
     return render(_blocks(result, full=outputs.full, chosen=outputs.chosen))
 
 
-def _blocks(result: Evaluation, *, full: bool, chosen: bool) -> list[Block]:
-    if chosen:
-        return result.chosen_blocks()
-    return result.full_blocks() if full else result.blocks()
+def _title(result: Result) -> str:
+    from heldout.evaluation import Evaluation
+
+    return (result.source.name if isinstance(result, Evaluation) else "") or "heldout"
 
 
-def _report(result: Evaluation, outputs: Outputs) -> None:
-    if outputs.layout == "weka":
+def _blocks(result: Result, *, full: bool, chosen: bool) -> list[Block]:
+    from heldout.evaluation import Evaluation
+
+    if not isinstance(result, Evaluation) or not (full or chosen):
+        return result.blocks()
+    return result.chosen_blocks() if chosen else result.full_blocks()
+
+
+def _report(result: Result, outputs: Outputs) -> None:
+    from heldout.evaluation import Evaluation
+
+    if outputs.layout == "weka" and isinstance(result, Evaluation):
         from heldout.report.weka import weka_text
         from heldout.show.printable import visible
 

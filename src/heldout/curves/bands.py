@@ -97,7 +97,8 @@ def roc_band(ranking: Ranking, kind: BandKind, level: float, seed: int = 0) -> t
         )
     tp = np.concatenate([[0.0], ranking.tp])
     fp = np.concatenate([[0.0], ranking.fp])
-    grid = rate_grid(ranking.n_negative)
+    squares = ranking.negative_squares
+    grid = rate_grid(ranking.n_negative if squares is None else ranking.n_negative**2 / float(squares.sum()))
     positives, negatives = effective_sizes(ranking, grid, level)
     note = ", effective n" if ranking.weighted else ""
     name = "order-beta, groups" if ranking.groups is not None else f"order-beta{note}"
@@ -179,10 +180,10 @@ def _binomial_nodes(rate: Floats, size: Floats) -> Floats:
     low = np.broadcast_to(np.floor(np.maximum(mean - 5 * error - 5, -1.0))[:, None], shape)
     high = np.broadcast_to(np.ceil(np.minimum(mean + 5 * error + 5, size))[:, None], shape)
     n, p = size[:, None], np.clip(rate, 0.0, 1.0)[:, None]
-    while (high - low > 1).any():
-        middle = np.floor((low + high) / 2)
+    while (open_ := high - low > 1).any():
+        middle = np.maximum(np.floor((low + high) / 2), 0.0)
         enough = betainc(np.maximum(n - middle, 1e-9), middle + 1, 1 - p) >= share
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        low, high = np.where(open_ & ~enough, middle, low), np.where(open_ & enough, middle, high)
     return np.asarray(np.minimum(high, n))
 
 

@@ -157,9 +157,10 @@ def _extent(scale: Scale, values: Floats) -> Domain:
         # At least from 1 % to 50 %, and a little room.
         return min(low, -2.33) - 0.1, max(high, 0.0) + 0.1
     room = (high - low) * 0.05 or 0.5
-    if scale.low is not None and scale.low < 0 <= low + room:
-        # Half of an axis from −1 to 1 is idle where nothing is worse than chance.
-        return min(0.0, low - room), scale.high if scale.high is not None else high + room
+    if scale.low is not None and scale.low < 0:
+        # Half of an axis from −1 to 1 is idle where nothing is much worse than chance.
+        floor = max(scale.low, min(0.0, float(np.floor(5 * low)) / 5))
+        return floor, scale.high if scale.high is not None else high + room
     return (
         scale.low if scale.low is not None else low - room,
         scale.high if scale.high is not None else high + room,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from heldout.curves.curve import Curve, Reference, Scale
 from heldout.curves.hull import hull_places
@@ -17,7 +17,7 @@ PC = Scale("probability_cost", "Probability cost PC(+): weight of the positives 
 NE = Scale("normalized_expected_cost", "Normalized expected cost", 0.0, None)
 
 
-def normalized_cost(tpr: Floats, fpr: Floats, probability_cost: Floats) -> Floats:
+def normalized_cost(tpr: ArrayLike, fpr: ArrayLike, probability_cost: ArrayLike) -> Floats:
     """Expected cost over the largest it could be: (1 − TPR − FPR) · PC(+) + FPR, a straight line for each threshold.
 
     PC(+) = p(+)C(−|+) / (p(+)C(−|+) + p(−)C(+|−)). Drummond & Holte (2006).
@@ -25,7 +25,8 @@ def normalized_cost(tpr: Floats, fpr: Floats, probability_cost: Floats) -> Float
     >>> normalized_cost(np.array([0.8]), np.array([0.1]), np.array([0.0, 0.5, 1.0]))
     array([0.1 , 0.15, 0.2 ])
     """
-    return (1 - tpr - fpr) * probability_cost + fpr
+    found, alarmed = np.asarray(tpr, dtype=np.float64), np.asarray(fpr, dtype=np.float64)
+    return np.asarray((1 - found - alarmed) * np.asarray(probability_cost) + alarmed)
 
 
 def cost_curve(ranking: Ranking, *, positive: Label | None = None) -> Curve:
@@ -50,7 +51,10 @@ def cost_curve(ranking: Ranking, *, positive: Label | None = None) -> Curve:
         across, up = np.diff(fpr), np.diff(tpr)
         # Two lines cross where the slope of the hull between their points is (1 − PC) / PC.
         x = np.concatenate([[0.0], across / (across + up), [1.0]])
-        best = np.concatenate([best, best[-1:]])
+        # A line that is best at a single place only, at 0 or 1, makes no piece of the curve.
+        pieces = np.flatnonzero(np.diff(x) > 0)
+        x = np.append(x[pieces], 1.0)
+        best = best[np.append(pieces, pieces[-1])]
         y = normalized_cost(share(tp[best], ranking.n_positive), share(fp[best], ranking.n_negative), x)
     return Curve(
         "cost", "Cost curve", PC, NE, x, y, ranking.n_positive, ranking.n_negative,

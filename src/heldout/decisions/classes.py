@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heldout.costs import Costs, settle_costs
-from heldout.engines.probabilities import MOST_TOLERANCE, SUM_TOLERANCE
 from heldout.errors import OptionError, ValuesError
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import Estimator, check_level
@@ -18,6 +17,7 @@ from heldout.estimates.score_cost import mean_cost_limits
 from heldout.evidence import Confusion, Label
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
+from heldout.predictions.scores import sum_tolerance
 from heldout.result import Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import count, limits, plain
@@ -91,7 +91,7 @@ def _check(part: Floats, totals: Floats, start: int) -> None:
             f"Probabilities must lie between 0 and 1. Row {start + row + 1:,} holds {bad:g}.",
             hint="give probabilities, not decision values.",
         )
-    tolerance = min(SUM_TOLERANCE * part.shape[1], MOST_TOLERANCE) + 1e-9
+    tolerance = sum_tolerance(part.shape[1])
     far = np.abs(totals - 1) > tolerance
     if far.any():
         row = int(np.argmax(far))

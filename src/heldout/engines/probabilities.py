@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from heldout.engines.running_sums import Binner, PowerSums, no_reliability
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.probabilities import Probabilities, ProbabilityGroups, SparseSums, sums_by
+from heldout.predictions.scores import sum_tolerance
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -20,8 +21,6 @@ BLOCK = 1 << 13
 # Numbers in one block of a table with a column per class.
 CLASS_BLOCK = 1 << 16
 MOST_BINS = 10_000
-# Rounding to three decimals, as many tools print probabilities, moves the sum of k of them by up to k · 0.0005.
-SUM_TOLERANCE, MOST_TOLERANCE = 5e-4, 0.01
 
 
 def tally(
@@ -120,7 +119,7 @@ def tally_classes(
     _checked_bins(bins, group, least=1)
     sums = _ClassSums(k, bins, block, weighted=weighted)
     eps = _least(probabilities)
-    tolerance = min(SUM_TOLERANCE * k, MOST_TOLERANCE) + 1e-9
+    tolerance = sum_tolerance(k)
     kept = None if group is None else _Kept(n, ranked=True)
     buffer = np.empty((k, block))
     for start in range(0, n, block):

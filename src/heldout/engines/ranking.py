@@ -192,7 +192,7 @@ class _Collapsed:
         self.number = where.stop
         bits = (key >> key.dtype.type(1)) | layout.sign if negative else ~key >> key.dtype.type(1)
         self.scores[where] = bits.view(layout.floats)
-        if self.positives.dtype == np.uint8 and max(int(positives.max()), int(negatives.max())) > 255:
+        if self.positives.dtype == np.uint8 and int((positives + negatives).max()) > 255:
             self.positives, self.negatives = (
                 _widened(counts, where.start) for counts in (self.positives, self.negatives)
             )
@@ -236,8 +236,8 @@ def _indexed(
         held = np.ones(len(scores)) if weight is None else weight
         groups = RankedGroups(group[1], group[0], where, held * positive, held * ~positive)
     if weight is None:
-        up, down = (smallest(np.bincount(where[which], minlength=size)) for which in (positive, ~positive))
-        return Ranking(distinct[::-1], up, down, groups=groups)
+        up, down = (np.bincount(where[which], minlength=size) for which in (positive, ~positive))
+        return Ranking(distinct[::-1], *smallest(up, down), groups=groups)
     sums = [
         np.bincount(where, weights=power * which, minlength=size).astype(np.float64)
         for power in (weight, weight**2)

@@ -32,10 +32,11 @@ def check_level(level: Any) -> float:
     >>> check_level(0.9)
     0.9
     """
-    if not isinstance(level, numbers.Real) or isinstance(level, bool) or not 0 < float(level) < 1:
+    is_number = isinstance(level, numbers.Real) and not isinstance(level, bool | np.bool_)
+    if not is_number or not 0 < float(level) < 1:
         raise OptionError(
             f"The level must lie between 0 and 1. Got {level!r}.",
-            hint="write 95 % as 0.95." if isinstance(level, numbers.Real) and level >= 1 else "for example 0.95.",
+            hint="write 95 % as 0.95." if is_number and float(level) >= 1 else "for example 0.95.",
         )
     return float(level)
 

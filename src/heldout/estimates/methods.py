@@ -277,7 +277,8 @@ def bca(subject: Subject, level: float, draws: Draws) -> Limits:
 
     value = np.asarray(subject.value)[..., None]
     # Ties count half: SciPy does so too, and tables of counts are full of ties.
-    below = ((values < value).mean(axis=-1) + (values <= value).mean(axis=-1)) / 2
+    defined = np.maximum((~np.isnan(values)).sum(axis=-1), 1)
+    below = ((values < value).sum(axis=-1) + (values <= value).sum(axis=-1)) / 2 / defined
     shift = ndtri(np.clip(below, 1e-9, 1 - 1e-9))
     if subject.axis == "class":
         weights, axis = subject.corners, 1

@@ -31,8 +31,8 @@ class Ranking:
 
     Cases with equal scores cannot be told apart by a threshold, so they are one entry. A case is predicted positive
     when its score is at least the threshold. With weights the entries are sums of weights, and `positive_squares` and
-    `negative_squares` hold the sums of squared weights. Counts may be in bytes, to keep large rankings small: `tp` and
-    `fp` are whole numbers of full width, but convert `positives` and `negatives` before doing arithmetic with them.
+    `negative_squares` hold the sums of squared weights. Counts may be in bytes, to keep large rankings small: both
+    counts of a score can be added to each other, but convert `positives` and `negatives` before other arithmetic.
 
     >>> seen = Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2]))
     >>> seen.tp, seen.fp
@@ -121,15 +121,21 @@ class Ranking:
 
         def summed(first: Any, second: Any) -> Any:
             joined = np.concatenate([first, second])
-            whole = joined.dtype.kind in "iu"
-            total = np.zeros(len(scores), dtype=np.int64 if whole else np.float64)
+            total = np.zeros(len(scores), dtype=np.int64 if joined.dtype.kind in "iu" else np.float64)
             np.add.at(total, where, joined)
-            return smallest(total) if whole else total
+            return total
+
+        positives, negatives = (
+            summed(self.positives, other.positives),
+            summed(self.negatives, other.negatives),
+        )
+        if not self.weighted:
+            positives, negatives = smallest(positives, negatives)
 
         return Ranking(
             scores[::-1],
-            summed(self.positives, other.positives),
-            summed(self.negatives, other.negatives),
+            positives,
+            negatives,
             None if self.positive_squares is None else summed(self.positive_squares, other.positive_squares),
             None if self.negative_squares is None else summed(self.negative_squares, other.negative_squares),
             _merged_groups(self, other, where),
@@ -144,13 +150,17 @@ class Ranking:
     __hash__ = None  # type: ignore[assignment]
 
 
-def smallest(counts: NDArray[Any]) -> NDArray[Any]:
-    """Whole counts in bytes if all of them fit, otherwise as they are.
+def smallest(positives: NDArray[Any], negatives: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Whole counts in bytes if at every score both together fit into one, otherwise as they are.
 
-    >>> smallest(np.array([3, 255])).dtype, smallest(np.array([3, 256])).dtype
-    (dtype('uint8'), dtype('int64'))
+    >>> [side.dtype.name for side in smallest(np.array([3, 100]), np.array([9, 155]))]
+    ['uint8', 'uint8']
+    >>> [side.dtype.name for side in smallest(np.array([3, 100]), np.array([9, 156]))]
+    ['int64', 'int64']
     """
-    return counts if counts.size and counts.max() > 255 else counts.astype(np.uint8)
+    if positives.size and (positives + negatives).max() > 255:
+        return positives, negatives
+    return positives.astype(np.uint8), negatives.astype(np.uint8)
 
 
 def _merged_groups(one: Ranking, two: Ranking, where: NDArray[np.int64]) -> RankedGroups | None:

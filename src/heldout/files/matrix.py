@@ -49,7 +49,9 @@ def parse_matrix(text: str) -> NDArray[np.int64] | NDArray[np.float64]:
     return _numbers(rows, "The matrix", _INLINE)
 
 
-def check_matrix(matrix: ArrayLike, labels: Sequence[object] | None = None) -> NDArray[np.int64] | NDArray[np.float64]:
+def check_matrix(
+    matrix: ArrayLike, labels: Sequence[object] | None = None, *, cases_needed: bool = True
+) -> NDArray[np.int64] | NDArray[np.float64]:
     """Return `matrix` as an array of counts or weights, or say which entry cannot be one.
 
     >>> check_matrix([[5, 1], [0, 4]], labels=["no", "yes"])

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from heldout.costs import settle_costs
+from heldout.costs import read_costs, settle_costs
 from heldout.engines import memory
-from heldout.errors import LabelError, OptionError, closest, listing
+from heldout.engines.scores import ScoreEvidence
+from heldout.errors import OptionError, listing
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import Estimator, check_level
 from heldout.estimates.methods import find_method
+from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.files import check_matrix
-from heldout.measures.catalogue import CATALOGUE, NAMED_F, find, read_quantity
+from heldout.measures.catalogue import COUNTED, NAMED_F, find, read_quantity
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
-from heldout.predictions.match import fitted, usual_positive
+from heldout.predictions.match import choose_positive, fitted
 from heldout.predictions.source import Source, gather
 from heldout.predictions.table import Missing
 
@@ -35,6 +41,8 @@ def evaluate(
     predicted: Any = None,
     *,
     truth: Any = None,
+    score: Any = None,
+    threshold: float | None = None,
     weight: Any = None,
     group: Any = None,
     matrix: Any = None,
@@ -43,6 +51,7 @@ def evaluate(
     labels: Sequence[Label] | None = None,
     measures: str | Iterable[str] = "all",
     costs: Any = None,
+    cost_rows: str | None = None,
     level: float = 0.95,
     method: str | None = None,
     missing: Missing = "refuse",
@@ -53,7 +62,9 @@ def evaluate(
 
     Takes two columns (lists, arrays, tensors, data frame columns), a data frame or the path of a file with the
     names of its columns, counted evidence, or a confusion matrix as `matrix=` with `rows` saying what its
-    rows are. `weight` and `group` are one value per case; `method` replaces the default interval where it applies.
+    rows are. `score` is one score per case, or one per case and class; without `predicted` the class comes from it, at
+    `threshold`. `weight` and `group` are one value per case, and rows are matched by position. `method` replaces the
+    default interval where it applies.
 
     >>> print(evaluate(["yes", "no", "no", "yes"], ["yes", "no", "yes", "yes"])["recall"])
     recall[yes] 1.000 [.342 – 1.000] (0.95 wilson, n = 2)
@@ -67,11 +78,14 @@ def evaluate(
     elif matrix is not None:
         confusion = _from_matrix(matrix, labels, rows, {"data": data, **roles})
     else:
-        predictions, source = gather(data, roles, labels=labels, missing=missing)
+        cut = _threshold(threshold, predicted)
+        predictions, source = gather(
+            data, roles, labels=labels, missing=missing, score=score, positive=positive, threshold=cut
+        )
         confusion = memory.count(predictions)
         notes = predictions.notes
-    chosen = _positive(positive, confusion)
-    cost_matrix = None if costs is None else settle_costs(costs, confusion.labels)
+    chosen = choose_positive(positive, confusion.labels)
+    cost_matrix = None if costs is None else _cost_matrix(costs, confusion, cost_rows)
     estimator = Estimator(
         confusion,
         check_level(level),
@@ -80,10 +94,14 @@ def evaluate(
         None if method is None else find_method(method),
     )
     estimator.check()
-    estimates = _estimates(estimator, measures, chosen, cost_matrix)
+    scored = None
+    if predictions is not None and predictions.scores is not None:
+        evidence = ScoreEvidence(predictions, predictions.labels)
+        scored = ScoreEstimator(evidence, chosen, estimator.level, estimator.seed, estimator.replicates, method)
+    estimates = _estimates(estimator, scored, measures, chosen, cost_matrix)
     if measures == "all" and confusion.n_classes > DRAWN_CLASSES:
         notes = (*notes, _shortened(confusion.n_classes))
-    return Evaluation(confusion, chosen, estimates, estimator, notes, source, predictions, cost_matrix)
+    return Evaluation(confusion, chosen, estimates, estimator, notes, source, predictions, cost_matrix, scored)
 
 
 def count(
@@ -129,30 +147,41 @@ def _from_matrix(matrix: Any, labels: Sequence[Label] | None, rows: str, columns
     return Confusion.of(check_matrix(matrix, labels), labels, rows=rows)
 
 
-def _positive(asked: Label | None, confusion: Confusion) -> Label | None:
-    if asked is None:
-        return usual_positive(confusion.labels)
-    found = fitted([asked], confusion.labels)[0]
-    if found not in confusion.labels:
-        near = closest(str(asked), map(str, confusion.labels))
-        raise LabelError(
-            f"The positive class {asked!r} is not among the labels: {listing(map(repr, confusion.labels))}.",
-            hint=f"did you mean {near!r}?" if near else "use one of these.",
-        )
-    return found
-
-
 def _whole(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise OptionError(f"{name} must be a whole number from {least} up. Got {value!r}.", hint=f"leave {name} out.")
     return int(value)
 
 
+def _cost_matrix(costs: Any, confusion: Confusion, rows: str | None) -> NDArray[np.float64]:
+    if isinstance(costs, str | Path):
+        costs = read_costs(costs, confusion.labels, rows)
+    return settle_costs(costs, confusion.labels)
+
+
+def _threshold(threshold: Any, predicted: Any) -> float | None:
+    if threshold is None:
+        return None
+    if predicted is not None:
+        raise OptionError(
+            "A threshold was given together with the predicted classes.",
+            hint="leave out predicted to judge the classes that the scores give at the threshold.",
+        )
+    is_number = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool | np.bool_)
+    if not is_number or not math.isfinite(float(threshold)):
+        raise OptionError(f"The threshold must be a number. Got {threshold!r}.", hint="for example 0.5.")
+    return float(threshold)
+
+
 def _estimates(
-    estimator: Estimator, measures: str | Iterable[str], positive: Label | None, costs: Any
+    estimator: Estimator,
+    scored: ScoreEstimator | None,
+    measures: str | Iterable[str],
+    positive: Label | None,
+    costs: Any,
 ) -> tuple[Estimate, ...]:
     if measures == "all":
-        return tuple(_all(estimator, costs))
+        return (*_all(estimator, costs), *(() if scored is None else scored.every()))
     names = [measures] if isinstance(measures, str) else list(measures)
     method = None if estimator.method is None else estimator.method.name
     made: list[Estimate] = []
@@ -161,6 +190,9 @@ def _estimates(
             raise OptionError(f"A measure is asked for by its name. Got {name!r}.", hint="for example 'macro f1'.")
         quantity = read_quantity(name, estimator.confusion.labels, costs=costs)
         measure = quantity.bound.measure
+        if measure.scope in SCORE_SCOPES:
+            made.append(_score(scored, quantity, positive, method))
+            continue
         if measure.kind == "cost" and costs is None:
             raise OptionError(f"{measure.name} needs costs, and none were given.", hint="pass costs=.")
         alone = quantity.class_ is None and quantity.average is None
@@ -170,6 +202,15 @@ def _estimates(
         else:
             made.append(estimator.ask(quantity.check(positive), method))
     return tuple(made)
+
+
+def _score(scored: ScoreEstimator | None, quantity: Quantity, positive: Label | None, method: str | None) -> Estimate:
+    if scored is None:
+        raise OptionError(
+            f"{quantity.bound.name} is a measure of scores, and none were given.",
+            hint="pass score= (--score COLUMN), one score per case or one per class.",
+        )
+    return scored.ask(quantity.check(positive), method)
 
 
 def _all(estimator: Estimator, costs: Any) -> list[Estimate]:
@@ -210,7 +251,7 @@ def _shortened(k: int) -> str:
 
 def _defaults(costs: Any) -> list[Bound]:
     bounds: list[Bound] = []
-    for measure in CATALOGUE.values():
+    for measure in COUNTED.values():
         if measure.name == "f_score":
             bounds += [find(name) for name in NAMED_F]
         elif measure.kind == "cost":

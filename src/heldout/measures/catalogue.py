@@ -11,11 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.errors import OptionError, closest, listing
-from heldout.measures import counts, tables
+from heldout.measures import counts, pairs, probability, ranking, tables
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
 
-CATALOGUE: dict[str, Measure] = {m.name: m for m in (*tables.MEASURES, *counts.MEASURES)}
+CATALOGUE: dict[str, Measure] = {
+    m.name: m for m in (*tables.MEASURES, *counts.MEASURES, *ranking.MEASURES, *pairs.MEASURES, *probability.MEASURES)
+}
+# Those that need no more than counts.
+COUNTED: dict[str, Measure] = {name: m for name, m in CATALOGUE.items() if m.scope in ("class", "table")}
 NAMED_F = {"f1": 1.0, "f2": 2.0, "f0.5": 0.5}
 # The parts of a written quantity: average, name, (parameters), [class].
 WRITTEN = re.compile(

@@ -19,7 +19,7 @@ Kind = Literal[
     "proportion", "f", "ratio", "odds", "agreement", "cost", "ranking", "precision area", "loss", "calibration"
 ]
 Direction = Literal["higher", "lower", "zero", "none"]
-Scope = Literal["class", "table", "ranking", "probability"]
+Scope = Literal["class", "table", "ranking", "pairs", "probability"]
 Strata = Literal["", "truth", "predicted"]
 Formula = Callable[..., tuple[Any, Any]]
 

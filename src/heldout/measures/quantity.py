@@ -200,6 +200,8 @@ class Quantity:
     def check(self, positive: Label | None) -> Quantity:
         """The same quantity, with the positive class filled in where one is needed."""
         measure = self.bound.measure
+        if measure.scope not in ("class", "table"):
+            return self.check_scores(positive)
         if self.average is not None and not measure.averages:
             raise OptionError(
                 f"{measure.name} has no {self.average} average.",
@@ -212,5 +214,14 @@ class Quantity:
                     hint=f"write {self.bound.name}[CLASS], or one of: "
                     f"{listing(f'{a} {self.bound.name}' for a in AVERAGES)}.",
                 )
+            return Quantity(self.bound, class_=positive)
+        return self
+
+    def check_scores(self, positive: Label | None) -> Quantity:
+        """The same for a measure of scores: of the positive class unless another one or an average is asked for."""
+        measure = self.bound.measure
+        if measure.scope != "ranking" and self.class_ is not None:
+            raise OptionError(f"{measure.name} is not a measure of one class.", hint=f"ask for {measure.name} alone.")
+        if measure.scope == "ranking" and self.class_ is None and self.average is None and positive is not None:
             return Quantity(self.bound, class_=positive)
         return self

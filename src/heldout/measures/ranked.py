@@ -125,5 +125,6 @@ def lost_pairs(ranked: Ranked) -> Any:
             np.multiply(span.fp, 2.0, out=span.fp)
             np.subtract(span.fp, span.negatives, out=span.fp)
             total = total + inner(span.positives, span.fp)
-        memo["lost pairs"] = total
+        # Sums of weights may pass what they cannot exceed, by rounding.
+        memo["lost pairs"] = np.minimum(total, 2.0 * ranked.n_positive * ranked.n_negative)
     return memo["lost pairs"]

@@ -155,7 +155,8 @@ def average_precision(ranking: Ranked) -> tuple[Any, Any]:
         np.maximum(found, 1e-300, out=found)
         precision = np.divide(span.tp, found, out=found)
         total = total + inner(span.positives, precision)
-    return total, 1.0 * ranking.n_positive
+    # Sums of weights may pass what they cannot exceed, by rounding.
+    return np.minimum(total, ranking.n_positive), 1.0 * ranking.n_positive
 
 
 @measure(

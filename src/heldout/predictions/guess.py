@@ -53,7 +53,7 @@ def guess(role: str, columns: Sequence[Any], source: str, *, from_file: bool = T
     >>> guess("truth", ["id", "Y_True", "pred"], "churn.csv")
     'Y_True'
     """
-    found = [column for column in columns if _folded(column) in USUAL_NAMES[role]]
+    found = [column for column in columns if is_usual(role, column)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -69,6 +69,11 @@ def guess(role: str, columns: Sequence[Any], source: str, *, from_file: bool = T
         if from_file
         else f"say which one it is with {role}=.",
     )
+
+
+def is_usual(role: str, column: Any) -> bool:
+    """Whether a column's name is usual for a role."""
+    return _folded(column) in USUAL_NAMES[role]
 
 
 def check_column(name: Any, columns: Sequence[Any], source: str) -> Any:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from heldout.errors import LabelError, listing
+from heldout.errors import LabelError, closest, listing
 from heldout.evidence import Label
 
 # (negative, positive), in lower case; the positive one is what a reader would expect to be looked for.
@@ -116,6 +116,38 @@ def _canonical(label: Label) -> str:
     text = str(label).strip().casefold()
     text = WORDS.get(text, text)
     return re.sub(r"^\+?(-?\d+)(\.0*)?$", r"\1", text)
+
+
+def usual_pair(label: Label) -> tuple[Label, Label] | None:
+    """The two classes of which one is met, if its name says what the other is.
+
+    >>> usual_pair(1), usual_pair("no"), usual_pair("cat")
+    ((0, 1), ('no', 'yes'), None)
+    """
+    for negative, positive in USUAL:
+        if str(label).casefold() in (negative, positive):
+            if isinstance(label, str):
+                return (negative, positive) if label in (negative, positive) else None
+            return (False, True) if isinstance(label, bool) else (int(negative), int(positive))
+    return None
+
+
+def choose_positive(asked: Label | None, labels: Sequence[Label]) -> Label | None:
+    """The positive class that a person named, or the usual one.
+
+    >>> choose_positive("true", (False, True)), choose_positive(None, ("no", "yes"))
+    (True, 'yes')
+    """
+    if asked is None:
+        return usual_positive(labels)
+    found = fitted([asked], labels)[0]
+    if found not in labels:
+        near = closest(str(asked), map(str, labels))
+        raise LabelError(
+            f"The positive class {asked!r} is not among the labels: {listing(map(repr, labels))}.",
+            hint=f"did you mean {near!r}?" if near else "use one of these.",
+        )
+    return found
 
 
 def fitted(given: Sequence[Label], names: Sequence[Label]) -> tuple[Label, ...]:

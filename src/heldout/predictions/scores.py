@@ -19,8 +19,8 @@ from heldout.predictions.encode import Coded
 # What stands before the name of a class in the names of score columns.
 PREFIXES = ("probability", "proba", "prob", "p", "score", "scores", "logit", "y_score", "y_prob", "y_proba")
 ALONE = (*PREFIXES, "y_scores", "y_probability", "probabilities", "pred_proba", "predicted_probability")
-# Rows of probabilities may miss 1 by this much per class: what rounding to five decimals does.
-SUM_TOLERANCE = 1e-5
+# Rounding to three decimals, as many tools print probabilities, moves the sum of k of them by up to k · 0.0005.
+SUM_TOLERANCE, MOST_TOLERANCE = 5e-4, 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,10 +204,19 @@ def _why_not(values: NDArray[Any]) -> str:
     if values.ndim == 2:
         gap = np.abs(values.sum(axis=1, dtype=np.float64) - 1)
         worst = int(gap.argmax())
-        if gap[worst] > SUM_TOLERANCE * values.shape[1]:
+        if gap[worst] > sum_tolerance(values.shape[1]):
             total = float(values[worst].sum())
             return f"the scores of row {worst + 1:,} sum to {total:g} instead of 1"
     return ""
+
+
+def sum_tolerance(classes: int) -> float:
+    """By how much the probabilities of a case may miss 1.
+
+    >>> round(sum_tolerance(3), 6)
+    0.0015
+    """
+    return min(SUM_TOLERANCE * classes, MOST_TOLERANCE) + 1e-9
 
 
 def score_columns(columns: Sequence[Any], labels: Sequence[Label], taken: Sequence[Any]) -> list[Any]:
@@ -220,7 +229,7 @@ def score_columns(columns: Sequence[Any], labels: Sequence[Label], taken: Sequen
     if len(labels) == 2 and len(owned) == 1:
         return list(owned.values())
     alone = [column for column in free if _folded(str(column)) in ALONE]
-    return alone if len(alone) == 1 else []
+    return alone if len(alone) == 1 and len(labels) == 2 else []
 
 
 def may_be_score(column: Any) -> bool:

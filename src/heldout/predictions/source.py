@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heldout.errors import ColumnError, OptionError
+import numpy as np
+
+from heldout.errors import ColumnError, OptionError, listing
 from heldout.evidence import Label
 from heldout.files import column_names, read_table
-from heldout.predictions.guess import check_column, guess
+from heldout.predictions.encode import encode
+from heldout.predictions.guess import check_column, guess, is_usual
+from heldout.predictions.match import choose_positive
+from heldout.predictions.scores import RawScores, class_of, may_be_score, raw_scores, score_columns
 from heldout.predictions.table import Missing, Predictions, assemble
 
 ROLES = ("truth", "predicted", "weight", "group")
@@ -27,6 +32,33 @@ class Source:
     def sentence(self) -> str:
         """Which columns were read, e.g. "truth = actual, predicted = predicted"."""
         return ", ".join(f"{role} = {column}" for role, column in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for besides the columns of the roles."""
+
+    labels: Sequence[Label] | None
+    missing: Missing
+    score: Any
+    positive: Label | None
+    threshold: float | None
+
+    def options(self) -> dict[str, Any]:
+        """The options that the assembly of the columns takes."""
+        return {
+            "labels": self.labels,
+            "missing": self.missing,
+            "positive": self.positive,
+            "threshold": self.threshold,
+        }
+
+    def score_names(self) -> list[Any]:
+        """The columns that were named as scores."""
+        if _is_name(self.score):
+            return [self.score]
+        named = isinstance(self.score, list | tuple) and self.score and all(isinstance(x, str) for x in self.score)
+        return list(self.score) if named else []
 
 
 class _Columns:
@@ -49,6 +81,9 @@ def gather(
     *,
     labels: Sequence[Label] | None = None,
     missing: Missing = "refuse",
+    score: Any = None,
+    positive: Label | None = None,
+    threshold: float | None = None,
 ) -> tuple[Predictions, Source]:
     """Predictions from whatever was given, and where they came from.
 
@@ -56,9 +91,10 @@ def gather(
     >>> predictions.n, source.sentence()
     (2, 'truth = y, predicted = p')
     """
-    columns = _of_file(data, roles) if isinstance(data, str | Path) else _of_frame(data, roles)
+    asked = Asked(labels, missing, score, positive, threshold)
+    columns = _of_file(data, roles, asked) if isinstance(data, str | Path) else _of_frame(data, roles)
     if columns is not None:
-        return _chosen(columns, roles, labels, missing)
+        return _chosen(columns, roles, asked)
     if data is not None:
         if roles.get("truth") is not None:
             raise OptionError(
@@ -67,7 +103,7 @@ def gather(
             )
         roles = {**roles, "truth": data}
     for role in ("truth", "predicted"):
-        if roles.get(role) is None:
+        if roles.get(role) is None and not (role == "predicted" and score is not None):
             raise OptionError(f"There is no {role} column.", hint=f"pass it as {role}=, one value per case.")
     for role in ROLES:
         if isinstance(roles.get(role), str):
@@ -76,7 +112,8 @@ def gather(
                 hint="pass the frame first: evaluate(frame, truth='y', predicted='p').",
             )
     given: dict[str, Any] = {role: roles.get(role) for role in ROLES}
-    return assemble(**given, labels=labels, missing=missing), Source()
+    raw = None if score is None else raw_scores(score)
+    return assemble(**given, score=raw, **asked.options()), Source()
 
 
 def _of_frame(data: Any, roles: dict[str, Any]) -> _Columns | None:
@@ -102,7 +139,7 @@ def _of_frame(data: Any, roles: dict[str, Any]) -> _Columns | None:
     return None if alone and roles.get("predicted") is not None and not _is_name(roles["predicted"]) else columns
 
 
-def _of_file(path: str | Path, roles: dict[str, Any]) -> _Columns:
+def _of_file(path: str | Path, roles: dict[str, Any], asked: Asked) -> _Columns:
     import narwhals.stable.v2 as nw
 
     if str(path) == "-":
@@ -111,8 +148,9 @@ def _of_file(path: str | Path, roles: dict[str, Any]) -> _Columns:
         # What comes through a pipe can be read only once.
         return _Columns(nw.from_native(read_table(path)), str(path), from_file=True)
     name, every = Path(path).name, column_names(path)
-    wanted, _ = _columns_of_roles(_Columns({}, name, from_file=True, every=every), roles)
-    named = list(dict.fromkeys(wanted.values()))
+    wanted, _ = _columns_of_roles(_Columns({}, name, from_file=True, every=every), roles, asked)
+    scores = asked.score_names() or [column for column in every if may_be_score(column)]
+    named = list(dict.fromkeys([*wanted.values(), *(check_column(column, every, name) for column in scores)]))
     return _Columns(nw.from_native(read_table(path, columns=named)), name, from_file=True, every=every)
 
 
@@ -128,30 +166,44 @@ def _is_name(asked: Any) -> bool:
     return isinstance(asked, str | int) and not isinstance(asked, bool)
 
 
-def _columns_of_roles(columns: _Columns, roles: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _columns_of_roles(columns: _Columns, roles: dict[str, Any], asked: Asked) -> tuple[dict[str, Any], list[str]]:
     """The column of each role that is named or can be guessed, and which were guessed."""
     wanted: dict[str, Any] = {}
     guessed: list[str] = []
     for role in ROLES:
-        asked = roles.get(role)
-        if _is_name(asked):
-            wanted[role] = check_column(asked, columns.names, columns.name)
-        elif asked is None and role in ("truth", "predicted"):
+        given = roles.get(role)
+        if _is_name(given):
+            wanted[role] = check_column(given, columns.names, columns.name)
+        elif given is None and role in ("truth", "predicted"):
+            if role == "predicted" and not _needs_predicted(columns, asked):
+                continue
             wanted[role] = guess(role, columns.names, columns.name, from_file=columns.from_file)
             guessed.append(role)
     return wanted, guessed
 
 
-def _chosen(
-    columns: _Columns, roles: dict[str, Any], labels: Sequence[Label] | None, missing: Missing
-) -> tuple[Predictions, Source]:
-    wanted, guessed = _columns_of_roles(columns, roles)
+def _needs_predicted(columns: _Columns, asked: Asked) -> bool:
+    """Whether the predicted class must come from a column: not where scores can give it."""
+    if asked.threshold is not None:
+        return False
+    has_scores = asked.score is not None or any(may_be_score(column) for column in columns.names)
+    return not has_scores or any(is_usual("predicted", column) for column in columns.names)
+
+
+def _chosen(columns: _Columns, roles: dict[str, Any], asked: Asked) -> tuple[Predictions, Source]:
+    wanted, guessed = _columns_of_roles(columns, roles, asked)
     if wanted.get("truth") is not None and wanted.get("truth") == wanted.get("predicted"):
         raise ColumnError(
             f"Truth and prediction are the same column of {columns.name}: {wanted['truth']!r}.",
             hint="choose two columns: --truth and --predicted (in Python truth= and predicted=).",
         )
-    values = {role: columns.values(wanted[role]) if role in wanted else roles.get(role) for role in ROLES}
+    values: dict[str, Any] = {
+        role: columns.values(wanted[role]) if role in wanted else roles.get(role) for role in ROLES
+    }
+    found = _scores(columns, values, wanted, asked)
+    raw = found.raw
+    if values["predicted"] is None and raw is None:
+        guess("predicted", columns.names, columns.name, from_file=columns.from_file)
     notes = [
         f"{columns.name} has a column {column!r} that was not used; "
         + (f"--{role} {column} would use it" if columns.from_file else f"{role}={column!r} would use it")
@@ -159,7 +211,60 @@ def _chosen(
         for column in columns.names
         if values[role] is None and str(column).strip().casefold() in (role, f"{role}s")
     ]
+    notes += [found.note] if found.note else []
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
-    predictions = assemble(**values, labels=labels, missing=missing, notes=notes, called=called)
-    named = tuple((role, str(column)) for role, column in wanted.items())
-    return predictions, Source(columns.name, named, tuple(guessed))
+    predictions = assemble(**values, score=raw, notes=notes, called=called, **asked.options())
+    named = [(role, str(column)) for role, column in wanted.items()]
+    if found.names:
+        named.append(("score", _score_name(found.names, predictions)))
+        guessed += ["score"] * found.guessed
+    return predictions, Source(columns.name, tuple(named), tuple(guessed))
+
+
+def _score_name(names: Sequence[str], predictions: Predictions) -> str:
+    """The columns of scores; of two, where one serves for both classes, only that one."""
+    scores, positive = predictions.scores, predictions.positive
+    if scores is not None and not scores.per_class and len(names) == 2:
+        return next((name for name in names if class_of(name, predictions.labels) == positive), names[-1])
+    return ", ".join(names)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundScores:
+    """The columns of scores that were named or guessed, or a note why a likely one was not used."""
+
+    raw: RawScores | None = None
+    names: tuple[str, ...] = ()
+    guessed: bool = False
+    note: str = ""
+
+
+def _scores(columns: _Columns, values: dict[str, Any], wanted: dict[str, Any], asked: Asked) -> FoundScores:
+    """The scores that were asked for, or those that usual names point to."""
+    if asked.score is not None and not asked.score_names():
+        return FoundScores(raw_scores(asked.score))
+    names = [check_column(column, columns.names, columns.name) for column in asked.score_names()]
+    if names:
+        raw = raw_scores({str(column): columns.values(column) for column in names})
+        return FoundScores(raw, tuple(map(str, names)))
+    candidates = [column for column in columns.names if may_be_score(column)]
+    if not candidates:
+        return FoundScores()
+    labels = asked.labels or encode(values["truth"], "truth").classes()
+    names = score_columns(candidates, labels, list(wanted.values()))
+    positive = choose_positive(asked.positive, labels)
+    stray = len(names) == 1 and (positive is None or class_of(str(names[0]), labels) not in (None, positive))
+    if not names or stray or not all(_is_numeric(columns.values(column)) for column in names):
+        return FoundScores()
+    raw = raw_scores({str(column): columns.values(column) for column in names})
+    if not np.isfinite(raw.values).all() and asked.missing != "drop":
+        # A guess must not stop an evaluation that does not need it.
+        return FoundScores(note=f"the scores in {listing(names)} were not used, because some are missing or not finite")
+    return FoundScores(raw, tuple(map(str, names)), guessed=True)
+
+
+def _is_numeric(column: Any) -> bool:
+    import narwhals.stable.v2 as nw
+
+    series = nw.from_native(column, allow_series=True, pass_through=True)
+    return series.dtype.is_numeric() if isinstance(series, nw.Series) else np.asarray(column).dtype.kind in "iuf"

@@ -14,7 +14,8 @@ from heldout.errors import LabelError, OptionError, ValuesError, listing
 from heldout.evidence import Label, join_labels, sort_labels
 from heldout.predictions.case_values import check_weight, groups, weights
 from heldout.predictions.encode import Coded, as_label, encode
-from heldout.predictions.match import fitted, quoted, renamed, suspicions
+from heldout.predictions.match import choose_positive, fitted, quoted, renamed, suspicions, usual_pair
+from heldout.predictions.scores import RawScores, Scores, settle_scores
 
 Missing = Literal["refuse", "drop"]
 
@@ -24,7 +25,8 @@ class Predictions:
     """What a classifier said about each case, and what was true.
 
     `notes` are sentences a reader must see: labels that were joined, rows that were dropped. `keep_labels` says
-    that the labels were declared, so that classes without a case stay classes.
+    that the labels were declared, so that classes without a case stay classes. `threshold` is set where the
+    prediction was made from the scores.
     """
 
     truth: Coded
@@ -36,6 +38,9 @@ class Predictions:
     group: Coded | None = None
     notes: tuple[str, ...] = ()
     keep_labels: bool = False
+    scores: Scores | None = None
+    positive: Label | None = None
+    threshold: float | None = None
 
     @property
     def n(self) -> int:
@@ -59,8 +64,11 @@ class Predictions:
 
 def assemble(
     truth: Any,
-    predicted: Any,
+    predicted: Any = None,
     *,
+    score: RawScores | None = None,
+    positive: Label | None = None,
+    threshold: float | None = None,
     weight: Any = None,
     group: Any = None,
     labels: Sequence[Label] | None = None,
@@ -79,22 +87,37 @@ def assemble(
             hint="missing='drop' leaves out rows without truth or prediction, and says how many.",
         )
     names_of = {role: (called or {}).get(role, role) for role in ("truth", "predicted", "weight", "group")}
-    columns: dict[str, Any] = {
-        "truth": encode(truth, names_of["truth"]),
-        "predicted": encode(predicted, names_of["predicted"]),
-    }
+    columns: dict[str, Any] = {"truth": encode(truth, names_of["truth"])}
+    if predicted is not None:
+        columns["predicted"] = encode(predicted, names_of["predicted"])
     if weight is not None:
         columns["weight"] = weights(weight, names_of["weight"])
     if group is not None:
         columns["group"] = groups(group, names_of["group"])
+    if score is not None:
+        columns["score"] = score.values
     _same_length(columns)
     columns, dropped = _without_missing(columns, missing)
     if "weight" in columns:
         check_weight(columns["weight"])
-    names, columns["predicted"], joined = _joined(columns["truth"], columns["predicted"])
-    said = [*notes, *dropped, *joined, *suspicions(names)]
+    said = [*notes, *dropped]
+    if predicted is not None:
+        names, columns["predicted"], joined = _joined(columns["truth"], columns["predicted"])
+        said += joined
+    else:
+        names = columns["truth"].classes()
+        if not columns["truth"].declared:
+            names = sort_labels(names)
+    said += suspicions(names)
     if labels is not None:
         names = _given(labels, columns, names)
+    kept, scores = choose_positive(positive, names), None
+    if score is not None:
+        names, kept = _two_classes(names, kept, score)
+        scores = settle_scores(RawScores(columns["score"], score.names), names, kept)
+        if predicted is None:
+            columns["predicted"] = scores.predicted(names, kept, threshold)
+            threshold = None if scores.per_class else scores.default_threshold() if threshold is None else threshold
     place = {label: position for position, label in enumerate(names)}
     return Predictions(
         truth=columns["truth"],
@@ -106,7 +129,25 @@ def assemble(
         group=columns.get("group"),
         notes=tuple(said),
         keep_labels=labels is not None or columns["truth"].declared or columns["predicted"].declared,
+        scores=scores,
+        positive=kept,
+        threshold=threshold,
     )
+
+
+def _two_classes(
+    names: tuple[Label, ...], positive: Label | None, score: RawScores
+) -> tuple[tuple[Label, ...], Label | None]:
+    """With one column of scores and one class met, the other class is the usual opposite of that one."""
+    if score.values.ndim == 2 or len(names) != 1:
+        return names, positive
+    pair = usual_pair(names[0])
+    if pair is None:
+        raise LabelError(
+            f"All cases are of class {names[0]!r}, and it is not known what the other class is.",
+            hint="name both with labels= (--labels), and the positive one with positive=.",
+        )
+    return pair, choose_positive(positive, pair)
 
 
 def _joined(truth: Coded, predicted: Coded) -> tuple[tuple[Label, ...], Coded, list[str]]:
@@ -148,7 +189,8 @@ def _without_missing(columns: dict[str, Any], missing: Missing) -> tuple[dict[st
             if column.missing:
                 gaps[name] = column.is_missing
         elif np.isnan(column).any():
-            gaps[name] = np.isnan(column)
+            gap = np.isnan(column)
+            gaps[name] = gap.any(axis=1) if gap.ndim == 2 else gap
     if not gaps:
         return columns, []
     counts = ", ".join(f"{name} in {int(where.sum()):,}" for name, where in gaps.items())
@@ -178,7 +220,7 @@ def _given(labels: Sequence[Label], columns: dict[str, Any], names: tuple[Label,
     if len(set(given)) != len(given):
         twice = sorted({str(label) for label in given if given.count(label) > 1})
         raise LabelError(f"Labels are named twice: {listing(twice)}.", hint="name each class once.")
-    met = {*columns["truth"].met(), *columns["predicted"].met()}
+    met = {label for role in ("truth", "predicted") if role in columns for label in columns[role].met()}
     left = [label for label in names if label in met and label not in given]
     if left:
         raise LabelError(

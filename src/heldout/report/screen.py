@@ -80,6 +80,15 @@ def _headline(view: View) -> Block:
     if view.positive is None or view.confusion.n_classes > 2:
         estimates.append(view.get("f1", average="macro"))
     estimates += [view.get("matthews"), view.get("kappa")]
+    reported = {(e.measure, e.class_, e.average): e for e in view.estimates}
+    scored = [
+        ("roc_auc", view.positive, None),
+        ("roc_auc", None, "macro"),
+        ("average_precision", view.positive, None),
+        ("brier", None, None),
+        ("log_loss", None, None),
+    ]
+    estimates += [reported[key] for key in scored if key in reported]
     if any(e.measure == "expected_cost" for e in view.estimates):
         estimates += [view.get("expected_cost"), view.get("total_cost")]
     return estimate_table(view, estimates, [_titled(e) for e in estimates])

@@ -1,0 +1,131 @@
+"""`heldout thresholds`: choose the threshold of a classifier that gives scores."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from heldout.cli.evaluate import INPUT, INTERVALS, OUTPUT, split_labels
+from heldout.cli.output import Outputs, deliver
+
+CHOICE = "Choice"
+
+
+def thresholds(
+    predictions: Annotated[
+        str, typer.Argument(metavar="PREDICTIONS", help="A file with one row per case; - is standard input.")
+    ],
+    truth: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of the true class.", rich_help_panel=INPUT)
+    ] = None,
+    score: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of the positive class's score.", rich_help_panel=INPUT)
+    ] = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of case weights.", rich_help_panel=INPUT)
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of groups whose rows are not independent.", rich_help_panel=INPUT),
+    ] = None,
+    labels: Annotated[str | None, typer.Option(metavar="A,B", help="The two classes.", rich_help_panel=INPUT)] = None,
+    positive: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="The positive class.", rich_help_panel=INPUT)
+    ] = None,
+    missing: Annotated[
+        str, typer.Option(metavar="refuse|drop", help="Rows that lack a value.", rich_help_panel=INPUT)
+    ] = "refuse",
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COSTS",
+            help="Least expected cost: a CSV or TOML file, or truth,predicted:cost pairs as in 'yes,no:10; no,yes:1'.",
+            rich_help_panel=CHOICE,
+        ),
+    ] = None,
+    cost_rows: Annotated[
+        str | None,
+        typer.Option(metavar="truth|predicted", help="What the rows of a file of costs are.", rich_help_panel=CHOICE),
+    ] = None,
+    maximize: Annotated[
+        str | None,
+        typer.Option(metavar="MEASURE", help="The best of a measure, such as f1 or youden.", rich_help_panel=CHOICE),
+    ] = None,
+    require: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="What must hold, such as 'recall >= 0.9'; then the best precision.",
+            rich_help_panel=CHOICE,
+        ),
+    ] = None,
+    then: Annotated[
+        str | None,
+        typer.Option(metavar="MEASURE", help="The best of this among what --require allows.", rich_help_panel=CHOICE),
+    ] = None,
+    prevalence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Share of positives where it will be used, if it differs.", rich_help_panel=CHOICE
+        ),
+    ] = None,
+    current: Annotated[
+        float | None,
+        typer.Option(metavar="T", help="The threshold in use now, to compare with.", rich_help_panel=CHOICE),
+    ] = None,
+    honest: Annotated[
+        bool,
+        typer.Option("--honest", help="Judge the choice on cases that had no part in it.", rich_help_panel=CHOICE),
+    ] = False,
+    level: Annotated[
+        float, typer.Option(metavar="LEVEL", help="Level of the intervals.", rich_help_panel=INTERVALS)
+    ] = 0.95,
+    replicates: Annotated[
+        int, typer.Option(metavar="N", help="Bootstrap replicates.", rich_help_panel=INTERVALS)
+    ] = 999,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.", rich_help_panel=INTERVALS)] = 0,
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write JSON; - is standard output.", rich_help_panel=OUTPUT)
+    ] = None,
+    html: Annotated[str | None, typer.Option(metavar="FILE", help="Write a page.", rich_help_panel=OUTPUT)] = None,
+    markdown: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write Markdown.", rich_help_panel=OUTPUT)
+    ] = None,
+    latex: Annotated[str | None, typer.Option(metavar="FILE", help="Write LaTeX.", rich_help_panel=OUTPUT)] = None,
+) -> None:
+    """Choose the threshold from which a case is called positive.
+
+    \b
+    Examples:
+      heldout thresholds predictions.csv --score p_yes --costs 'yes,no:10; no,yes:1'
+      heldout thresholds predictions.csv --score p_yes --maximize f1 --honest
+      heldout thresholds predictions.csv --score p_yes --require 'recall >= 0.9'
+    """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    from heldout.front.thresholds import choose_threshold
+
+    outputs = Outputs(json, html, markdown, latex)
+    outputs.check([predictions])
+    by = maximize if maximize is not None else ("cost" if costs is not None and require is None else None)
+    decision = choose_threshold(
+        predictions,
+        score,
+        truth=truth,
+        by=by,
+        require=require,
+        then=then,
+        costs=costs,
+        cost_rows=cost_rows,
+        prevalence=prevalence,
+        current=current,
+        honest=honest,
+        weight=weight,
+        group=group,
+        positive=positive,
+        labels=split_labels(labels),
+        missing=missing,  # type: ignore[arg-type]
+        level=level,
+        seed=seed,
+        replicates=replicates,
+    )
+    deliver(decision, outputs)

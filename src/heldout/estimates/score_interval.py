@@ -1,0 +1,169 @@
+"""From the evidence of scores to estimates: areas, losses and calibration, each with its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from heldout.engines.scores import ScoreEvidence
+from heldout.errors import OptionError
+from heldout.estimates.calibration import null_expectation
+from heldout.estimates.estimate import Estimate
+from heldout.estimates.multiclass import MulticlassArea, multiclass_areas
+from heldout.estimates.score_methods import ScoreSubject, score_method
+from heldout.evidence import Label, Ranking
+from heldout.evidence.probabilities import Probabilities
+from heldout.measures import pairs, probability
+from heldout.measures.catalogue import find
+from heldout.measures.declare import Measure
+from heldout.measures.quantity import Bound, Quantity
+from heldout.show.numbers import share
+
+# Reported without being asked for: the others have parameters, or an interval that must be resampled.
+REPORTED = ("roc_auc", "average_precision")
+LISTED_CLASSES = 100
+NO_INTERVAL = "none"
+
+
+@dataclass(frozen=True)
+class ScoreEstimator:
+    """Makes estimates from the scores of one set of predictions."""
+
+    evidence: ScoreEvidence
+    positive: Label | None
+    level: float = 0.95
+    seed: int = 0
+    replicates: int = 2000
+    method: str | None = None
+
+    def ask(self, quantity: Quantity, method: str | None = None) -> Estimate:
+        """One estimate; a method named here must apply."""
+        measure = quantity.bound.measure
+        if measure.scope == "pairs" or quantity.average is not None:
+            return self._averaged(quantity)
+        if measure.scope == "probability":
+            return self._estimate(quantity.bound, self._probabilities(measure), None, method)
+        label = quantity.class_ if quantity.class_ is not None else self.positive
+        if label is None:
+            raise OptionError(
+                f"{quantity.bound.name} is a measure of one class, and none was named.",
+                hint=f"write {quantity.bound.name}[CLASS], or macro {quantity.bound.name}.",
+            )
+        return self._estimate(quantity.bound, self._ranked(measure, label), label, method)
+
+    def _ranked(self, measure: Measure, label: Label) -> Ranking:
+        if measure.kind == "calibration":
+            self._probabilities(measure)
+        return self.evidence.ranking(label)
+
+    def _probabilities(self, measure: Measure) -> Probabilities:
+        found = self.evidence.probabilities
+        if found is None:
+            scores = self.evidence.predictions.scores
+            why = "" if scores is None else scores.not_probability
+            raise OptionError(f"{measure.name} needs probabilities, and {why}.", hint="give probabilities as score.")
+        return found
+
+    def _estimate(
+        self, bound: Bound, evidence: Ranking | Probabilities, label: Label | None, asked: str | None
+    ) -> Estimate:
+        subject = ScoreSubject(bound, evidence, self.replicates, self.seed)
+        used = score_method(subject, asked or self.method, strict=asked is not None)
+        value = subject.value
+        low, high = (math.nan, math.nan) if used is None else used.find(subject, self.level)
+        name = NO_INTERVAL if used is None else used.name
+        n = self.evidence.predictions.n
+        undefined = bound.undefined if math.isnan(value) else ""
+        return Estimate(
+            bound.name,
+            label,
+            None,
+            value,
+            float(low),
+            float(high),
+            self.level,
+            name,
+            n,
+            undefined,
+            self._note(bound.measure, evidence),
+            "share" if math.isfinite(bound.measure.low) and math.isfinite(bound.measure.high) else "plain",
+        )
+
+    def _note(self, measure: Measure, evidence: Ranking | Probabilities) -> str:
+        if not isinstance(evidence, Probabilities):
+            return ""
+        if measure.name == "expected_calibration_error":
+            return f"a perfectly calibrated model would show {share(null_expectation(evidence))} with these bins"
+        if measure.name == "log_loss" and evidence.clipped:
+            return (
+                f"{evidence.clipped:,} probabilities of 0 for what came true were raised to the least number there is"
+            )
+        return ""
+
+    @cached_property
+    def _areas(self) -> dict[str, MulticlassArea]:
+        evidence = self.evidence
+        found = multiclass_areas(
+            evidence.values,
+            evidence.codes,
+            len(evidence.labels),
+            level=self.level,
+            weight=evidence.predictions.weight,
+            group=evidence.group_codes,
+        )
+        return {area.average: area for area in found}
+
+    def _averaged(self, quantity: Quantity) -> Estimate:
+        measure = quantity.bound.measure
+        wanted = "hand_till" if measure.scope == "pairs" else str(quantity.average)
+        if not self.evidence.per_class or (measure.scope != "pairs" and measure.name != "roc_auc"):
+            raise OptionError(
+                f"{quantity.bound.name} has no {wanted} average here.",
+                hint="averages of the ROC area need one score per class; of other areas there are none.",
+            )
+        if wanted not in self._areas:
+            raise OptionError(f"roc_auc has no {wanted} average.", hint="use macro or weighted.")
+        area = self._areas[wanted]
+        note = f"{area.absent} of {len(self.evidence.labels)} classes have no cases and are left out"
+        return Estimate(
+            quantity.bound.name,
+            None,
+            quantity.average,
+            area.value,
+            area.low,
+            area.high,
+            self.level,
+            "delong-logit",
+            self.evidence.predictions.n,
+            measure.undefined if math.isnan(area.value) else "",
+            note if area.absent else "",
+        )
+
+    def every(self) -> Iterator[Estimate]:
+        """What is reported without being asked for."""
+        evidence = self.evidence
+        if evidence.per_class:
+            if len(evidence.labels) > 1:
+                for average in ("macro", "weighted"):
+                    yield self._averaged(Quantity(find("roc_auc"), average=average))
+                yield self._averaged(Quantity(find(pairs.hand_till_auc.name)))
+            if len(evidence.labels) <= LISTED_CLASSES:
+                for name in REPORTED:
+                    for label in evidence.labels:
+                        yield self._estimate(find(name), evidence.ranking(label), label, None)
+        elif self.positive is not None:
+            ranked = evidence.ranking(self.positive)
+            names = [*REPORTED, "gini"]
+            if evidence.probabilities is not None:
+                names += [m.name for m in probability.MEASURES if m.scope == "ranking"]
+            for name in names:
+                yield self._estimate(find(name), ranked, self.positive, None)
+        if evidence.probabilities is not None:
+            for measure in probability.MEASURES:
+                if measure.scope == "probability" and (measure.name != "top_k_accuracy" or len(evidence.labels) > 2):
+                    yield self._estimate(find(measure.name), evidence.probabilities, None, None)
+
+
+SCORE_SCOPES = ("ranking", "pairs", "probability")
