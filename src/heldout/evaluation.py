@@ -19,6 +19,7 @@ from heldout.curves import (
     precision_recall,
     reliability,
     roc,
+    thinned,
 )
 from heldout.errors import OptionError, listing
 from heldout.estimates.estimate import Estimate
@@ -46,6 +47,7 @@ CURVES: Mapping[str, Callable[..., Curve]] = {
 }
 # Squares of this many classes are written out in documents; larger ones list the cells that were met.
 WRITTEN_CLASSES = 200
+WRITTEN_PIXELS = 500
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,15 @@ class Evaluation(Result):
             "fingerprint": self.fingerprint,
             "source": {"name": self.source.name, "columns": dict(self.source.columns)},
             "notes": list(self.notes),
+            "curves": self._curve_documents(),
         }
+
+    def _curve_documents(self) -> dict[str, object]:
+        """The ROC and the precision-recall curve of the positive class, thinned to what a screen can show."""
+        if self.scores is None or self.scores.evidence.per_class or self.positive is None:
+            return {}
+        drawn = {kind: thinned(self.curve(kind, bands=None), WRITTEN_PIXELS) for kind in ("roc", "precision_recall")}
+        return {kind: {"points": curve.rows(), "left_out": curve.dropped} for kind, curve in drawn.items()}
 
     def _confusion_document(self) -> dict[str, object]:
         document: dict[str, object] = {"labels": list(self.labels), "rows": "truth"}
@@ -213,7 +223,7 @@ class Evaluation(Result):
         return self.scores.evidence.ranking(label)
 
     def curve(self, kind: str = "roc", class_: Label | None = None, **options: Any) -> Curve:
-        """A curve over all thresholds: roc, precision_recall, det, gain, lift, cost, decision, reliability, or a measure."""
+        """A curve over all thresholds: one of `CURVES`, or any count measure against the threshold."""
         label = self.positive if class_ is None else class_
         ranking = self.ranking(class_)
         if kind in CURVES:

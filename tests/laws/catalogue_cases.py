@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import Estimator
 from heldout.evidence import Confusion
-from heldout.measures.catalogue import CATALOGUE, find
+from heldout.measures.catalogue import COUNTED, find
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
 
-# The measures of counts, which are what these laws are about.
-COUNTED = {name: measure for name, measure in CATALOGUE.items() if measure.scope in ("class", "table")}
 # Further settings of the measures that have parameters; without an entry a measure is tried with its defaults.
 PARAMETERS: dict[str, tuple[dict[str, float], ...]] = {
     "f_score": ({}, {"beta": 2.0}, {"beta": 0.5}),

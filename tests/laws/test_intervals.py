@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.catalogue_cases import CASES, COUNTED, FULL_TABLES, TABLES, Case, cost_matrix, rows_of, tables
+from tests.laws.catalogue_cases import CASES, FULL_TABLES, TABLES, Case, cost_matrix, rows_of, tables
 
 import heldout
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import Estimator
 from heldout.estimates.methods import METHODS, Method
 from heldout.evidence import Confusion
+from heldout.measures.catalogue import COUNTED
 
 KINDS = ("plain", "weighted", "grouped", "grouped and weighted")
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)

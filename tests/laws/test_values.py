@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.laws import brute_force
-from tests.laws.catalogue_cases import BY_MEASURE, COUNTED, ORDERED, Case, cost_matrix, rows_of, tables
+from tests.laws.catalogue_cases import BY_MEASURE, ORDERED, Case, cost_matrix, rows_of, tables
 
 import heldout
 from heldout.estimates.interval import Estimator
 from heldout.evidence import Confusion
-from heldout.measures.catalogue import CATALOGUE, find
+from heldout.measures.catalogue import CATALOGUE, COUNTED, find
 from heldout.measures.cells import TableBatch
 from heldout.measures.quantity import averaged_tables
 

@@ -161,6 +161,15 @@ def evaluate(
     latex: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write LaTeX tables.", rich_help_panel=OUTPUT)
     ] = None,
+    chart: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND=FILE",
+            help="Draw a curve into an svg, png or html file: roc, pr, det, gain, lift, cost, decision, reliability, "
+            "or a measure, as in roc=roc.svg; may be repeated.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
 ) -> None:
     """Measure a classifier: every measure with an interval.
 
@@ -197,7 +206,25 @@ def evaluate(
         "replicates": replicates,
         "seed": seed,
     }
-    deliver(_evaluation(predictions, matrix, rows, roles, settings), outputs)
+    charts = [split_chart(text) for text in chart or []]
+    result = _evaluation(predictions, matrix, rows, roles, settings)
+    for kind, place in charts:
+        result.curve(kind).save(place)
+    deliver(result, outputs)
+    for _, place in charts:
+        tell(f"Wrote {place}")
+
+
+def split_chart(text: str) -> tuple[str, str]:
+    """The kind of curve and the file of a --chart.
+
+    >>> split_chart("roc=roc.svg")
+    ('roc', 'roc.svg')
+    """
+    kind, equals, place = text.partition("=")
+    if not equals or not kind or not place:
+        raise OptionError(f"--chart {text!r} does not say what to draw where.", hint="write --chart roc=roc.svg.")
+    return kind, place
 
 
 def one_or_all(columns: list[str] | None) -> str | list[str] | None:

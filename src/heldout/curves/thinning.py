@@ -77,7 +77,7 @@ def thinned(curve: Curve, pixels: int = 1000) -> Curve:
         if not len(there):
             continue
         columns = there[_extremes(x[there], y[there], 0.5)]
-        kept[columns[_corners(x[columns], y[columns], 2.5)]] = True
+        kept[columns[_corners(x[columns], y[columns], 0.5)]] = True
     # Points without a place, such as the start of a DET curve, are kept: they are few and carry the counts.
     kept |= ~(np.isfinite(x) & np.isfinite(heights[0])) & (np.arange(len(lines)) % max(len(lines) - 1, 1) == 0)
     places = np.flatnonzero(kept)

@@ -277,8 +277,10 @@ def bca(subject: Subject, level: float, draws: Draws) -> Limits:
 
     value = np.asarray(subject.value)[..., None]
     # Ties count half: SciPy does so too, and tables of counts are full of ties.
+    # The estimate and a redrawn table add up in another order, so equal means equal up to rounding.
+    slack = 1e-12 * np.maximum(np.abs(value), 1.0)
     defined = np.maximum((~np.isnan(values)).sum(axis=-1), 1)
-    below = ((values < value).sum(axis=-1) + (values <= value).sum(axis=-1)) / 2 / defined
+    below = ((values < value - slack).sum(axis=-1) + (values <= value + slack).sum(axis=-1)) / (2 * defined)
     shift = ndtri(np.clip(below, 1e-9, 1 - 1e-9))
     if subject.axis == "class":
         weights, axis = subject.corners, 1

@@ -12,7 +12,7 @@ from heldout.errors import OptionError
 from heldout.estimates.calibration import null_expectation
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.multiclass import MulticlassArea, multiclass_areas
-from heldout.estimates.score_methods import ScoreSubject, score_method
+from heldout.estimates.score_methods import score_limits
 from heldout.evidence import Label, Ranking
 from heldout.evidence.probabilities import Probabilities
 from heldout.measures import pairs, probability
@@ -24,7 +24,6 @@ from heldout.show.numbers import share
 # Reported without being asked for: the others have parameters, or an interval that must be resampled.
 REPORTED = ("roc_auc", "average_precision")
 LISTED_CLASSES = 100
-NO_INTERVAL = "none"
 
 
 @dataclass(frozen=True)
@@ -69,11 +68,16 @@ class ScoreEstimator:
     def _estimate(
         self, bound: Bound, evidence: Ranking | Probabilities, label: Label | None, asked: str | None
     ) -> Estimate:
-        subject = ScoreSubject(bound, evidence, self.replicates, self.seed)
-        used = score_method(subject, asked or self.method, strict=asked is not None)
-        value = subject.value
-        low, high = (math.nan, math.nan) if used is None else used.find(subject, self.level)
-        name = NO_INTERVAL if used is None else used.name
+        value = float(bound.value({bound.measure.cells[0]: evidence}))
+        found = score_limits(
+            bound,
+            evidence,
+            self.level,
+            method=asked or self.method,
+            strict=asked is not None,
+            seed=self.seed,
+            replicates=self.replicates,
+        )
         n = self.evidence.predictions.n
         undefined = bound.undefined if math.isnan(value) else ""
         return Estimate(
@@ -81,10 +85,10 @@ class ScoreEstimator:
             label,
             None,
             value,
-            float(low),
-            float(high),
+            found.low,
+            found.high,
             self.level,
-            name,
+            found.method,
             n,
             undefined,
             self._note(bound.measure, evidence),

@@ -1,165 +1,78 @@
-"""Interval methods for measures of scores and probabilities, by name."""
+"""Which interval a measure of scores or probabilities gets: its default, and the others by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.estimates.calibration import calibration_limits, recalibration_limits
-from heldout.estimates.delong import delong, delong_logit, hanley_mcneil
 from heldout.estimates.losses import loss_limits, skill_limits, top_k_limits
-from heldout.estimates.precision_area import average_precision_limits
-from heldout.estimates.ranking_bootstrap import Form, bootstrap_limits
+from heldout.estimates.ranking import BOOTSTRAPS, RankingLimits, closed_methods, ranking_limits
 from heldout.evidence import Ranking
 from heldout.evidence.probabilities import Probabilities
+from heldout.measures.declare import Measure
 from heldout.measures.quantity import Bound
 
-Limits = tuple[float, float]
+Find = Callable[[Any, Bound, float], tuple[float, float]]
+NO_INTERVAL = "none"
 
-
-@dataclass(frozen=True, slots=True)
-class ScoreSubject:
-    """A measure of scores on the evidence it needs."""
-
-    bound: Bound
-    evidence: Any
-    replicates: int = 1999
-    seed: int = 0
-
-    @property
-    def name(self) -> str:
-        """The name of the measure."""
-        return self.bound.measure.name
-
-    @property
-    def ranking(self) -> Ranking:
-        """The ranking that the measure is of."""
-        if not isinstance(self.evidence, Ranking):
-            message = f"{self.name} is not a measure of a ranking"
-            raise TypeError(message)
-        return self.evidence
-
-    @property
-    def probabilities(self) -> Probabilities:
-        """The probabilities that the measure is of."""
-        if not isinstance(self.evidence, Probabilities):
-            message = f"{self.name} is not a measure of probabilities"
-            raise TypeError(message)
-        return self.evidence
-
-    @property
-    def value(self) -> float:
-        """The value itself."""
-        return float(self.bound.value({self.bound.measure.cells[0]: self.evidence}))
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreMethod:
-    """An interval method for measures of scores: what it is called, what it applies to, and how it is found."""
-
-    name: str
-    applies: Callable[[ScoreSubject], bool]
-    find: Callable[[ScoreSubject, float], Limits]
-    reference: str
-
-
-AREAS = ("roc_auc", "gini")
-LOSSES = ("log_loss", "brier")
-SKILLS = {"log_loss_skill": "log_loss", "brier_skill": "brier"}
-CALIBRATION = {
-    "expected_calibration_error": "expected",
-    "maximum_calibration_error": "maximum",
-    "brier_calibration": "squared",
-}
-RECALIBRATION = {
-    "calibration_slope": "slope",
-    "calibration_intercept": "intercept",
-    "calibration_in_the_large": "in_the_large",
+# Measures with one method each, by name: what it is called and how it is found.
+SINGLE: Mapping[str, tuple[str, Find]] = {
+    "log_loss": ("hall", lambda e, _, level: loss_limits(e, "log_loss", level)),
+    "brier": ("hall", lambda e, _, level: loss_limits(e, "brier", level)),
+    "log_loss_skill": ("influence", lambda e, _, level: skill_limits(e, "log_loss", level)),
+    "brier_skill": ("influence", lambda e, _, level: skill_limits(e, "brier", level)),
+    "brier_calibration": ("test-inversion", lambda e, _, level: calibration_limits(e, "squared", level)),
+    "expected_calibration_error": ("test-inversion", lambda e, _, level: calibration_limits(e, "expected", level)),
+    "maximum_calibration_error": ("test-inversion", lambda e, _, level: calibration_limits(e, "maximum", level)),
+    "calibration_slope": ("wald", lambda e, _, level: recalibration_limits(e, "slope", level)),
+    "calibration_intercept": ("wald", lambda e, _, level: recalibration_limits(e, "intercept", level)),
+    "calibration_in_the_large": ("wald", lambda e, _, level: recalibration_limits(e, "in_the_large", level)),
+    "top_k_accuracy": ("wilson", lambda e, bound, level: top_k_limits(e, int(bound.parameters["k"]), level)),
 }
 
 
-def _of_area(formula: Callable[[Ranking, float], Limits]) -> Callable[[ScoreSubject, float], Limits]:
-    def find(subject: ScoreSubject, level: float) -> Limits:
-        low, high = formula(subject.ranking, level)
-        # Gini's coefficient is the area stretched to run from -1 to 1.
-        return (2 * low - 1, 2 * high - 1) if subject.name == "gini" else (low, high)
+def default_score_method(measure: Measure) -> str:
+    """What the default interval of a measure of scores is called.
 
-    return find
-
-
-def _is_area(subject: ScoreSubject) -> bool:
-    return subject.name in AREAS
-
-
-def _resampled(form: Form) -> Callable[[ScoreSubject, float], Limits]:
-    def find(subject: ScoreSubject, level: float) -> Limits:
-        return bootstrap_limits(
-            subject.ranking, subject.bound, level, form=form, replicates=subject.replicates, seed=subject.seed
-        )
-
-    return find
+    >>> from heldout.measures.catalogue import find
+    >>> default_score_method(find("brier").measure), default_score_method(find("auc").measure)
+    ('hall', 'delong-logit')
+    """
+    if measure.name in SINGLE:
+        return SINGLE[measure.name][0]
+    if measure.scope == "pairs":
+        return "delong-logit"
+    if measure.scope == "probability":
+        return NO_INTERVAL
+    return next(iter(closed_methods(Bound(measure))), "bootstrap-logit")
 
 
-def _is_ranking(subject: ScoreSubject) -> bool:
-    return subject.bound.measure.kind in ("ranking", "precision area", "proportion", "ratio") and isinstance(
-        subject.evidence, Ranking
-    )
-
-
-def _skill(subject: ScoreSubject, level: float) -> Limits:
-    return skill_limits(subject.probabilities, SKILLS[subject.name], level)  # type: ignore[arg-type]
-
-
-def _calibration(subject: ScoreSubject, level: float) -> Limits:
-    return calibration_limits(subject.probabilities, CALIBRATION[subject.name], level)  # type: ignore[arg-type]
-
-
-def _recalibration(subject: ScoreSubject, level: float) -> Limits:
-    return recalibration_limits(subject.ranking, RECALIBRATION[subject.name], level)  # type: ignore[arg-type]
-
-
-# The first that applies is the default.
-SCORE_METHODS: tuple[ScoreMethod, ...] = (
-    ScoreMethod("delong-logit", _is_area, _of_area(delong_logit), "DeLong, DeLong & Clarke-Pearson (1988)"),
-    ScoreMethod("delong", _is_area, _of_area(delong), "DeLong, DeLong & Clarke-Pearson (1988)"),
-    ScoreMethod("hanley-mcneil", _is_area, _of_area(hanley_mcneil), "Hanley & McNeil (1982)"),
-    ScoreMethod(
-        "influence-logit",
-        lambda s: s.name == "average_precision",
-        lambda s, level: average_precision_limits(s.ranking, level),
-        "derivations in docs/statistics.md",
-    ),
-    ScoreMethod(
-        "hall",
-        lambda s: s.name in LOSSES,
-        lambda s, level: loss_limits(s.probabilities, s.name, level),  # type: ignore[arg-type]
-        "Hall (1992)",
-    ),
-    ScoreMethod("influence", lambda s: s.name in SKILLS, _skill, "derivations in docs/statistics.md"),
-    ScoreMethod("test-inversion", lambda s: s.name in CALIBRATION, _calibration, "derivations in docs/statistics.md"),
-    ScoreMethod("wald", lambda s: s.name in RECALIBRATION, _recalibration, "Cox (1958)"),
-    ScoreMethod(
-        "wilson",
-        lambda s: s.name == "top_k_accuracy",
-        lambda s, level: top_k_limits(s.probabilities, int(s.bound.parameters["k"]), level),
-        "Wilson (1927)",
-    ),
-    ScoreMethod("bootstrap-logit", _is_ranking, _resampled("transformed"), "Efron & Tibshirani (1993)"),
-    ScoreMethod("bootstrap", _is_ranking, _resampled("percentile"), "Efron & Tibshirani (1993)"),
-    ScoreMethod("bca", _is_ranking, _resampled("bca"), "Efron (1987)"),
-)
-
-
-def score_method(subject: ScoreSubject, asked: str | None, *, strict: bool = False) -> ScoreMethod | None:
-    """The method asked for where it applies, else the default; None where there is no interval."""
-    fitting = [method for method in SCORE_METHODS if method.applies(subject)]
-    named = [method for method in fitting if method.name == asked]
-    if asked is not None and strict and not named:
+def score_limits(
+    bound: Bound,
+    evidence: Ranking | Probabilities,
+    level: float,
+    *,
+    method: str | None = None,
+    strict: bool = False,
+    seed: int = 0,
+    replicates: int = 1999,
+) -> RankingLimits:
+    """The interval of a measure of scores; a method that does not apply gives way to the default unless `strict`."""
+    measure = bound.measure
+    if isinstance(evidence, Ranking) and measure.name not in SINGLE:
+        applies = method in closed_methods(bound) or method in BOOTSTRAPS
+        asked = method if applies or strict else None
+        return ranking_limits(evidence, bound, level, method=asked, seed=seed, replicates=replicates)
+    name, find = SINGLE.get(measure.name, (NO_INTERVAL, None))
+    if strict and method not in (None, name):
         raise OptionError(
-            f"The method {asked!r} does not apply to {subject.bound.name}.",
-            hint=f"use one of: {listing(m.name for m in fitting)}." if fitting else "it has no interval.",
+            f"The method {method!r} does not apply to {bound.name}.",
+            hint=f"its interval is by {name!r}." if find is not None else "it has no interval.",
         )
-    found = named or fitting
-    return found[0] if found else None
+    if find is None:
+        return RankingLimits(math.nan, math.nan, name)
+    low, high = find(evidence, bound, level)
+    return RankingLimits(float(low), float(high), name)

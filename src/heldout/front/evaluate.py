@@ -28,6 +28,7 @@ from heldout.measures.quantity import AVERAGES, Bound, Quantity
 from heldout.predictions.match import choose_positive, fitted
 from heldout.predictions.source import Source, gather
 from heldout.predictions.table import Missing
+from heldout.show.numbers import limits, share
 
 # Beyond this many classes the measures of one class whose interval needs draws are left for those who ask,
 # and beyond this many all but the first three.
@@ -99,6 +100,7 @@ def evaluate(
         evidence = ScoreEvidence(predictions, predictions.labels)
         scored = ScoreEstimator(evidence, chosen, estimator.level, estimator.seed, estimator.replicates, method)
     estimates = _estimates(estimator, scored, measures, chosen, cost_matrix)
+    notes = (*notes, *_reversed(estimates))
     if measures == "all" and confusion.n_classes > DRAWN_CLASSES:
         notes = (*notes, _shortened(confusion.n_classes))
     return Evaluation(confusion, chosen, estimates, estimator, notes, source, predictions, cost_matrix, scored)
@@ -232,6 +234,16 @@ def _all(estimator: Estimator, costs: Any) -> list[Estimate]:
         if bound.measure.per_class and _listed(bound.measure, k):
             made += estimator.classes(bound)
     return made
+
+
+def _reversed(estimates: Sequence[Estimate]) -> list[str]:
+    """A sentence for each area that lies below one half beyond doubt; scores are never turned round in silence."""
+    return [
+        f"the ROC area of {e.class_} is {share(e.value)} [{limits(e.low, e.high)}], below one half: its scores run the "
+        "wrong way, or the classes are exchanged"
+        for e in estimates
+        if e.measure == "roc_auc" and e.class_ is not None and e.high < 0.5
+    ]
 
 
 def _listed(measure: Measure, k: int) -> bool:

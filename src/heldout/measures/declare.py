@@ -23,6 +23,7 @@ Scope = Literal["class", "table", "ranking", "pairs", "probability"]
 Strata = Literal["", "truth", "predicted"]
 Formula = Callable[..., tuple[Any, Any]]
 
+INITIALS = {"roc": "ROC", "auc": "AUC", "pr": "PR", "tpr": "TPR", "fpr": "FPR"}
 SYMBOLS = {
     "tp": "TP",
     "fp": "FP",
@@ -61,7 +62,7 @@ class Measure:
     @property
     def title(self) -> str:
         """The name as it is written in a sentence or a table."""
-        return self.name.replace("_", " ")
+        return " ".join(INITIALS.get(word, word) for word in self.name.split("_"))
 
     @property
     def formula(self) -> str:

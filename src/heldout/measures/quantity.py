@@ -52,7 +52,9 @@ class Bound:
     @property
     def title(self) -> str:
         """The name as it is written in a table."""
-        return self.name.upper() if self.measure.name == "f_score" else self.name.replace("_", " ")
+        if self.measure.name == "f_score":
+            return self.name.upper()
+        return self.measure.title + self.name.removeprefix(self.measure.name)
 
     @property
     def undefined(self) -> str:

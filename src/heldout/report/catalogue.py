@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from heldout.estimates.interval import DEFAULTS
-from heldout.measures.catalogue import CATALOGUE, find
+from heldout.estimates.score_methods import default_score_method
+from heldout.measures.catalogue import CATALOGUE, COUNTED, find
 from heldout.measures.declare import Measure
 from heldout.show.blocks import Block, Column, Facts, Prose, Table, Title
 
@@ -41,7 +42,7 @@ def entry(measure: Measure) -> tuple[tuple[str, str], ...]:
         ("range", f"{_end(measure.low)} to {_end(measure.high)}, {DIRECTIONS[measure.direction]}"),
         ("undefined", f"when {measure.undefined}"),
         ("of", _of(measure)),
-        ("interval", DEFAULTS[measure.kind]),
+        ("interval", DEFAULTS[measure.kind] if measure.name in COUNTED else default_score_method(measure)),
         ("also called", ", ".join(measure.aliases) or "-"),
         ("reference", measure.reference),
     ]
@@ -52,6 +53,10 @@ def entry(measure: Measure) -> tuple[tuple[str, str], ...]:
 
 
 def _of(measure: Measure) -> str:
+    if measure.scope == "ranking":
+        return "the scores of the positive class, or of each class against the rest"
+    if measure.scope in ("pairs", "probability"):
+        return "one score per class" if measure.scope == "pairs" else "probabilities"
     parts = ["all cases"] if measure.scope == "table" or measure.overall else []
     if measure.per_class:
         parts.append("each class against the rest")
