@@ -39,12 +39,12 @@ def main() -> None:
     _write("startup", asdict(start), measured_on, quick=quick)
 
     # Imported late: the peers are heavy, and would swell the memory that the processes above start from.
-    from benchmarks import counts, ranking
+    from benchmarks import counts, probabilities, ranking
 
     held = [ranking.ranking_memory(10_000_000 // shrink, distinct) for distinct in (0, ranking.FEW)]
     print(json.dumps(held))
     _write("ranking-memory", {"memory": held}, measured_on, quick=quick)
-    for name, one in chain(counts.races(shrink), ranking.races(shrink)):
+    for name, one in chain(counts.races(shrink), ranking.races(shrink), probabilities.races(shrink)):
         print(one)
         _write(name, asdict(one), measured_on, quick=quick)
 

@@ -48,6 +48,7 @@ def test_simultaneous_bands_cover_everywhere_at_once_and_are_wider():
         held += bool(((band.low[inner] <= true) & (true <= band.high[inner])).all())
         narrow, _, _ = roc_band(seen, "pointwise", 0.95)
         assert (band.high - band.low >= narrow.high - narrow.low - 1e-9).all()
+        assert (band.high - band.low).mean() > 1.2 * (narrow.high - narrow.low).mean()
     assert held >= 13
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import average_precision_score, det_curve, precision_recall_curve, roc_auc_score, roc_curve
 from tests.curves.scored_cases import DATA, diabetes, read, scored
@@ -25,6 +26,7 @@ from heldout.curves import (
     reliability,
     roc,
 )
+from heldout.curves.hull import _chain
 from heldout.engines.probabilities import tally
 from heldout.engines.ranking import rank
 from heldout.errors import OptionError, ValuesError
@@ -135,6 +137,13 @@ def test_the_hull_is_the_brute_force_hull(case):
     hull = curve.hull()
     assert list(zip(hull.fp.tolist(), hull.tp.tolist(), strict=True)) == brute_hull(points)
     assert float(hull.area or 0) >= float(curve.area or 0) - 1e-12
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12))
+def test_the_chain_alone_leaves_out_points_on_a_line(steps):
+    walked = np.cumsum([(0, 0), *(step for step in steps if step != (0, 0))], axis=0)
+    kept = _chain(walked[:, 0], walked[:, 1], np.arange(len(walked)))
+    assert [tuple(point) for point in walked[kept].tolist()] == brute_hull([tuple(point) for point in walked.tolist()])
 
 
 def test_a_long_hull_has_nothing_above_it():

@@ -43,7 +43,7 @@ def curve_chart(curve: Curve, *, hull: bool = False) -> AnyChart:
     _must_draw([curve])
     import altair as alt
 
-    short = curve
+    short = thinned(curve, PIXELS)
     line = thinned(interpolated(curve), PIXELS) if curve.kind == "precision_recall" else short
     domains = _domains([curve])
     x, y = (_axis(scale, domain) for scale, domain in zip((curve.x_scale, curve.y_scale), domains, strict=True))
