@@ -1,0 +1,204 @@
+"""Evaluations of scores, from arrays, frames and files: which class a column speaks for, and what comes out."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import average_precision_score, brier_score_loss, log_loss, roc_auc_score
+
+import heldout
+from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError
+
+TRUTH = ["yes", "no", "yes", "no", "no", "yes", "no", "yes", "no", "no"]
+SCORE = [0.9, 0.4, 0.65, 0.35, 0.7, 0.55, 0.1, 0.8, 0.2, 0.3]
+ONES = np.array(TRUTH) == "yes"
+
+
+def test_binary_scores_agree_with_scikit_learn():
+    seen = heldout.evaluate(TRUTH, score=SCORE)
+    assert seen.positive == "yes"
+    assert seen.threshold == 0.5
+    assert seen["roc_auc"].value == pytest.approx(roc_auc_score(ONES, SCORE), abs=1e-12)
+    assert seen["average_precision"].value == pytest.approx(average_precision_score(ONES, SCORE), abs=1e-12)
+    assert seen["brier"].value == pytest.approx(brier_score_loss(ONES, SCORE), abs=1e-12)
+    assert seen["log_loss"].value == pytest.approx(log_loss(ONES, SCORE), abs=1e-12)
+    assert seen.confusion.matrix.tolist() == [[5, 1], [0, 4]]
+
+
+@pytest.mark.parametrize("form", ["two columns", "one column", "data frame", "class names as columns"])
+def test_a_table_of_two_columns_is_the_positive_one(form):
+    both = np.column_stack([1 - np.array(SCORE), SCORE])
+    given = {
+        "two columns": both,
+        "one column": np.array(SCORE).reshape(-1, 1),
+        "data frame": pl.DataFrame({"p_no": both[:, 0], "p_yes": both[:, 1]}),
+        "class names as columns": both.tolist(),
+    }[form]
+    seen = heldout.evaluate(TRUTH, score=given)
+    assert seen["roc_auc"].value == pytest.approx(roc_auc_score(ONES, SCORE), abs=1e-12)
+
+
+def test_a_threshold_decides_the_class():
+    seen = heldout.evaluate(TRUTH, score=SCORE, threshold=0.65)
+    assert seen.confusion.matrix.tolist() == [[5, 1], [1, 3]]
+    assert seen.threshold == 0.65
+
+
+def test_predicted_classes_stand_beside_scores():
+    seen = heldout.evaluate(TRUTH, ["no"] * 10, score=SCORE)
+    assert seen["recall"].value == 0
+    assert seen["roc_auc"].value == pytest.approx(roc_auc_score(ONES, SCORE), abs=1e-12)
+    assert seen.threshold is None
+
+
+def test_scores_of_three_classes():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 200)
+    table = rng.dirichlet([1, 1, 1], 200) * 0.5
+    table[np.arange(200), truth] += 0.5
+    names = np.array(["a", "b", "c"])[truth]
+    seen = heldout.evaluate(names, score=table)
+    assert seen["macro roc_auc"].value == pytest.approx(roc_auc_score(names, table, multi_class="ovr"), abs=1e-12)
+    assert seen["hand_till_auc"].value == pytest.approx(roc_auc_score(names, table, multi_class="ovo"), abs=1e-12)
+    assert seen["log_loss"].value == pytest.approx(log_loss(names, table), abs=1e-12)
+    assert (seen.confusion.hits.sum() / 200) == (table.argmax(axis=1) == truth).mean()
+    assert seen["roc_auc[b]"].value == pytest.approx(roc_auc_score(names == "b", table[:, 1]), abs=1e-12)
+
+
+def test_columns_are_guessed_and_the_guess_is_said(tmp_path):
+    path = tmp_path / "churn.csv"
+    pl.DataFrame({"label": TRUTH, "p_no": [1 - s for s in SCORE], "p_yes": SCORE}).write_csv(path)
+    seen = heldout.evaluate(path)
+    assert dict(seen.source.columns) == {"truth": "label", "score": "p_yes"}
+    assert "score" in seen.source.guessed
+    assert seen["roc_auc"].value == pytest.approx(roc_auc_score(ONES, SCORE), abs=1e-12)
+    assert "--score" in str(seen)
+
+
+def test_a_guess_does_not_stop_an_evaluation_that_does_not_need_it(tmp_path):
+    path = tmp_path / "churn.csv"
+    holes = pl.Series([None, *SCORE[1:]])
+    pl.DataFrame({"label": TRUTH, "predicted": TRUTH, "score": holes}).write_csv(path)
+    seen = heldout.evaluate(path)
+    assert seen["accuracy"].value == 1
+    assert any("score" in note for note in seen.notes)
+    with pytest.raises(ValuesError, match="missing values: score in 1"):
+        heldout.evaluate(path, score="score")
+    assert heldout.evaluate(path, score="score", missing="drop").n == 9
+
+
+def test_weights_and_groups_reach_the_scores():
+    weight = np.arange(1.0, 11.0)
+    seen = heldout.evaluate(TRUTH, score=SCORE, weight=weight)
+    assert seen["roc_auc"].value == pytest.approx(roc_auc_score(ONES, SCORE, sample_weight=weight), abs=1e-12)
+    grouped = heldout.evaluate(TRUTH, score=SCORE, group=[1, 1, 2, 2, 3, 3, 4, 4, 5, 5])
+    assert grouped["roc_auc"].value == pytest.approx(roc_auc_score(ONES, SCORE), abs=1e-12)
+    assert (grouped["roc_auc"].low, grouped["roc_auc"].high) != (seen["roc_auc"].low, seen["roc_auc"].high)
+
+
+def test_one_class_only_leaves_the_area_undefined_with_a_reason():
+    seen = heldout.evaluate(["yes"] * 4, score=[0.9, 0.8, 0.3, 0.6])
+    assert math.isnan(seen["roc_auc"].value)
+    assert seen["roc_auc"].undefined
+    assert seen["recall"].value == 0.75
+
+
+def test_scores_that_run_the_wrong_way_are_said_and_not_turned():
+    rng = np.random.default_rng(1)
+    truth = rng.random(400) < 0.4
+    score = np.where(truth, 0.3, 0.7) + rng.normal(0, 0.1, 400)
+    seen = heldout.evaluate(truth, score=np.clip(score, 0, 1))
+    assert seen["roc_auc"].value < 0.1
+    assert any("wrong way" in note for note in seen.notes)
+
+
+def test_other_intervals_by_name():
+    seen = heldout.evaluate(TRUTH, score=SCORE)
+    assert seen.interval("roc_auc", method="delong").method == "delong"
+    assert seen.interval("roc_auc", method="bootstrap", replicates=99).method == "bootstrap"
+    with pytest.raises(OptionError, match="wilson"):
+        seen.interval("roc_auc", method="wilson")
+    with pytest.raises(OptionError, match="does not apply to brier"):
+        seen.interval("brier", method="delong")
+
+
+def test_the_document_holds_the_curves_and_is_json():
+    document = json.loads(heldout.evaluate(TRUTH, score=SCORE).to_json())
+    points = document["curves"]["roc"]["points"]
+    assert {"threshold", "tp", "fp", "x", "y"} <= set(points[0])
+    assert points[-1]["x"] == points[-1]["y"] == 1
+    assert document["threshold"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"score": ["a"] * 10}, ValuesError, "must be numbers"),
+        ({"score": [math.inf, *SCORE[1:]]}, ValuesError, "not finite"),
+        ({"score": SCORE[:5]}, ValuesError, "differ in length"),
+        ({"score": np.ones((10, 3)) / 3}, ColumnError, "3 columns of scores and 2 classes"),
+        ({"score": [s * 10 - 3 for s in SCORE]}, OptionError, "no natural threshold"),
+        ({"score": SCORE, "threshold": math.nan}, OptionError, "must be a number"),
+        ({"score": SCORE, "predicted": TRUTH, "threshold": 0.5}, OptionError, "together with the predicted"),
+        ({"predicted": TRUTH, "measures": ["roc_auc"]}, OptionError, "none were given"),
+        (
+            {"score": [s * 10 for s in SCORE], "threshold": 5.0, "measures": ["brier"]},
+            OptionError,
+            "needs probabilities",
+        ),
+    ],
+)
+def test_wrong_scores_are_refused_in_words(options, error, text):
+    with pytest.raises(error, match=text) as caught:
+        heldout.evaluate(TRUTH, **options)
+    assert caught.value.hint
+
+
+def test_scores_need_to_know_their_class():
+    with pytest.raises(OptionError, match="not known which"):
+        heldout.evaluate(["cat", "dog"], score=[0.1, 0.9])
+    with pytest.raises(LabelError, match="what the other class is"):
+        heldout.evaluate(["cat", "cat"], score=[0.1, 0.9])
+    with pytest.raises(ColumnError, match="One column of scores was given for 3"):
+        heldout.evaluate(["a", "b", "c"], score=[0.1, 0.9, 0.5])
+
+
+def test_a_column_of_the_other_class_is_refused(tmp_path):
+    path = tmp_path / "churn.csv"
+    pl.DataFrame({"label": TRUTH, "p_no": SCORE}).write_csv(path)
+    with pytest.raises(ColumnError, match="looks like the score of class 'no'"):
+        heldout.evaluate(path, score="p_no")
+
+
+def test_rows_that_do_not_sum_to_one_are_scores_and_not_probabilities():
+    table = np.array([[0.5, 0.4, 0.4], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])
+    seen = heldout.evaluate(["a", "b", "c"], score=table)
+    assert seen["macro roc_auc"].value == 1
+    with pytest.raises(OptionError, match=r"row 1 sum to 1\.3"):
+        seen["log_loss"]
+
+
+def test_curves_of_every_kind():
+    seen = heldout.evaluate(TRUTH, score=SCORE)
+    for kind in ("roc", "pr", "det", "gain", "lift", "cost", "decision", "reliability", "f1"):
+        assert len(seen.curve(kind).rows()) > 1
+    with pytest.raises(HeldoutError, match="no scores"):
+        heldout.evaluate(TRUTH, TRUTH).curve("roc")
+
+
+def test_a_threshold_is_chosen_from_the_front_door():
+    chosen = heldout.choose_threshold(TRUTH, SCORE, costs={("yes", "no"): 10, ("no", "yes"): 1})
+    brute = {
+        t: sum(10 for s, y in zip(SCORE, ONES, strict=True) if y and s < t)
+        + sum(1 for s, y in zip(SCORE, ONES, strict=True) if not y and s >= t)
+        for t in SCORE
+    }
+    assert brute[chosen.threshold] == min(brute.values())
+    with pytest.raises(OptionError):
+        heldout.choose_threshold(TRUTH, SCORE, require="recall >= 0.9, precision >= 0.99")
+    with pytest.raises(OptionError, match="two classes"):
+        heldout.choose_threshold(["a", "b", "c"], np.eye(3))

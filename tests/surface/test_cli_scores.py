@@ -1,0 +1,84 @@
+"""The command line with scores: evaluate, thresholds, costs and charts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from heldout.cli.app import main
+
+DIABETES = str(Path(__file__).parents[2] / "examples" / "diabetes.csv")
+COSTS = "tested_positive,tested_negative:5; tested_negative,tested_positive:1"
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["heldout", *words])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        printed = capsys.readouterr()
+        return int(stopped.value.code or 0), printed.out, printed.err
+
+    return call
+
+
+def test_scores_are_in_the_report(run):
+    status, out, _ = run("evaluate", DIABETES)
+    assert status == 0
+    assert "score = p_tested_positive" in out
+    for name in ("ROC AUC", "average precision", "brier", "log loss"):
+        assert name in out
+
+
+def test_costs_and_a_threshold(run):
+    status, out, _ = run("evaluate", DIABETES, "--threshold", "0.1", "--costs", COSTS, "--json", "-")
+    assert status == 0
+    document = json.loads(out)
+    assert document["threshold"] == 0.1
+    cells = document["confusion"]["matrix"]
+    missed, false = cells[1][0], cells[0][1]
+    total = next(row for row in document["estimates"] if row["measure"] == "total_cost")
+    assert total["value"] == pytest.approx(5 * missed + false)
+
+
+def test_charts_are_written(run, tmp_path):
+    place = tmp_path / "roc.svg"
+    status, _, err = run("evaluate", DIABETES, "--chart", f"roc={place}")
+    assert status == 0
+    assert str(place) in err
+    assert "False positive rate" in place.read_text(encoding="utf-8")
+
+
+def test_thresholds_by_cost_measure_and_requirement(run):
+    status, out, _ = run("thresholds", DIABETES, "--costs", COSTS)
+    assert status == 0
+    assert "least expected cost" in out
+    assert run("thresholds", DIABETES, "--maximize", "f1")[0] == 0
+    status, out, _ = run("thresholds", DIABETES, "--require", "recall >= 0.95", "--json", "-")
+    assert status == 0
+    assert json.loads(out)["schema"] == "heldout/decision@1"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("thresholds", DIABETES, "--require", "recall >= 0.99, precision >= 0.99"), "Hint:"),
+        (("thresholds", DIABETES, "--require", "recal >= 0.9"), "recall"),
+        (("thresholds", DIABETES, "--maximize", "nonsense"), "Hint:"),
+        (("thresholds", DIABETES), "Hint:"),
+        (("evaluate", DIABETES, "--costs", "tested_positive:1"), "Hint:"),
+        (("evaluate", DIABETES, "--score", "p_tested_negative"), "looks like the score of class"),
+        (("evaluate", DIABETES, "--score", "truth"), "must be numbers"),
+        (("evaluate", DIABETES, "--chart", "roc"), "--chart roc=roc.svg"),
+        (("evaluate", DIABETES, "--chart", "roc=roc.bmp"), "Hint:"),
+        (("evaluate", DIABETES, "--threshold", "half"), "Hint:"),
+    ],
+)
+def test_what_is_wrong_is_said_in_two_sentences(run, words, text):
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert text in err
+    assert "Traceback" not in err
