@@ -51,6 +51,9 @@ test: lint ## everything that must pass: lint, then every test and example
 
 promises: setup ## measure the coverage of the intervals again (long)
 	$(PYTHON) tests/promises/coverage.py
+	$(PYTHON) tests/promises/ranking.py
+	$(PYTHON) tests/promises/probabilities.py
+	$(PYTHON) tests/decisions/coverage_of_choice.py
 
 .venv-bench/.made: pyproject.toml benchmarks/requirements.txt | $(OWN_UV)
 	$(RUN_UV) venv --allow-existing --seed --python '$(PYTHON_RANGE)' .venv-bench

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from inspect import signature
 from typing import Any, ClassVar
 
 from heldout.curves import (
@@ -23,11 +23,12 @@ from heldout.curves import (
 )
 from heldout.errors import OptionError, listing
 from heldout.estimates.estimate import Estimate
-from heldout.estimates.interval import Estimator, check_level
+from heldout.estimates.interval import Estimator, check_level, check_whole
 from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.measures.catalogue import find, read_quantity
 from heldout.measures.quantity import AVERAGES, Average, Quantity
+from heldout.predictions.match import fitted
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions
 from heldout.report.screen import chosen_blocks, evaluation_blocks
@@ -50,7 +51,7 @@ WRITTEN_CLASSES = 200
 WRITTEN_PIXELS = 500
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation(Result):
     """How good a classifier is, on these cases.
 
@@ -68,6 +69,9 @@ class Evaluation(Result):
     predictions: Predictions | None = field(default=None, repr=False)
     costs: Any = field(default=None, repr=False)
     scores: ScoreEstimator | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
 
     @property
     def n(self) -> int | float:
@@ -127,7 +131,7 @@ class Evaluation(Result):
 
     def _with_costs(self, quantity: Quantity) -> Quantity:
         if quantity.bound.measure.kind == "cost" and self.costs is None:
-            raise OptionError(f"{quantity.bound.name} needs costs, and none were given.", hint="pass costs=.")
+            raise OptionError(f"{quantity.bound.name} needs costs, and none were given.", hint="pass costs= (--costs).")
         return quantity
 
     def __iter__(self) -> Iterator[Estimate]:
@@ -144,6 +148,8 @@ class Evaluation(Result):
     ) -> Estimate:
         """The same quantity with another interval method, level or number of bootstrap replicates."""
         made = self.estimator
+        seed = None if seed is None else check_whole("seed", seed, 0)
+        replicates = None if replicates is None else check_whole("replicates", replicates, 1)
         quantity = self._with_costs(read_quantity(name, self.labels, costs=self.costs).check(self.positive))
         if quantity.bound.measure.scope in SCORE_SCOPES:
             scored = replace(
@@ -213,22 +219,34 @@ class Evaluation(Result):
     def ranking(self, class_: Label | None = None) -> Ranking:
         """The cases ranked by their score for a class, the positive one unless said."""
         label = self.positive if class_ is None else class_
-        if self.scores is None or label is None or label not in self.labels:
-            raise OptionError(
-                "There is no ranking: no scores were given."
-                if self.scores is None
-                else f"There is no class {label!r}.",
-                hint="pass score= (--score COLUMN)." if self.scores is None else f"use one of: {listing(self.labels)}.",
-            )
+        if self.scores is None:
+            raise OptionError("There is no ranking: no scores were given.", hint="pass score= (--score COLUMN).")
+        if label is None or label not in self.labels:
+            why = "No class was named, and none is positive." if label is None else f"There is no class {label!r}."
+            raise OptionError(why, hint=f"name one, as in roc[{self.labels[0]}]: {listing(self.labels)}.")
         return self.scores.evidence.ranking(label)
 
     def curve(self, kind: str = "roc", class_: Label | None = None, **options: Any) -> Curve:
         """A curve over all thresholds: one of `CURVES`, or any count measure against the threshold."""
+        name, bracket, inside = kind.partition("[")
+        if bracket and inside.endswith("]") and class_ is None:
+            kind, class_ = name, fitted([inside[:-1]], self.labels)[0]
         label = self.positive if class_ is None else class_
         ranking = self.ranking(class_)
-        if kind in CURVES:
-            return CURVES[kind](ranking, positive=label, **options)
-        return measure_curve(ranking, kind, positive=label, **options)
+        draw = CURVES.get(kind)
+        known = signature(draw or measure_curve).parameters
+        made: dict[str, Any] = {"positive": label, "level": self.level, "seed": self.estimator.seed}
+        made = {name: value for name, value in made.items() if name in known} | options
+        if draw is not None:
+            return draw(ranking, **made)
+        try:
+            read_quantity(kind, self.labels)
+        except OptionError:
+            raise OptionError(
+                f"There is no curve {kind!r}. There are: {listing(CURVES)}, and every measure of the counts.",
+                hint="for example roc, or f1 for the F-score against the threshold.",
+            ) from None
+        return measure_curve(ranking, kind, **made)
 
     def chosen_blocks(self) -> list[Block]:
         """Only the estimates that were asked for."""
@@ -237,7 +255,3 @@ class Evaluation(Result):
     def value(self, name: str) -> float:
         """The value alone; nan where it is undefined."""
         return self[name].value
-
-    def defined(self, name: str) -> bool:
-        """Whether the quantity has a value here."""
-        return not math.isnan(self.value(name))

@@ -73,7 +73,7 @@ def test_columns_are_guessed_and_the_guess_is_said(tmp_path):
     path = tmp_path / "churn.csv"
     pl.DataFrame({"label": TRUTH, "p_no": [1 - s for s in SCORE], "p_yes": SCORE}).write_csv(path)
     seen = heldout.evaluate(path)
-    assert dict(seen.source.columns) == {"truth": "label", "score": "p_yes"}
+    assert dict(seen.source.columns) == {"truth": "label", "predicted": "score >= 0.5", "score": "p_yes"}
     assert "score" in seen.source.guessed
     assert seen["roc_auc"].value == pytest.approx(roc_auc_score(ONES, SCORE), abs=1e-12)
     assert "--score" in str(seen)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 
 import pytest
 from rich.cells import cell_len
@@ -229,30 +228,3 @@ def test_a_table_without_headers_has_no_header_line() -> None:
 def test_rows_must_fit_their_columns() -> None:
     with pytest.raises(ValueError, match="Row 0 has 2 cells under 1 columns"):
         Table((Column("a"),), ((1, 2),))
-
-
-def test_a_report_of_twelve_classes_is_quick() -> None:
-    names = [f"class {at}" for at in range(12)]
-    matrix = Table(
-        (Column(""), *(Column(name, "right") for name in names)),
-        tuple((name, *(Heat(at * 10, at / 12) for at in range(12))) for name in names),
-    )
-    report: list[Block] = [*SCREEN, measured(*((name, 0.5, 0.4, 0.6) for name in names * 3)), matrix]
-    render_text(report)
-    assert _seconds(lambda: render_text(report)) < 0.03
-
-
-def test_a_thousand_rows_are_quick() -> None:
-    table = measured(*((f"class {at}", at / 1000, at / 2000, 1.0) for at in range(1000)))
-    assert _seconds(lambda: render_text([table])) < 1.0
-
-
-def _seconds(call: object) -> float:
-    """The best of three, so that a busy machine does not decide."""
-    best = float("inf")
-    for _ in range(3):
-        start = time.perf_counter()
-        assert callable(call)
-        call()
-        best = min(best, time.perf_counter() - start)
-    return best

@@ -353,7 +353,7 @@ def test_help_shows_an_example(call):
 def test_help_names_every_option_and_keeps_its_brackets():
     text = " ".join(inside("evaluate", "--help").stdout.split())
     for option in inspect.signature(evaluate).parameters.keys() - {"predictions", "layout"} | {"format"}:
-        assert f"--{option} " in text
+        assert f"--{option.replace('_', '-')} " in text
     assert "recall[spam]" in text
 
 

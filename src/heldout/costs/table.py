@@ -13,7 +13,8 @@ Rows = Literal["truth", "predicted"]
 
 SHAPE = "give a header with the classes, and one row per class with that class first."
 CORNER = (
-    r"write truth\predicted in the corner of the table if its rows are the truth, or predicted\truth, or pass rows=."
+    r"write truth\predicted in the corner of the table if its rows are the truth, or predicted\truth, "
+    "or name the rows (cost_rows=, --cost-rows)."
 )
 TRUTH = re.compile(r"truth|true|actual", re.IGNORECASE)
 PREDICTED = re.compile(r"predict", re.IGNORECASE)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Confusion, Label
-from heldout.evidence.confusion import Clusters
+from heldout.evidence.cut import cut_at
 from heldout.evidence.ranking import Ranking
 
 Floats = NDArray[np.float64]
@@ -83,27 +83,4 @@ def confusion_at(ranking: Ranking, threshold: float, labels: tuple[Label, Label]
     array([[2, 0],
            [1, 1]])
     """
-    reached = int(places(ranking, [threshold])[0])
-    truth, predicted = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-
-    def four(negatives: Any, positives: Any) -> NDArray[Any]:
-        return np.array(
-            [negatives[reached:].sum(), negatives[:reached].sum(), positives[reached:].sum(), positives[:reached].sum()]
-        )
-
-    counts = four(ranking.negatives, ranking.positives)
-    squares = rows = clusters = None
-    if ranking.positive_squares is not None and ranking.negative_squares is not None:
-        squares = four(ranking.negative_squares, ranking.positive_squares)
-        # A ranking does not keep how many rows stand behind a weight; equal weights would be this many.
-        rows = np.ceil(np.divide(counts**2, squares, out=np.zeros(4), where=squares > 0)).astype(np.int64)
-    held = ranking.groups
-    if held is not None:
-        after = held.place >= reached
-        cell = np.concatenate([np.where(after, 0, 1), np.where(after, 2, 3)])
-        group = np.concatenate([held.group, held.group])
-        amount = np.concatenate([held.negatives, held.positives])
-        total = np.bincount(group * 4 + cell, weights=amount, minlength=4 * len(held.keys))
-        met = np.flatnonzero(total)
-        clusters = Clusters(held.keys, met // 4, met % 4, total[met])
-    return Confusion(labels, truth, predicted, counts, squares=squares, rows=rows, clusters=clusters)
+    return cut_at(ranking, int(places(ranking, [threshold])[0]), labels)

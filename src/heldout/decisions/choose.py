@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heldout.costs import Costs, settle_costs
-from heldout.decisions.counted import confusion_at
 from heldout.decisions.crossfit import CrossFit, cross_fit, make_folds, pooled
 from heldout.decisions.decision import Alternative, Decision, Honest
 from heldout.decisions.figures import Figures, stretched, threshold_estimate
@@ -25,6 +24,7 @@ from heldout.engines.ranking import rank
 from heldout.errors import LabelError, OptionError, ValuesError, listing
 from heldout.estimates.interval import check_level
 from heldout.evidence import Confusion, Label
+from heldout.evidence.cut import cut_at
 from heldout.evidence.ranking import Ranking
 from heldout.predictions.case_values import check_weight
 
@@ -176,13 +176,13 @@ def _settle(
         )
     if then is not None and (require is None or by is not None):
         raise OptionError(
-            "then= says what is best once requirements are met; it goes with require= and without by=.",
-            hint="use by= alone, or require= with then=.",
+            "'then' says what is best once requirements are met; it goes with 'require' and without another goal.",
+            hint="use 'by' (--maximize, --costs) alone, or 'require' (--require) with 'then' (--then).",
         )
     if by is None and require is None and costs is None:
         raise OptionError(
             "Nothing says which threshold is best.",
-            hint="pass by= (cost, youden, closest, f1, …), or require='recall >= 0.9'.",
+            hint="give costs (--costs), a measure (by=, --maximize f1 or youden), or --require 'recall >= 0.9'.",
         )
     if isinstance(replicates, bool) or not isinstance(replicates, int | np.integer) or replicates < 1:
         raise OptionError(f"replicates must be a whole number from 1 up. Got {replicates!r}.", hint="leave it out.")
@@ -233,7 +233,7 @@ def _decide(
         ranking, rule, points, [place, *(at for _, _, at in others)], replicates=ask.replicates, seed=ask.seed
     )
     figures = Figures(
-        confusion_at(ranking, place, ask.classes, rows), ask.classes, ask.costs, rule.prevalence,
+        cut_at(ranking, place, ask.classes, rows), ask.classes, ask.costs, rule.prevalence,
         ask.level, ask.seed, ask.replicates,
     )  # fmt: skip
     threshold = float(points.thresholds[place])
@@ -289,7 +289,7 @@ def _alternatives(
         if name.startswith("always"):
             estimate = figures.of_constant(objective, positive=place > 0)
         else:
-            there = replace(figures, confusion=confusion_at(ranking, place, ask.classes))
+            there = replace(figures, confusion=cut_at(ranking, place, ask.classes))
             estimate = there.of_objective(objective)
         made.append(Alternative(name, threshold, estimate, bool(meets[place])))
     return tuple(made)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.decisions.counted import confusion_at
 from heldout.decisions.objective import Classes
 from heldout.decisions.points import Points
 from heldout.decisions.rule import Rule
 from heldout.engines.ranking import rank
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
+from heldout.evidence.cut import cut_at
 
 Ints = NDArray[np.int64]
 
@@ -137,4 +137,4 @@ def pooled(
     ranking = rank(called, positive, weight=weight, group=group)
     rows = None if weight is None else rank(called, positive)
     place = int(np.count_nonzero(ranking.scores >= 1))
-    return confusion_at(ranking, place, classes, rows)
+    return cut_at(ranking, place, classes, rows)

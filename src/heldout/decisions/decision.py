@@ -67,6 +67,7 @@ class Decision(Result):
     honest: Honest | None
     warnings: tuple[str, ...]
     figures: Figures = field(repr=False)
+    columns: str = ""
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:

@@ -23,6 +23,7 @@ def decision_blocks(decision: Decision) -> list[Block]:
     """The answer, from top to bottom."""
     blocks: list[Block] = [
         Title(_answer(decision), _cases(decision)),
+        *([Prose(decision.columns)] if decision.columns else []),
         Prose(f"Chosen for {decision.rule}.", label="Rule"),
         Prose(_verdict(decision), label="Verdict"),
         _measures(decision),

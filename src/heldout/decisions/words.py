@@ -51,7 +51,7 @@ def _optimism(decision: Decision) -> str:
     if decision.optimism > 0:
         by = number(decision.optimism, decision.criterion.style)
         start += f" (by about {by} in {titled(decision.criterion)})"
-    return f"{start}. Judge it on other cases, or ask for honest=True."
+    return f"{start}. Judge it on other cases, or ask for the honest figure (honest=True, --honest)."
 
 
 def _few(decision: Decision) -> list[str]:

@@ -5,6 +5,7 @@ Resampling rows is resampling counts: the cost depends on the number of cells, n
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,9 @@ Floats = NDArray[np.float64]
 # Draws are as many as keep one batch near this many numbers, from a ladder on which (B + 1) · 2.5 % is whole.
 NUMBERS = 100_000
 LADDER = (9999, 3999, 999)
+# This many draws lie beyond each limit at the least; above this level that takes too many.
+BEYOND = 5
+DRAWN_LEVEL = 0.9999
 # Half a case per cell of a 2 × 2 table (Jeffreys), one case in all over larger tables: half a case in every
 # cell of a 5 × 5 table would outweigh the data.
 CELL_PRIOR = 0.5
@@ -29,13 +33,16 @@ TABLE_PRIOR = 1.0
 MOST_CELLS = 20_000
 
 
-def posterior_draws(numbers_per_draw: int) -> int:
+def posterior_draws(numbers_per_draw: int, level: float = 0.95) -> int:
     """How many posterior draws to take of something that takes this many numbers.
 
-    >>> posterior_draws(4), posterior_draws(100), posterior_draws(10_000)
-    (9999, 999, 999)
+    At a high level there are so many that some lie beyond the limits.
+
+    >>> posterior_draws(4), posterior_draws(100), posterior_draws(10_000), posterior_draws(100, level=0.9999)
+    (9999, 999, 999, 99999)
     """
-    return next((b for b in LADDER if b * numbers_per_draw <= NUMBERS), LADDER[-1])
+    beyond = math.ceil(BEYOND / ((1 - level) / 2) - 1e-6) - 1
+    return max(next((b for b in LADDER if b * numbers_per_draw <= NUMBERS), LADDER[-1]), beyond)
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,7 @@ class Draws:
     seed: int
     replicates: int = 2000
     scale: Any = 1.0
+    level: float = 0.95
 
     def rng(self, stream: int) -> np.random.Generator:
         """A generator of its own for each kind of draw, so that the order of questions does not matter."""
@@ -54,8 +62,12 @@ class Draws:
     @cached_property
     def posterior_classes(self) -> dict[str, Any]:
         """TP, FN, FP, TN of each class against the rest: arrays (k, B)."""
+        if self.confusion.n_classes == 2 and np.ndim(self.scale) == 0:
+            # Of two classes each is the rest of the other: the whole tables serve, and both ways give one interval.
+            (a, b), (c, d) = np.moveaxis(self.posterior_tables.tables, 0, -1)
+            return class_cells(np.stack([a, d]), np.stack([b, c]), np.stack([c, b]), np.stack([d, a]))
         table = self.confusion.corners * np.reshape(self.scale, (-1, 1)) + CELL_PRIOR
-        size = posterior_draws(table.size)
+        size = posterior_draws(table.size, self.level)
         drawn = self.rng(1).standard_gamma(table.T[:, :, None], size=(4, len(table), size))
         return class_cells(*drawn)
 
@@ -65,7 +77,7 @@ class Draws:
         k = self.confusion.n_classes
         prior = CELL_PRIOR if k <= 2 else TABLE_PRIOR / (k * k)
         table = self.confusion.matrix * self.scale + prior
-        return TableBatch(self.rng(2).standard_gamma(table, size=(posterior_draws(k * k), k, k)))
+        return TableBatch(self.rng(2).standard_gamma(table, size=(posterior_draws(k * k, self.level), k, k)))
 
     @cached_property
     def bootstrap_classes(self) -> dict[str, Any]:

@@ -55,6 +55,12 @@ class Estimate(Result):
     def __float__(self) -> float:
         return self.value
 
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
+    def __round__(self, digits: int = 0) -> float:
+        return round(self.value, digits)
+
     def __bool__(self) -> NoReturn:
         message = "an estimate is neither true nor false; compare its value or its limits"
         raise TypeError(message)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from heldout.errors import OptionError, listing
-from heldout.estimates.draws import MOST_CELLS, Draws
+from heldout.estimates.draws import DRAWN_LEVEL, MOST_CELLS, Draws
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.methods import METHODS, Method, find_method
 from heldout.estimates.spread import effective_scale
@@ -23,7 +24,7 @@ from heldout.show.blocks import Style
 from heldout.show.fitting import shorten
 from heldout.show.printable import visible
 
-SINGLE = "one group only, so nothing is known of how groups differ"
+ONE_GROUP = "there is one group only, so nothing is known of how groups differ"
 
 
 def check_level(level: Any) -> float:
@@ -41,6 +42,17 @@ def check_level(level: Any) -> float:
     return float(level)
 
 
+def check_whole(name: str, value: Any, least: int) -> int:
+    """A whole number from the least that makes sense.
+
+    >>> check_whole("seed", 3, 0)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise OptionError(f"{name} must be a whole number from {least} up. Got {value!r}.", hint=f"leave {name} out.")
+    return int(value)
+
+
 @dataclass(frozen=True)
 class Estimator:
     """Makes estimates from one body of evidence, all at one level and from one seed.
@@ -56,14 +68,16 @@ class Estimator:
     replicates: int = 2000
     method: Method | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_draws", Draws(self.confusion, self.seed, self.replicates))
+    @cached_property
+    def draws(self) -> Draws:
+        """Random tables that all quantities share."""
+        return Draws(self.confusion, self.seed, self.replicates, level=self.level)
 
     def default(self, subject: Subject) -> Method:
         """The method that kept its promise best for this kind of quantity in simulation."""
         if self.confusion.clusters is not None:
             return METHODS["cluster-logit"]
-        return METHODS[_default_name(subject)]
+        return METHODS[_default_name(subject, self.level)]
 
     def chosen(self, subject: Subject) -> Method:
         """The method asked for where it applies, otherwise the default."""
@@ -126,11 +140,11 @@ class Estimator:
     def estimates(self, subject: Subject, method: Method, bound: Bound) -> list[Estimate]:
         """Run a method: one estimate, or one per class on the axis of classes."""
         name = method.name
-        draws: Draws = self._draws  # type: ignore[attr-defined]
+        draws = self.draws
         if self.confusion.weighted and not method.groups:
             scale = effective_scale(subject)
             subject = subject.scaled(scale)
-            draws = Draws(self.confusion, self.seed, self.replicates, scale=scale)
+            draws = Draws(self.confusion, self.seed, self.replicates, scale=scale, level=self.level)
             name = f"{name}, effective n"
         low, high = method.find(subject, self.level, draws)
         if bound.measure.name == "total_cost":
@@ -148,20 +162,26 @@ class Estimator:
             return [
                 Estimate(
                     bound.name, None, average, value, float(low), float(high), self.level, name, _whole(size),
-                    undefined, _left_out(subject), style,
+                    undefined, self._note(subject), style,
                 )
             ]  # fmt: skip
         values, lows, highs = (np.asarray(v, dtype=np.float64).tolist() for v in (subject.value, low, high))
         sizes = np.broadcast_to(size, len(values)).tolist()
+        note = self._note(subject)
         return [
             Estimate(
                 bound.name, label, None, value, lowest, highest, self.level, name, _whole(cases),
-                bound.undefined if value != value else "", "", style,  # noqa: PLR0124 - true of nan only
+                bound.undefined if value != value else "", note, style,  # noqa: PLR0124 - true of nan only
             )
             for label, value, lowest, highest, cases in zip(
                 self.confusion.labels, values, lows, highs, sizes, strict=True
             )
         ]  # fmt: skip
+
+    def _note(self, subject: Subject) -> str:
+        clusters = self.confusion.clusters
+        lonely = ONE_GROUP if clusters is not None and clusters.number < 2 else ""
+        return "; ".join(filter(None, (_left_out(subject), lonely)))
 
 
 # The default of each kind of measure, of one class or of all cases; averages have their own below.
@@ -175,16 +195,19 @@ DEFAULTS: dict[Kind, str] = {
 }
 
 
-def _default_name(subject: Subject) -> str:
+def _default_name(subject: Subject, level: float) -> str:
     if subject.axis == "micro" or subject.trials is not None:
         return "wilson"
     if subject.axis in ("class", "table") and subject.measure.kind != "agreement":
         return DEFAULTS[subject.measure.kind]
-    if subject.axis == "macro" and subject.n_classes > 2 and METHODS["stratified-wilson"].applies(subject):
+    if subject.axis == "macro" and subject.n_classes != 2 and METHODS["stratified-wilson"].applies(subject):
         return "stratified-wilson"
+    if subject.n_classes == 1 and subject.axis != "class":
+        # A table of one cell has no spread to draw; its one class has.
+        return "effective-wilson"
     if subject.axis != "class" and subject.n_classes**2 > MOST_CELLS:
         return "effective-wilson"
-    return "dirichlet"
+    return "dirichlet" if level <= DRAWN_LEVEL else "effective-wilson"
 
 
 def _left_out(subject: Subject) -> str:

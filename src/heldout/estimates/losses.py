@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.estimates.delong import logit_limits
 from heldout.estimates.proportion import t_value, wilson_at, z_value
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups
 
@@ -189,9 +190,7 @@ def _grouped_rate(groups: ProbabilityGroups, rate: float, k: int, level: float) 
     if rate in (0.0, 1.0) or variance == 0:
         low, high = wilson_at(rate, number, z_value(level))
         return float(low), float(high)
-    half = float(t_value(level, number - 1)) * math.sqrt(variance) / (rate * (1 - rate))
-    centre = math.log(rate / (1 - rate))
-    return 1 / (1 + math.exp(half - centre)), 1 / (1 + math.exp(-half - centre))
+    return logit_limits(rate, math.sqrt(variance), float(t_value(level, number - 1)))
 
 
 def _within(limits: Limits, bounds: Limits) -> Limits:

@@ -15,7 +15,7 @@ from heldout.estimates.macro import Cells, macro_f_limits, macro_jaccard_limits,
 from heldout.estimates.score_cost import mean_cost_limits
 from heldout.estimates.score_f import f_score_limits
 from heldout.estimates.score_ratio import odds_ratio_limits, ratio_limits
-from heldout.estimates.spread import cluster_variance
+from heldout.estimates.spread import cluster_variance, groups_behind
 from heldout.estimates.subject import Subject
 
 Limits = tuple[Any, Any]
@@ -234,12 +234,19 @@ def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:  # no
     clusters = subject.confusion.clusters
     groups = 0 if clusters is None else clusters.number
     if groups < 2:
-        return _within(subject, np.full(np.shape(subject.value), np.nan), np.full(np.shape(subject.value), np.nan))
-    critical = float(proportion.t_value(level, groups - 1))
-    return _transformed(subject, cluster_variance(subject), critical, level, float(groups))
+        unknown = np.full(np.shape(subject.value), np.nan)
+        if subject.bound.costs is not None:
+            return float(subject.bound.costs.min()), float(subject.bound.costs.max())
+        return _within(subject, unknown, unknown)
+    behind = groups_behind(subject)
+    critical = proportion.t_value(level, np.maximum(behind - 1, 1))
+    low, high = _transformed(subject, cluster_variance(subject), critical, level, behind)
+    # One group with such cases says nothing of how groups differ.
+    floor, ceiling = subject.measure.range
+    return np.where(behind < 2, floor, low), np.where(behind < 2, ceiling, high)
 
 
-def _transformed(subject: Subject, variance: Any, critical: float, level: float, size: Any) -> Limits:
+def _transformed(subject: Subject, variance: Any, critical: Any, level: float, size: Any) -> Limits:
     value, error = np.asarray(subject.value), np.sqrt(variance)
     low, high = subject.measure.range
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -250,13 +257,23 @@ def _transformed(subject: Subject, variance: Any, critical: float, level: float,
             ends = [1 / (1 + np.exp(-(middle + sign * half))) for sign in (-1, 1)]
             # At 0 and 1 the logit has no limit; Wilson with the number of independent units does.
             edge = proportion.wilson(np.nan_to_num(share) * size, size, level)
-            at_edge = (share <= 0) | (share >= 1)
+            at_edge = (share <= 0) | (share >= 1) | (error == 0)
             ends = [np.where(at_edge, e, end) for e, end in zip(edge, ends, strict=True)]
             return _within(subject, *(low + (high - low) * end for end in ends))
         if np.isfinite(low):
             half = critical * error / value
             return _within(subject, value * np.exp(-half), value * np.exp(half))
-    return value - critical * error, value + critical * error
+        return _mean_cost(subject, value, critical * error, level, size)
+
+
+def _mean_cost(subject: Subject, value: Any, half: Any, level: float, size: Any) -> Limits:
+    """A cost has no scale to stretch, but it lies between the least and the largest entry of the matrix."""
+    costs = subject.bound.costs
+    floor, ceiling = (-np.inf, np.inf) if costs is None else (float(costs.min()), float(costs.max()))
+    if costs is not None and not half > 0:
+        # Where no group differs from the others, the score interval with as many cases as there are groups.
+        return _cost(subject.scaled(subject.scale * size / subject.confusion.n), level)
+    return np.fmax(value - half, floor), np.fmin(value + half, ceiling)
 
 
 def _bootstrap_applies(subject: Subject) -> bool:

@@ -40,8 +40,9 @@ class ScoreEstimator:
     def ask(self, quantity: Quantity, method: str | None = None) -> Estimate:
         """One estimate; a method named here must apply."""
         measure = quantity.bound.measure
+        self.check(method)
         if measure.scope == "pairs" or quantity.average is not None:
-            return self._averaged(quantity)
+            return self._averaged(quantity, method)
         if measure.scope == "probability":
             return self._estimate(quantity.bound, self._probabilities(measure), None, method)
         label = quantity.class_ if quantity.class_ is not None else self.positive
@@ -51,6 +52,17 @@ class ScoreEstimator:
                 hint=f"write {quantity.bound.name}[CLASS], or macro {quantity.bound.name}.",
             )
         return self._estimate(quantity.bound, self._ranked(measure, label), label, method)
+
+    def check(self, method: str | None) -> None:
+        """Refuse a method that takes rows as independent where they come in groups."""
+        grouped = self.evidence.predictions.group is not None
+        if method in ("hanley-mcneil", "newcombe", "stratified-bootstrap") and grouped:
+            raise OptionError(
+                f"The cases come in groups, and {method!r} takes rows as independent.",
+                hint="use 'delong-logit' or 'cluster-bootstrap', or leave out group.",
+            )
+        if method == "cluster-bootstrap" and not grouped:
+            raise OptionError("The cases have no groups to draw.", hint="give group=, or use 'bootstrap'.")
 
     def _ranked(self, measure: Measure, label: Label) -> Ranking:
         if measure.kind == "calibration":
@@ -78,6 +90,14 @@ class ScoreEstimator:
             seed=self.seed,
             replicates=self.replicates,
         )
+        low, high, name = found.low, found.high, found.method
+        if "bootstrap" not in name and name != "bca":
+            # The limits and the value are sums in another order: rounding must not put the value outside.
+            low, high = _holding(value, low, high)
+        if self.evidence.predictions.group is not None:
+            name = "cluster-logit" if name == "wilson" else f"{name}, groups"
+        elif self.evidence.predictions.weight is not None:
+            name = f"{name}, effective n"
         n = self.evidence.predictions.n
         undefined = bound.undefined if math.isnan(value) else ""
         return Estimate(
@@ -85,10 +105,10 @@ class ScoreEstimator:
             label,
             None,
             value,
-            found.low,
-            found.high,
+            low,
+            high,
             self.level,
-            found.method,
+            name,
             n,
             undefined,
             self._note(bound.measure, evidence),
@@ -119,7 +139,7 @@ class ScoreEstimator:
         )
         return {area.average: area for area in found}
 
-    def _averaged(self, quantity: Quantity) -> Estimate:
+    def _averaged(self, quantity: Quantity, method: str | None = None) -> Estimate:
         measure = quantity.bound.measure
         wanted = "hand_till" if measure.scope == "pairs" else str(quantity.average)
         if not self.evidence.per_class or (measure.scope != "pairs" and measure.name != "roc_auc"):
@@ -129,13 +149,20 @@ class ScoreEstimator:
             )
         if wanted not in self._areas:
             raise OptionError(f"roc_auc has no {wanted} average.", hint="use macro or weighted.")
+        if method not in (None, "delong-logit"):
+            raise OptionError(
+                f"The method {method!r} does not apply to averages of the ROC area.",
+                hint="their interval is by 'delong-logit'.",
+            )
         area = self._areas[wanted]
+        # Averages of ones add up to a hair less.
+        value = 1.0 if abs(area.value - 1) < 1e-12 else area.value
         note = f"{area.absent} of {len(self.evidence.labels)} classes have no cases and are left out"
         return Estimate(
             quantity.bound.name,
             None,
             quantity.average,
-            area.value,
+            value,
             area.low,
             area.high,
             self.level,
@@ -168,6 +195,12 @@ class ScoreEstimator:
             for measure in probability.MEASURES:
                 if measure.scope == "probability" and (measure.name != "top_k_accuracy" or len(evidence.labels) > 2):
                     yield self._estimate(find(measure.name), evidence.probabilities, None, None)
+
+
+def _holding(value: float, low: float, high: float) -> tuple[float, float]:
+    if math.isnan(value) or math.isnan(low):
+        return low, high
+    return min(low, value), max(high, value)
 
 
 SCORE_SCOPES = ("ranking", "pairs", "probability")

@@ -9,7 +9,14 @@ from typing import Any
 from heldout.errors import OptionError
 from heldout.estimates.calibration import calibration_limits, recalibration_limits
 from heldout.estimates.losses import loss_limits, skill_limits, top_k_limits
-from heldout.estimates.ranking import BOOTSTRAPS, RankingLimits, closed_methods, ranking_limits
+from heldout.estimates.ranking import (
+    AREA_METHODS,
+    BOOTSTRAPS,
+    PRECISION_METHODS,
+    RankingLimits,
+    closed_methods,
+    ranking_limits,
+)
 from heldout.evidence import Ranking
 from heldout.evidence.probabilities import Probabilities
 from heldout.measures.declare import Measure
@@ -32,6 +39,17 @@ SINGLE: Mapping[str, tuple[str, Find]] = {
     "calibration_in_the_large": ("wald", lambda e, _, level: recalibration_limits(e, "in_the_large", level)),
     "top_k_accuracy": ("wilson", lambda e, bound, level: top_k_limits(e, int(bound.parameters["k"]), level)),
 }
+
+
+def score_method_names() -> tuple[str, ...]:
+    """Every method that some measure of scores has.
+
+    >>> "delong" in score_method_names()
+    True
+    """
+    return tuple(
+        dict.fromkeys([*AREA_METHODS, *PRECISION_METHODS, *BOOTSTRAPS, *(name for name, _ in SINGLE.values())])
+    )
 
 
 def default_score_method(measure: Measure) -> str:

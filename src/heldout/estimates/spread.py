@@ -33,6 +33,21 @@ def cluster_variance(subject: Subject) -> Any:
     return factor * _class_squares(subject, groups)
 
 
+def groups_behind(subject: Subject) -> Any:
+    """How many groups have cases in the denominator: of a class often fewer than there are groups in all."""
+    clusters, confusion, measure = subject.confusion.clusters, subject.confusion, subject.measure
+    if clusters is None:
+        message = "there are no groups"
+        raise TypeError(message)
+    if subject.axis != "class" or (not measure.strata and measure.kind != "f" and measure.name != "jaccard"):
+        return np.full(np.shape(subject.value), float(clusters.number))
+    k = confusion.n_classes
+    truth, predicted = confusion.truth[clusters.cell], confusion.predicted[clusters.cell]
+    places = {"truth": [truth], "predicted": [predicted]}.get(measure.strata, [truth, predicted])
+    pairs = np.unique(np.concatenate([clusters.group * k + place for place in places]))
+    return np.bincount(pairs % k, minlength=k).astype(np.float64)
+
+
 def _class_squares(subject: Subject, groups: int) -> Floats:
     """Sum over groups of the squared influence on each class, without a groups × classes array.
 

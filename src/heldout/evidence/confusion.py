@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heldout.errors import MatrixError, listing
+from heldout.evidence.keys import join_keys
 from heldout.evidence.labels import Label, join_labels
 from heldout.files.matrix import check_matrix
 
@@ -213,10 +214,21 @@ class Confusion:
                 "Evidence with groups and evidence without cannot be merged. One side has groups, the other has none.",
                 hint="count both with group, or both without.",
             )
+        kinds = [{isinstance(label, str) for label in part.labels} for part in (self, other)]
+        if len(kinds[0] | kinds[1]) > 1 and kinds[0] != kinds[1]:
+            raise MatrixError(
+                f"One side has labels of text, the other numbers: {listing(map(repr, self.labels), most=4)}; "
+                f"{listing(map(repr, other.labels), most=4)}.",
+                hint="count both with the same labels, so that 1 and '1' are one class.",
+            )
         labels = join_labels(self.labels, other.labels)
         place = {label: position for position, label in enumerate(labels)}
         parts = [(part, np.array([place[label] for label in part.labels], dtype=np.int64)) for part in (self, other)]
         return _combined(labels, parts)
+
+    def __radd__(self, other: object) -> Confusion:
+        # sum() begins with 0.
+        return self if other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         """Equal counts for equal labels, in whatever order the labels stand."""
@@ -277,19 +289,6 @@ def _combined(labels: tuple[Label, ...], parts: list[tuple[Confusion, NDArray[np
         rows=summed([part.cases for part, _ in parts]) if any(part.rows is not None for part, _ in parts) else None,
         clusters=clusters,
     )
-
-
-def join_keys(parts: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The distinct keys of all parts, and the place of every key among them; 1 and "1" are two keys."""
-    if len({part.dtype.kind for part in parts}) == 1 and parts[0].dtype.kind != "O":
-        keys, code = np.unique(np.concatenate(parts), return_inverse=True)
-        return keys, code
-    place: dict[Any, int] = {}
-    held = [(type(key) is str, key) for part in parts for key in part.tolist()]
-    code = np.array([place.setdefault(key, len(place)) for key in held], dtype=np.int64)
-    distinct = np.empty(len(place), dtype=object)
-    distinct[:] = [key for _, key in place]
-    return distinct, code
 
 
 def _combined_clusters(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.errors import ValuesError
+from heldout.evidence.keys import join_keys
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -168,7 +169,7 @@ class ProbabilityGroups:
 
     def merged(self, other: ProbabilityGroups, bins: int, classes: int) -> ProbabilityGroups:
         """Both together; a key that both have is one group."""
-        keys, code = _joined_keys(self.keys, other.keys)
+        keys, code = join_keys([self.keys, other.keys])
         first, second = code[: self.number], code[self.number :]
 
         def added(one: Floats, two: Floats) -> Floats:
@@ -274,19 +275,6 @@ class Probabilities:
             None if self.rank_squares is None or other.rank_squares is None else self.rank_squares + other.rank_squares,
             groups,
         )
-
-
-def _joined_keys(one: NDArray[Any], two: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
-    """The keys of both, and the place of each of them there; the number 1 and the text "1" stay apart."""
-    kinds = {"n" if keys.dtype.kind in "iuf" else keys.dtype.kind for keys in (one, two)}
-    if len(kinds) == 1 and "O" not in kinds:
-        keys, code = np.unique(np.concatenate([one, two]), return_inverse=True)
-        return keys, code
-    places: dict[Any, int] = {}
-    code = np.array([places.setdefault(key, len(places)) for key in [*one.tolist(), *two.tolist()]], dtype=np.int64)
-    keys = np.empty(len(places), dtype=object)
-    keys[:] = list(places)
-    return keys, code
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.errors import ValuesError
+from heldout.evidence.keys import join_keys
 
 Floats = NDArray[np.float64]
 
@@ -145,9 +146,24 @@ class Ranking:
         if not isinstance(other, Ranking):
             return NotImplemented
         pairs = zip(self.columns, other.columns, strict=True)
+        if _held(self.groups) != _held(other.groups):
+            return False
         return all((a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in pairs)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _held(groups: RankedGroups | None) -> dict[Any, tuple[float, float]] | None:
+    """How many positives and negatives each group has at each place."""
+    if groups is None:
+        return None
+    total: dict[Any, tuple[float, float]] = {}
+    columns = (groups.group.tolist(), groups.place.tolist(), groups.positives.tolist(), groups.negatives.tolist())
+    for code, place, positives, negatives in zip(*columns, strict=True):
+        key = groups.keys[code], place
+        before = total.get(key, (0.0, 0.0))
+        total[key] = (before[0] + positives, before[1] + negatives)
+    return total
 
 
 def smallest(positives: NDArray[Any], negatives: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -166,7 +182,7 @@ def smallest(positives: NDArray[Any], negatives: NDArray[Any]) -> tuple[NDArray[
 def _merged_groups(one: Ranking, two: Ranking, where: NDArray[np.int64]) -> RankedGroups | None:
     if one.groups is None or two.groups is None:
         return None
-    keys, code = np.unique(np.concatenate([one.groups.keys, two.groups.keys]), return_inverse=True)
+    keys, code = join_keys([one.groups.keys, two.groups.keys])
     first = len(one.groups.keys)
     return RankedGroups(
         keys,

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.costs import read_costs, settle_costs
+from heldout.costs import Costs, read_costs, settle_costs
 from heldout.engines import memory
 from heldout.engines.scores import ScoreEvidence
 from heldout.errors import OptionError, listing
 from heldout.estimates.estimate import Estimate
-from heldout.estimates.interval import Estimator, check_level
-from heldout.estimates.methods import find_method
+from heldout.estimates.interval import Estimator, check_level, check_whole
+from heldout.estimates.methods import METHODS, Method, find_method
 from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
+from heldout.estimates.score_methods import score_method_names
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.files import check_matrix
@@ -73,11 +74,19 @@ def evaluate(
     notes: tuple[str, ...] = ()
     source, predictions = Source(), None
     roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group}
+    beside = {**roles, "score": score, "threshold": threshold}
+    for name, value in (("rows", rows), ("cost_rows", cost_rows)):
+        if value not in (None, "truth", "predicted"):
+            raise OptionError(
+                f"{name} must be 'truth' or 'predicted'. Got {value!r}.", hint=f"say what the {name} are."
+            )
     if isinstance(data, Confusion):
-        _only_evidence(roles)
+        _only_evidence({**beside, "matrix": matrix})
         confusion = data if labels is None else data.with_labels(fitted(tuple(labels), data.labels))
     elif matrix is not None:
-        confusion = _from_matrix(matrix, labels, rows, {"data": data, **roles})
+        confusion = _from_matrix(matrix, labels, rows, {"data": data, **beside})
+        if confusion.counts.dtype.kind == "f":
+            notes = ("the entries of the matrix are not whole: the intervals take them as that many cases",)
     else:
         cut = _threshold(threshold, predicted)
         predictions, source = gather(
@@ -90,17 +99,20 @@ def evaluate(
     estimator = Estimator(
         confusion,
         check_level(level),
-        _whole("seed", seed, 0),
-        _whole("replicates", replicates, 1),
-        None if method is None else find_method(method),
+        check_whole("seed", seed, 0),
+        check_whole("replicates", replicates, 1),
+        _count_method(method),
     )
     estimator.check()
     scored = None
     if predictions is not None and predictions.scores is not None:
         evidence = ScoreEvidence(predictions, predictions.labels)
         scored = ScoreEstimator(evidence, chosen, estimator.level, estimator.seed, estimator.replicates, method)
-    estimates = _estimates(estimator, scored, measures, chosen, cost_matrix)
+    estimates = _estimates(estimator, scored, measures, chosen, cost_matrix, method)
     notes = (*notes, *_reversed(estimates))
+    if measures == "all" and predictions is not None and predictions.scores is not None:
+        why = predictions.scores.not_probability
+        notes += (f"{why}, so losses and calibration are left out: they need probabilities",) if why else ()
     if measures == "all" and confusion.n_classes > DRAWN_CLASSES:
         notes = (*notes, _shortened(confusion.n_classes))
     return Evaluation(confusion, chosen, estimates, estimator, notes, source, predictions, cost_matrix, scored)
@@ -146,18 +158,26 @@ def _from_matrix(matrix: Any, labels: Sequence[Label] | None, rows: str, columns
         )
     if isinstance(labels, str):
         raise OptionError(f"labels must be a list of the classes. Got {labels!r}.", hint="write ['no', 'yes'].")
-    return Confusion.of(check_matrix(matrix, labels), labels, rows=rows)
+    table = check_matrix(matrix, labels)
+    if table.dtype.kind == "f" and table.sum() <= 1 + 1e-6:
+        raise OptionError(
+            f"The entries of the matrix sum to {float(table.sum()):g}, so they are shares and not counts.",
+            hint="give the counts: how sure we are depends on how many cases there were.",
+        )
+    return Confusion.of(table, labels, rows=rows)
 
 
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise OptionError(f"{name} must be a whole number from {least} up. Got {value!r}.", hint=f"leave {name} out.")
-    return int(value)
+def _count_method(name: str | None) -> Method | None:
+    """The method for measures of counts; one that is for scores alone leaves those to their defaults."""
+    key = None if name is None else str(name).strip().casefold()
+    return None if key is None or (key in score_method_names() and key not in METHODS) else find_method(key)
 
 
 def _cost_matrix(costs: Any, confusion: Confusion, rows: str | None) -> NDArray[np.float64]:
     if isinstance(costs, str | Path):
         costs = read_costs(costs, confusion.labels, rows)
+    elif rows is not None and not isinstance(costs, Costs | Mapping):
+        costs = Costs.of(costs, confusion.labels, rows=rows)
     return settle_costs(costs, confusion.labels)
 
 
@@ -181,11 +201,11 @@ def _estimates(
     measures: str | Iterable[str],
     positive: Label | None,
     costs: Any,
+    method: str | None,
 ) -> tuple[Estimate, ...]:
     if measures == "all":
         return (*_all(estimator, costs), *(() if scored is None else scored.every()))
     names = [measures] if isinstance(measures, str) else list(measures)
-    method = None if estimator.method is None else estimator.method.name
     made: list[Estimate] = []
     for name in names:
         if not isinstance(name, str):
@@ -196,7 +216,11 @@ def _estimates(
             made.append(_score(scored, quantity, positive, method))
             continue
         if measure.kind == "cost" and costs is None:
-            raise OptionError(f"{measure.name} needs costs, and none were given.", hint="pass costs=.")
+            raise OptionError(f"{measure.name} needs costs, and none were given.", hint="pass costs= (--costs).")
+        if method is not None and estimator.method is None:
+            raise OptionError(
+                f"The method {method!r} does not apply to {quantity.bound.name}.", hint="it is for measures of scores."
+            )
         alone = quantity.class_ is None and quantity.average is None
         if alone and measure.scope == "class" and not measure.overall and positive is None:
             # A measure of one class, with no class named: all of them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from heldout.errors import OptionError, closest, listing
 from heldout.measures import counts, pairs, probability, ranking, tables
-from heldout.measures.declare import Measure
+from heldout.measures.declare import PARAMETERS, Measure
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
 
 CATALOGUE: dict[str, Measure] = {
@@ -87,19 +88,34 @@ def _weighted_kappa(weights: str) -> Measure:
 def _settled(measure: Measure, parameters: dict[str, Any]) -> dict[str, Any]:
     settled = dict(measure.parameters)
     for key, given in parameters.items():
-        try:
-            value = float(given)
-        except (TypeError, ValueError):
-            value = np.nan
-        if not 0 <= value < np.inf or (key == "beta" and value == 0):
-            raise OptionError(
-                f"{key} of {measure.name} must be a positive number. Got {given!r}.",
-                hint=f"for example {measure.name}({key}=2).",
-            )
-        settled[key] = value
-    if settled and not any(settled.values()):
+        settled[key] = _parameter(measure, key, given)
+    weights = [value for key, value in settled.items() if key.startswith("w")]
+    if weights and not any(weights):
         raise OptionError(f"The weights of {measure.name} are all zero.", hint="give at least one outcome a weight.")
+    if "low" in settled and not settled["low"] < settled["high"]:
+        raise OptionError(
+            f"low of {measure.name} must lie below high. Got {settled['low']:g} and {settled['high']:g}.",
+            hint=f"for example {measure.name}(low=0, high=0.2).",
+        )
     return settled
+
+
+def _parameter(measure: Measure, key: str, given: Any) -> float:
+    low, high, reached = PARAMETERS[key]
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        value = math.nan
+    whole = key != "k" or value == math.floor(value) if math.isfinite(value) else False
+    if not whole or not (low <= value if reached else low < value) or value > high:
+        kind = "whole" if key == "k" else "positive" if not reached else "not negative"
+        end = f" up to {high:g}" if math.isfinite(high) else ""
+        what = f"a number that is not negative{end}" if kind == "not negative" else f"a {kind} number{end}"
+        raise OptionError(
+            f"{key} of {measure.name} must be {what}. Got {given!r}.",
+            hint=f"for example {measure.name}({key}={measure.parameters[key]:g}).",
+        )
+    return value
 
 
 def read_quantity(text: str, labels: Iterable[Any] = (), *, costs: NDArray[np.float64] | None = None) -> Quantity:

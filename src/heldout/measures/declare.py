@@ -23,6 +23,21 @@ Scope = Literal["class", "table", "ranking", "pairs", "probability"]
 Strata = Literal["", "truth", "predicted"]
 Formula = Callable[..., tuple[Any, Any]]
 
+# What the parameters of measures may be, by their names: the least, the largest, and whether the least is allowed.
+PARAMETERS: Mapping[str, tuple[float, float, bool]] = {
+    "beta": (0.0, math.inf, False),
+    "w1": (0.0, math.inf, True),
+    "w2": (0.0, math.inf, True),
+    "w3": (0.0, math.inf, True),
+    "w4": (0.0, math.inf, True),
+    "low": (0.0, 1.0, True),
+    "high": (0.0, 1.0, False),
+    "share": (0.0, 1.0, False),
+    "precision": (0.0, 1.0, False),
+    "recall": (0.0, 1.0, False),
+    "fpr": (0.0, 1.0, True),
+    "k": (1.0, math.inf, True),
+}
 INITIALS = {"roc": "ROC", "auc": "AUC", "pr": "PR", "tpr": "TPR", "fpr": "FPR"}
 SYMBOLS = {
     "tp": "TP",

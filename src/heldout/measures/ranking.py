@@ -22,7 +22,7 @@ MANNING = "Manning, Raghavan & Schütze (2008), Introduction to Information Retr
 FAWCETT = "Fawcett (2006), An introduction to ROC analysis"
 LINOFF = "Linoff & Berry (2011), Data Mining Techniques, ch. 5"
 
-ONE_CLASS = "a curve of both rates needs positives and negatives"
+ONE_CLASS = "there are no positives or no negatives"
 NO_POSITIVES = "there are no actual positives"
 EMPTY_RANGE = "there are no positives, no negatives, or the range is empty"
 # Rates are compared with a hair of tolerance: 0.1 · 30 is 3.0000000000000004 in floats.

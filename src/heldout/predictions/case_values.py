@@ -34,10 +34,23 @@ def weights(values: Any, name: str = "weight") -> NDArray[np.float64]:
     held = [np.nan if is_missing(value) else value for value in column.tolist()]
     if column.dtype.kind != "O" or not all(isinstance(value, numbers.Real | Decimal) for value in held):
         raise ValuesError(
-            f"{name} must be numbers. It holds {listing((repr(value) for value in held), most=3)}.",
+            f"{name} must be numbers. It holds {listing(_worst_first(held), most=3)}.",
             hint="choose another column, or convert it to numbers.",
         )
     return np.array([float(value) for value in held], dtype=np.float64)
+
+
+def _worst_first(values: list[Any]) -> list[str]:
+    """The values as they are written, those that are no numbers even as text before the others."""
+
+    def is_number(value: Any) -> bool:
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    return [repr(value) for value in sorted(values, key=is_number)]
 
 
 def check_weight(weight: NDArray[np.float64]) -> None:

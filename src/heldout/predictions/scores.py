@@ -57,6 +57,11 @@ class Scores:
     def predicted(self, labels: Sequence[Label], positive: Label | None, threshold: float | None) -> Coded:
         """The class that the scores speak for: at least the threshold, or the highest of all classes."""
         if self.per_class:
+            if threshold is not None:
+                raise OptionError(
+                    "A threshold tells two classes apart, and there is a score for each of several.",
+                    hint="leave it out: the class with the highest score is predicted.",
+                )
             return Coded(self.values.argmax(axis=1), 0, tuple(labels), declared=True)
         cut = self.default_threshold() if threshold is None else threshold
         place = list(labels).index(positive) if positive is not None else 1
@@ -83,6 +88,11 @@ def raw_scores(values: Any, names: Sequence[str] = (), called: str = "score") ->
     if isinstance(values, Mapping):
         columns = [_column(column, f"{called} (column {name!r})") for name, column in values.items()]
         return RawScores(np.column_stack(columns) if len(columns) > 1 else columns[0], tuple(map(str, values)))
+    if hasattr(values, "columns") and not hasattr(values, "dtype"):
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(values, eager_only=True)
+        return raw_scores({str(name): frame.get_column(name).to_native() for name in frame.columns}, called=called)
     array = _square(values, called)
     return RawScores(_column(values, called) if array is None else array, tuple(names))
 
@@ -92,10 +102,6 @@ def _square(values: Any, called: str) -> NDArray[Any] | None:
     if hasattr(values, "detach"):
         values = values.detach()
         values = values.cpu() if hasattr(values, "cpu") else values
-    if hasattr(values, "columns") and not hasattr(values, "dtype"):
-        import narwhals.stable.v2 as nw
-
-        values = nw.from_native(values, eager_only=True).to_numpy()
     nested = isinstance(values, list | tuple) and values and isinstance(values[0], list | tuple | np.ndarray)
     if not nested and getattr(values, "ndim", 1) != 2:
         return None
@@ -219,9 +225,8 @@ def sum_tolerance(classes: int) -> float:
     return min(SUM_TOLERANCE * classes, MOST_TOLERANCE) + 1e-9
 
 
-def score_columns(columns: Sequence[Any], labels: Sequence[Label], taken: Sequence[Any]) -> list[Any]:
-    """The columns of a table that are scores by their name: one per class, or one alone."""
-    free = [column for column in columns if column not in taken]
+def score_columns(free: Sequence[Any], labels: Sequence[Label]) -> list[Any]:
+    """The columns that are scores by their name: one per class, or one alone."""
     owned = {class_of(str(column), labels): column for column in free if _prefixed(str(column))}
     owned.pop(None, None)
     if labels and all(label in owned for label in labels):

@@ -113,7 +113,16 @@ def gather(
             )
     given: dict[str, Any] = {role: roles.get(role) for role in ROLES}
     raw = None if score is None else raw_scores(score)
-    return assemble(**given, score=raw, **asked.options()), Source()
+    return assemble(**given, score=raw, notes=_index_notes([*given.values(), score]), **asked.options()), Source()
+
+
+def _index_notes(columns: Sequence[Any]) -> list[str]:
+    """A sentence where columns of pandas have different indexes, because rows are matched by position."""
+    held = [column for column in columns if type(column).__module__.partition(".")[0] == "pandas"]
+    indexes = [column.index for column in held if hasattr(getattr(column, "index", None), "equals")]
+    if any(len(index) == len(indexes[0]) and not index.equals(indexes[0]) for index in indexes[1:]):
+        return ["the columns have different pandas indexes; their rows were matched by position"]
+    return []
 
 
 def _of_frame(data: Any, roles: dict[str, Any]) -> _Columns | None:
@@ -203,7 +212,7 @@ def _chosen(columns: _Columns, roles: dict[str, Any], asked: Asked) -> tuple[Pre
     found = _scores(columns, values, wanted, asked)
     raw = found.raw
     if values["predicted"] is None and raw is None:
-        guess("predicted", columns.names, columns.name, from_file=columns.from_file)
+        raise _no_scores(columns, wanted)
     notes = [
         f"{columns.name} has a column {column!r} that was not used; "
         + (f"--{role} {column} would use it" if columns.from_file else f"{role}={column!r} would use it")
@@ -215,10 +224,29 @@ def _chosen(columns: _Columns, roles: dict[str, Any], asked: Asked) -> tuple[Pre
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
     predictions = assemble(**values, score=raw, notes=notes, called=called, **asked.options())
     named = [(role, str(column)) for role, column in wanted.items()]
+    if values["predicted"] is None and predictions.scores is not None:
+        cut = predictions.threshold
+        named.append(("predicted", "the highest score" if cut is None else f"score >= {cut:g}"))
     if found.names:
         named.append(("score", _score_name(found.names, predictions)))
         guessed += ["score"] * found.guessed
     return predictions, Source(columns.name, tuple(named), tuple(guessed))
+
+
+def _no_scores(columns: _Columns, wanted: dict[str, Any]) -> ColumnError:
+    """The class must come from scores, and which column holds them is not known."""
+    likely = [column for column in columns.names if may_be_score(column) and column not in wanted.values()]
+    if len(likely) > 1:
+        why = f"has several columns that may be the score: {listing(likely)}"
+    elif likely:
+        why = f"has the column {likely[0]!r}, which is no use as a score: its class is not known, or it is not numbers"
+    else:
+        why = f"has no column with a usual name for the score of the positive class. It has: {listing(columns.names)}"
+    start = f"T{columns.name[1:]}" if columns.name.startswith("the ") else columns.name
+    return ColumnError(
+        f"{start} {why}.",
+        hint="say which one it is with --score COLUMN (in Python score=), and which class with --positive.",
+    )
 
 
 def _score_name(names: Sequence[str], predictions: Predictions) -> str:
@@ -247,15 +275,19 @@ def _scores(columns: _Columns, values: dict[str, Any], wanted: dict[str, Any], a
     if names:
         raw = raw_scores({str(column): columns.values(column) for column in names})
         return FoundScores(raw, tuple(map(str, names)))
-    candidates = [column for column in columns.names if may_be_score(column)]
-    if not candidates:
-        return FoundScores()
+    free = [column for column in columns.names if may_be_score(column) and column not in wanted.values()]
+    return _guessed(columns, values, free, asked) if free else FoundScores()
+
+
+def _guessed(columns: _Columns, values: dict[str, Any], free: list[Any], asked: Asked) -> FoundScores:
+    """The columns that are scores by their names, if they can be used."""
     labels = asked.labels or encode(values["truth"], "truth").classes()
-    names = score_columns(candidates, labels, list(wanted.values()))
+    names = score_columns(free, labels)
     positive = choose_positive(asked.positive, labels)
     stray = len(names) == 1 and (positive is None or class_of(str(names[0]), labels) not in (None, positive))
     if not names or stray or not all(_is_numeric(columns.values(column)) for column in names):
-        return FoundScores()
+        why = "the positive class is not known (--positive)" if stray and positive is None else "name them with --score"
+        return FoundScores(note=f"columns that look like scores were not used: {listing(free)}; {why}")
     raw = raw_scores({str(column): columns.values(column) for column in names})
     if not np.isfinite(raw.values).all() and asked.missing != "drop":
         # A guess must not stop an evaluation that does not need it.

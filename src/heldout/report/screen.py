@@ -69,7 +69,7 @@ def _title(view: View) -> Title:
 def _columns(view: View) -> Prose:
     guessed = view.source.guessed
     flags = ", ".join(f"--{role}" for role in guessed)
-    said = f"   (guessed from the column names; {flags} to change)" if guessed else ""
+    said = f" ({listing(guessed)} guessed from the column names; {flags} to change)" if guessed else ""
     return Prose(view.source.sentence() + said)
 
 
@@ -156,6 +156,7 @@ def _notes(view: View) -> list[Block]:
     for reason, names in undefined.items():
         shown = listing((shorten(visible(name), 50) for name in names), most=4)
         blocks.append(Note(f"Undefined: {shown}, because {reason}."))
-    left_out = {e.note: e.name for e in view.estimates if e.note and e.measure in ("precision", "recall", "f1")}
+    told = ("precision", "recall", "f1", "log_loss", "expected_calibration_error")
+    left_out = {e.note: e.name for e in view.estimates if e.note and e.measure in told}
     blocks += [Note(f"{name}: {note}.") for note, name in left_out.items()]
     return blocks

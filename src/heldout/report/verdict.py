@@ -48,7 +48,8 @@ def against_constant(confusion: Confusion, level: float) -> str:
         return f"{start} No: it gets exactly the same cases right."
     if confusion.clusters is not None or confusion.weighted:
         # The paired interval is for independent, equally weighted cases: without them only the gap is said.
-        return f"{start} The gap is {share((gained - lost) / n)} on these cases."
+        why = "groups" if confusion.clusters is not None else "weights"
+        return f"{start} The gap is {share((gained - lost) / n)} on these cases (with {why} it has no interval yet)."
     low, high = paired_difference_limits(gained, lost, n, level)
     if low > 0:
         return f"{start} Yes, by {share(low)} to {share(high)}."
@@ -91,7 +92,7 @@ def _weakest(view: View) -> str:
         return ""
     worst = min(recalls, key=lambda e: e.value)
     return (
-        f'Weakest class: "{_named(worst.class_ or "")}", of which it finds {_percent(worst)}.'
+        f'Weakest class: "{_named("" if worst.class_ is None else worst.class_)}", of which it finds {_percent(worst)}.'
         if worst.value < 1
         else f"All {confusion.n_classes:,} classes are found without a miss."
     )
