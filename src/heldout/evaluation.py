@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import signature
@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from heldout.curves import (
     Curve,
+    ThresholdTable,
     cost_curve,
     decision_curve,
     det,
@@ -20,6 +21,7 @@ from heldout.curves import (
     reliability,
     roc,
     thinned,
+    threshold_table,
 )
 from heldout.errors import OptionError, listing
 from heldout.estimates.estimate import Estimate
@@ -247,6 +249,16 @@ class Evaluation(Result):
                 hint="for example roc, or f1 for the F-score against the threshold.",
             ) from None
         return measure_curve(ranking, kind, **made)
+
+    def threshold_table(
+        self,
+        thresholds: str | int | Iterable[float] = "distinct",
+        measures: Sequence[str] = (),
+        class_: Label | None = None,
+    ) -> ThresholdTable:
+        """TP, FP, TN, FN and rates at each threshold: at the distinct scores, at so many even steps, or at a list."""
+        label = self.positive if class_ is None else class_
+        return threshold_table(self.ranking(class_), thresholds, measures, level=self.level, positive=label)
 
     def chosen_blocks(self) -> list[Block]:
         """Only the estimates that were asked for."""

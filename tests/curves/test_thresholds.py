@@ -114,7 +114,8 @@ def test_drawn_intervals_agree_up_to_the_draws_and_stand_at_a_selection():
     assert "200 of 768" in curve.notes[0]
     for at in there[::40]:
         made = Estimator(confusion_at(ranking, float(curve.x[at])), seed=4).ask(Quantity(find("mcc"), class_=True))
-        assert (curve.low[at], curve.high[at]) == pytest.approx((made.low, made.high), abs=0.01)
+        # 999 draws here and 9,999 there: a limit of each is off by .085 and .027 standard errors, of about .035.
+        assert (curve.low[at], curve.high[at]) == pytest.approx((made.low, made.high), abs=4 * 0.09 * 0.035)
 
 
 def test_weights_and_groups_reach_the_intervals():

@@ -240,7 +240,7 @@ def test_labels_name_the_classes():
         ({"by": "expected_cost"}, OptionError, "needs costs"),
         ({"by": "prevalence"}, OptionError, "no better or worse"),
         ({"by": "f1", "prevalence": 2}, OptionError, "between 0 and 1"),
-        ({"by": "f1", "then": "recall"}, OptionError, "goes with require="),
+        ({"by": "f1", "then": "recall"}, OptionError, "goes with 'require'"),
         ({"require": "recall"}, OptionError, "'recall' is not a requirement"),
         ({"require": "recall = 0.9"}, OptionError, "is not a requirement"),
         ({"require": "recall >= e"}, OptionError, "not a number"),

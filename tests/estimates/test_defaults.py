@@ -22,7 +22,9 @@ from heldout.measures.catalogue import CATALOGUE, find, read_quantity
 from heldout.measures.quantity import Quantity
 
 INF = math.inf
-MONTE_CARLO = 0.006
+# The published figures come from draws too: over six seeds the lower limit of markedness with 9,999 draws had a
+# standard deviation of .003, and three of those are allowed.
+MONTE_CARLO = 0.009
 
 # Tables with the positive class "+" first; rows are the truth.
 PERFECT = [[20, 0], [0, 30]]
@@ -80,7 +82,11 @@ def test_closed_forms_to_every_digit_printed(table: Any, name: str, low: float, 
 
 
 @pytest.mark.parametrize(("table", "name", "low", "high"), DRAWN)
-def test_posterior_draws_to_their_monte_carlo_error(table: Any, name: str, low: float, high: float) -> None:
+def test_posterior_draws_to_their_monte_carlo_error(
+    table: Any, name: str, low: float, high: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Many draws, so that only the error of the published figures is left.
+    monkeypatch.setattr("heldout.estimates.draws.LADDER", (199_999,))
     found = labelled(table)[name]
     assert found.method == "dirichlet"
     assert found.low == pytest.approx(low, abs=MONTE_CARLO)
@@ -202,3 +208,18 @@ def test_a_method_that_does_not_apply_leaves_the_default() -> None:
     assert result["accuracy"].method == "clopper-pearson"
     assert result["kappa"].method == "dirichlet"
     assert result["f1[+]"].method == "score"
+
+
+def test_with_plenty_of_cases_the_closed_form_stands_for_the_draws() -> None:
+    rng = np.random.default_rng(1)
+    for k in (2, 3, 5):
+        table = rng.integers(410, 900, (k, k)) + np.diag(rng.integers(500, 60_000, k))
+        seen = evaluate(matrix=table, measures="accuracy")
+        for name in ("kappa", "matthews", "weighted f1", "informedness[0]", "markedness[1]", "geometric_mean[0]"):
+            closed, drawn = seen[name], seen.interval(name, method="dirichlet")
+            assert closed.method == "effective-wilson"
+            # 999 draws at least: their limits are off by .085 of a standard error, a quarter of a width being one.
+            assert abs(closed.low - drawn.low) < 4 * 0.085 / 4 * drawn.width
+            assert abs(closed.high - drawn.high) < 4 * 0.085 / 4 * drawn.width
+    fewer = evaluate(matrix=[[4000, 399], [400, 4000]], measures="accuracy")
+    assert fewer["kappa"].method == "dirichlet"

@@ -62,6 +62,16 @@ def test_thresholds_by_cost_measure_and_requirement(run):
     assert json.loads(out)["schema"] == "heldout/decision@1"
 
 
+def test_a_grid_of_thresholds(run):
+    status, out, _ = run("thresholds", DIABETES, "--grid", "0.5,0.9")
+    assert status == 0
+    assert "164   78   104   422" in out
+    status, out, _ = run("thresholds", DIABETES, "--grid", "distinct", "--json", "-")
+    rows = next(value for value in json.loads(out).values() if isinstance(value, list) and len(value) > 100)
+    assert status == 0
+    assert rows[-1]["tp"] == 268
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -69,6 +79,7 @@ def test_thresholds_by_cost_measure_and_requirement(run):
         (("thresholds", DIABETES, "--require", "recal >= 0.9"), "recall"),
         (("thresholds", DIABETES, "--maximize", "nonsense"), "Hint:"),
         (("thresholds", DIABETES), "Hint:"),
+        (("thresholds", DIABETES, "--grid", "many"), "--grid 11"),
         (("evaluate", DIABETES, "--costs", "tested_positive:1"), "Hint:"),
         (("evaluate", DIABETES, "--score", "p_tested_negative"), "looks like the score of class"),
         (("evaluate", DIABETES, "--score", "truth"), "must be numbers"),

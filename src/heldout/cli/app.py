@@ -66,7 +66,7 @@ def main() -> None:
     """Run the command; a wrong input ends in two sentences and exit status 2."""
     Nearest.install()
     try:
-        status = app(standalone_mode=False)
+        status = _command()(standalone_mode=False)
     except HeldoutError as error:
         _complain(error.what, error.hint)
         status = 2
@@ -87,6 +87,13 @@ def main() -> None:
     sys.exit(status if isinstance(status, int) else 0)
 
 
+def _command() -> Any:
+    """The whole command; its own help is plain, because drawing boxes would take longer than everything else."""
+    command: Any = typer.main.get_command(app)
+    command.rich_markup_mode = None
+    return command
+
+
 def _complain(what: str, hint: str) -> None:
     from heldout.show.printable import visible
 
@@ -103,6 +110,9 @@ def _usage(error: Any) -> int:
     """Say what is wrong with the call; a call without a command has printed the help already."""
     message = error.format_message().strip()
     if not message or type(error).__name__ == "NoArgsIsHelpError":
+        # The help of the command itself is in the error; that of a subcommand has been drawn already.
+        if message.startswith("Usage"):
+            tell(message)
         return int(error.exit_code)
     called = "heldout" if error.ctx is None else error.ctx.command_path
     hint = f"'{called} --help' lists what it takes."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from heldout.cli.evaluate import INPUT, INTERVALS, OUTPUT, split_labels
 from heldout.cli.output import Outputs, deliver
+from heldout.errors import OptionError
 
 CHOICE = "Choice"
 
@@ -74,6 +75,14 @@ def thresholds(
         float | None,
         typer.Option(metavar="T", help="The threshold in use now, to compare with.", rich_help_panel=CHOICE),
     ] = None,
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="distinct|N|A,B,…",
+            help="Choose nothing; list the counts at the distinct scores, at N even steps, or at these thresholds.",
+            rich_help_panel=CHOICE,
+        ),
+    ] = None,
     honest: Annotated[
         bool,
         typer.Option("--honest", help="Judge the choice on cases that had no part in it.", rich_help_panel=CHOICE),
@@ -101,11 +110,31 @@ def thresholds(
       heldout thresholds predictions.csv --score p_yes --costs 'yes,no:10; no,yes:1'
       heldout thresholds predictions.csv --score p_yes --maximize f1 --honest
       heldout thresholds predictions.csv --score p_yes --require 'recall >= 0.9'
+      heldout thresholds predictions.csv --score p_yes --grid 11
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     from heldout.front.thresholds import choose_threshold
 
     outputs = Outputs(json, html, markdown, latex)
     outputs.check([predictions])
+    if grid is not None:
+        from heldout.front.evaluate import evaluate
+
+        # Any threshold will do to read the columns: the classes that it gives are not used.
+        options: dict[str, Any] = {
+            "truth": truth,
+            "score": score,
+            "weight": weight,
+            "group": group,
+            "positive": positive,
+            "labels": split_labels(labels),
+            "missing": missing,
+            "threshold": 0.5,
+            "measures": [],
+            "level": level,
+        }
+        seen = evaluate(predictions, **options)
+        deliver(seen.threshold_table(read_grid(grid)), outputs)
+        return
     by = maximize if maximize is not None else ("cost" if costs is not None and require is None else None)
     decision = choose_threshold(
         predictions,
@@ -129,3 +158,20 @@ def thresholds(
         replicates=replicates,
     )
     deliver(decision, outputs)
+
+
+def read_grid(text: str) -> str | int | list[float]:
+    """What --grid asks for.
+
+    >>> read_grid("distinct"), read_grid("11"), read_grid("0.1, 0.5")
+    ('distinct', 11, [0.1, 0.5])
+    """
+    if text.strip() == "distinct":
+        return "distinct"
+    try:
+        return int(text) if text.strip().isdigit() else [float(part) for part in text.split(",")]
+    except ValueError:
+        raise OptionError(
+            f"--grid {text!r} is neither 'distinct', a number of steps, nor a list of thresholds.",
+            hint="write --grid distinct, --grid 11 or --grid 0.1,0.5,0.9.",
+        ) from None

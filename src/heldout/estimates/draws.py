@@ -62,7 +62,7 @@ class Draws:
     @cached_property
     def posterior_classes(self) -> dict[str, Any]:
         """TP, FN, FP, TN of each class against the rest: arrays (k, B)."""
-        if self.confusion.n_classes == 2 and np.ndim(self.scale) == 0:
+        if len(self.confusion.corners) == 2 and len(self.confusion.counts) and np.ndim(self.scale) == 0:
             # Of two classes each is the rest of the other: the whole tables serve, and both ways give one interval.
             (a, b), (c, d) = np.moveaxis(self.posterior_tables.tables, 0, -1)
             return class_cells(np.stack([a, d]), np.stack([b, c]), np.stack([c, b]), np.stack([d, a]))

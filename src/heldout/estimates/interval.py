@@ -24,6 +24,9 @@ from heldout.show.blocks import Style
 from heldout.show.fitting import shorten
 from heldout.show.printable import visible
 
+# With this many cases behind each of TP, FN, FP and TN the posterior is as good as normal: its limits and those of the
+# closed form differ by less than the draws' own error.
+PLENTY = 400
 ONE_GROUP = "there is one group only, so nothing is known of how groups differ"
 
 
@@ -205,9 +208,14 @@ def _default_name(subject: Subject, level: float) -> str:
     if subject.n_classes == 1 and subject.axis != "class":
         # A table of one cell has no spread to draw; its one class has.
         return "effective-wilson"
-    if subject.axis != "class" and subject.n_classes**2 > MOST_CELLS:
-        return "effective-wilson"
-    return "dirichlet" if level <= DRAWN_LEVEL else "effective-wilson"
+    drawn = subject.axis == "class" or subject.n_classes**2 <= MOST_CELLS
+    return "dirichlet" if drawn and level <= DRAWN_LEVEL and not _plenty(subject.confusion) else "effective-wilson"
+
+
+def _plenty(confusion: Confusion) -> bool:
+    """Whether every class has so many cases of each of the four outcomes that the closed form needs no draws."""
+    found: bool = confusion.memo.setdefault("plenty", bool(confusion.corners.min() >= PLENTY))
+    return found
 
 
 def _left_out(subject: Subject) -> str:

@@ -257,7 +257,7 @@ def _transformed(subject: Subject, variance: Any, critical: Any, level: float, s
             ends = [1 / (1 + np.exp(-(middle + sign * half))) for sign in (-1, 1)]
             # At 0 and 1 the logit has no limit; Wilson with the number of independent units does.
             edge = proportion.wilson(np.nan_to_num(share) * size, size, level)
-            at_edge = (share <= 0) | (share >= 1) | (error == 0)
+            at_edge = ((share <= 0) | (share >= 1) | (error == 0)) & ~np.isnan(share)
             ends = [np.where(at_edge, e, end) for e, end in zip(edge, ends, strict=True)]
             return _within(subject, *(low + (high - low) * end for end in ends))
         if np.isfinite(low):

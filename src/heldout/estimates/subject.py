@@ -19,6 +19,7 @@ from heldout.measures.quantity import (
     averaged_tables,
     micro_cells,
     per_class,
+    per_class_gradient,
 )
 
 Axis = Literal["class", "table", "macro", "micro", "weighted"]
@@ -95,7 +96,7 @@ class Subject:
     def gradient(self) -> Floats:
         """Derivatives by the (unscaled) counts: of TP, FN, FP, TN per class, or of each cell that was met."""
         if self.axis == "class":
-            return np.nan_to_num(self.bound.class_gradient(self.confusion.corners))
+            return per_class_gradient(self.bound, self.confusion)
         if self.axis == "table":
             return np.nan_to_num(self.bound.table_gradient(self.confusion))
         return np.nan_to_num(averaged_gradient(self.bound, self.axis, self.confusion))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -286,6 +287,16 @@ def _shortened(k: int) -> str:
 
 
 def _defaults(costs: Any) -> list[Bound]:
+    """Every measure of counts with its usual parameters; those of costs where there are costs."""
+    return list(_usual()) if costs is None else _bounds(costs)
+
+
+@lru_cache(maxsize=1)
+def _usual() -> tuple[Bound, ...]:
+    return tuple(_bounds(None))
+
+
+def _bounds(costs: Any) -> list[Bound]:
     bounds: list[Bound] = []
     for measure in COUNTED.values():
         if measure.name == "f_score":

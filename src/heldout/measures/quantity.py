@@ -32,9 +32,12 @@ class Bound:
     measure: Measure
     parameters: dict[str, Any] = field(default_factory=dict)
     costs: NDArray[np.float64] | None = None
+    name: str = field(init=False, compare=False)
 
-    @property
-    def name(self) -> str:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self._name())
+
+    def _name(self) -> str:
         """The name in rows: the measure's, with parameters that are not the default ones.
 
         >>> from heldout.measures.catalogue import find
@@ -129,6 +132,15 @@ def per_class(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
     return values
 
 
+def per_class_gradient(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
+    """The derivatives of the value of each class by its TP, FN, FP and TN; 0 where it has no value."""
+    memo, key = confusion.memo, ("per class gradient", bound.name)
+    if key not in memo:
+        memo[key] = np.nan_to_num(bound.class_gradient(confusion.corners))
+    gradient: NDArray[np.float64] = memo[key]
+    return gradient
+
+
 def micro_cells(correct: Any, n: float, k: int) -> Cells:
     """TP, FN, FP, TN summed over k classes: each wrong case is one miss and one false alarm."""
     wrong = n - correct
@@ -165,7 +177,6 @@ def averaged_gradient(bound: Bound, average: Average, confusion: Confusion) -> N
 
     A case in cell (i, j), i ≠ j, is a miss of i, a false alarm of j and a true negative of every other class.
     """
-    table = confusion.corners
     i, j = confusion.truth, confusion.predicted
     if average == "micro":
         step = 1e-30
@@ -174,11 +185,11 @@ def averaged_gradient(bound: Bound, average: Average, confusion: Confusion) -> N
         by_correct = np.imag(bound.value(micro_cells(correct + 1j * step, n, k))) / step
         # Averages do not change with the size of the sample: the derivative by n follows from Euler's identity.
         return np.asarray(by_correct * ((i == j) - correct.real / n))
-    values = np.asarray(bound.of_classes(table), dtype=np.float64)
+    values = per_class(bound, confusion)
     there = ~np.isnan(values)
     totals = np.asarray(confusion.truth_totals, dtype=np.float64)
     weights = np.where(there, totals if average == "weighted" else 1.0, 0.0)
-    gradient = np.where(there[:, None], np.nan_to_num(bound.class_gradient(table)), 0.0)
+    gradient = np.where(there[:, None], per_class_gradient(bound, confusion), 0.0)
     total = weights.sum()
     if not total:
         return np.zeros(len(i))
