@@ -21,11 +21,28 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="a hundredth of the rows, to see that all runs; writes nothing"
     )
-    quick: bool = parser.parse_args().quick
+    parser.add_argument("--only", choices=("counts", "ranking", "probabilities"), help="the races of one kind alone")
+    asked = parser.parse_args()
+    quick: bool = asked.quick
     shrink = 100 if quick else 1
     measured_on = machine()
     print(json.dumps(measured_on, indent=2))
 
+    if asked.only is None:
+        _before_the_races(measured_on, shrink, quick=quick)
+
+    # Imported late: the peers are heavy, and would swell the memory that the processes above start from.
+    from benchmarks import counts, probabilities, ranking
+
+    kinds = {"counts": counts, "ranking": ranking, "probabilities": probabilities}
+    chosen = [module for name, module in kinds.items() if asked.only in (None, name)]
+    for name, one in chain.from_iterable(module.races(shrink) for module in chosen):
+        print(one)
+        _write(name, asdict(one), measured_on, quick=quick)
+
+
+def _before_the_races(measured_on: dict[str, object], shrink: int, *, quick: bool) -> None:
+    """Memory and start-up, in processes of their own."""
     memory = many_classes(10_000_000 // shrink, 100_000 // shrink)
     print(
         f"peak memory of evaluating {memory['rows']:,} rows of {memory['classes']:,} classes: "
@@ -37,16 +54,11 @@ def main() -> None:
     start = startup(rounds=5 if quick else 40)
     print(start)
     _write("startup", asdict(start), measured_on, quick=quick)
+    from benchmarks.ranking import FEW, ranking_memory
 
-    # Imported late: the peers are heavy, and would swell the memory that the processes above start from.
-    from benchmarks import counts, probabilities, ranking
-
-    held = [ranking.ranking_memory(10_000_000 // shrink, distinct) for distinct in (0, ranking.FEW)]
+    held = [ranking_memory(10_000_000 // shrink, distinct) for distinct in (0, FEW)]
     print(json.dumps(held))
     _write("ranking-memory", {"memory": held}, measured_on, quick=quick)
-    for name, one in chain(counts.races(shrink), ranking.races(shrink), probabilities.races(shrink)):
-        print(one)
-        _write(name, asdict(one), measured_on, quick=quick)
 
 
 def _write(name: str, figures: dict[str, object], measured_on: dict[str, object], *, quick: bool) -> None:

@@ -187,5 +187,4 @@ def threshold_estimate(threshold: float, drawn: Resampled, level: float, n: int)
 
 
 def _style(quantity: Quantity) -> Style:
-    low, high = quantity.bound.measure.range
-    return "share" if math.isfinite(low) and math.isfinite(high) else "plain"
+    return "share" if quantity.bound.measure.bounded else "plain"

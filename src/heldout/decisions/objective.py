@@ -82,7 +82,7 @@ def of_quantity(quantity: Quantity, classes: Classes) -> Objective:
         title = f"{quantity.average} {title}"
     elif quantity.class_ is not None and quantity.class_ != classes[1]:
         title = f"{title} of {quantity.class_}"
-    bounded = np.isfinite(measure.low) and np.isfinite(measure.high)
+    bounded = measure.bounded
     return Objective(
         quantity.bound.name,
         title,

@@ -245,4 +245,4 @@ def _whole(size: float) -> int | float:
 
 
 def _style(measure: Measure) -> Style:
-    return "share" if math.isfinite(measure.low) and math.isfinite(measure.high) else "plain"
+    return "share" if measure.bounded else "plain"

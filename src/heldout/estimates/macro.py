@@ -68,19 +68,27 @@ def macro_proportion_limits(successes: ArrayLike, trials: ArrayLike, level: floa
 
 
 def macro_f_limits(
-    tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, cells: Cells, beta: float = 1.0, *, level: float = 0.95
+    tp: ArrayLike,
+    fp: ArrayLike,
+    fn: ArrayLike,
+    cells: Cells,
+    beta: float = 1.0,
+    *,
+    level: float = 0.95,
+    class_limits: tuple[Floats, Floats] | None = None,
 ) -> tuple[float, float]:
     """Limits of macro F-beta from the counts of each class and the matrix off its diagonal.
 
     The cells are needed because one wrong decision lowers two classes at once. A class that neither occurs
-    nor is decided for is absent, as in `macro_proportion_limits`.
+    nor is decided for is absent, as in `macro_proportion_limits`. `class_limits` are those of `f_score_limits`, where
+    they are known already.
 
     >>> none = Cells(np.array([], int), np.array([], int), np.array([]))
     >>> low, high = macro_f_limits([20, 20, 20], [0, 0, 0], [0, 0, 0], none)
     >>> print(f"{low:.3f} {high:.3f}")
     0.938 1.000
     """
-    limits = f_score_limits(tp, fp, fn, beta, level)
+    limits = f_score_limits(tp, fp, fn, beta, level) if class_limits is None else class_limits
     for_missed = 1 - 1 / (1 + beta * beta)
     return _macro_overlap(_floats(tp, fp, fn), cells, (for_missed, 1 - for_missed), limits, level)
 

@@ -76,8 +76,11 @@ def _always(subject: Subject) -> bool:  # noqa: ARG001 - a predicate over subjec
 def _on_proportion(formula: Callable[..., Limits], subject: Subject, level: float) -> Limits:
     if subject.axis == "micro":
         # With one label per case every micro average is a function of the accuracy alone.
-        hits, n = subject.confusion.hits.sum() * subject.scale, subject.confusion.n * subject.scale
-        ends = [subject.micro_image(limit) for limit in formula(hits, n, level)]
+        hits, n = float(subject.confusion.hits.sum() * subject.scale), float(subject.confusion.n * subject.scale)
+        memo, key = subject.confusion.memo, ("accuracy", formula.__name__, hits, n, level)
+        if key not in memo:
+            memo[key] = formula(hits, n, level)
+        ends = [subject.micro_image(limit) for limit in memo[key]]
         return _within(subject, np.minimum(*ends), np.maximum(*ends))
     trials = subject.trials
     if trials is None:
@@ -142,12 +145,25 @@ def score(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG0
         return _cost(subject, level)
     tp, fn, fp, tn = subject.corners.T
     if subject.measure.kind == "f":
-        return f_score_limits(tp, fp, fn, subject.bound.parameters["beta"], level)
+        return _class_f_limits(subject, level)
     if subject.measure.kind == "odds":
         return odds_ratio_limits(tp, fn, fp, tn, level)
     if subject.measure.name == "positive_likelihood_ratio":
         return ratio_limits(tp, tp + fn, fp, fp + tn, level)
     return ratio_limits(fn, tp + fn, tn, fp + tn, level)
+
+
+def _class_f_limits(subject: Subject, level: float) -> Limits:
+    """The limits of the F of every class, which the interval of their mean needs again."""
+    tp, fn, fp, _ = subject.corners.T
+    beta = subject.bound.parameters["beta"]
+    if np.ndim(subject.scale) or subject.scale != 1.0:
+        return f_score_limits(tp, fp, fn, beta, level)
+    memo, key = subject.confusion.memo, ("class f limits", beta, level)
+    if key not in memo:
+        memo[key] = f_score_limits(tp, fp, fn, beta, level)
+    limits: Limits = memo[key]
+    return limits
 
 
 def _cost(subject: Subject, level: float) -> Limits:
@@ -196,12 +212,13 @@ def stratified_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  
     wrong = subject.confusion.truth != subject.confusion.predicted
     sparse = Cells(subject.confusion.truth[wrong], subject.confusion.predicted[wrong], subject.counts[wrong])
     if subject.measure.kind == "f":
-        return macro_f_limits(tp, fp, fn, sparse, subject.bound.parameters["beta"], level=level)
+        limits, beta = _class_f_limits(subject, level), subject.bound.parameters["beta"]
+        return macro_f_limits(tp, fp, fn, sparse, beta, level=level, class_limits=limits)
     return macro_jaccard_limits(tp, fp, fn, sparse, level=level)
 
 
 def _bounded(subject: Subject) -> bool:
-    return bool(np.isfinite(subject.measure.low) and np.isfinite(subject.measure.high))
+    return subject.measure.bounded
 
 
 @method("effective-wilson", reference="derivations in docs/statistics.md", applies=_bounded)

@@ -9,6 +9,7 @@ Formulas: Brown, Cai and DasGupta, "Interval estimation for a binomial proportio
 
 from __future__ import annotations
 
+from functools import lru_cache
 from statistics import NormalDist
 from typing import TypeAlias
 
@@ -25,6 +26,7 @@ _STANDARD_NORMAL = NormalDist()
 _LEAST = 1e-9  # a (fractional) count below this is none: the beta functions fail next to 0
 
 
+@lru_cache(maxsize=16)
 def z_value(level: float = 0.95) -> float:
     """The two-sided critical value of the standard normal distribution.
 

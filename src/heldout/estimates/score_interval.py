@@ -112,7 +112,7 @@ class ScoreEstimator:
             n,
             undefined,
             self._note(bound.measure, evidence),
-            "share" if math.isfinite(bound.measure.low) and math.isfinite(bound.measure.high) else "plain",
+            "share" if bound.measure.bounded else "plain",
         )
 
     def _note(self, measure: Measure, evidence: Ranking | Probabilities) -> str:

@@ -85,6 +85,11 @@ class Measure:
         return self.formula_text or _written(self.function)
 
     @property
+    def bounded(self) -> bool:
+        """Whether it has a smallest and a largest value."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
     def range(self) -> tuple[float, float]:
         """The smallest and the largest value it can take."""
         return self.low, self.high

@@ -22,6 +22,7 @@ from heldout.predictions.fixed_text import encode_fixed
 # Integers that span at most this many values are used as they are: no pass is needed to encode them.
 DIRECT_RANGE = 4096
 SAMPLE = 20_000
+HEAD = 100
 # Rows are counted in blocks that stay in the processor's cache.
 BLOCK = 1 << 16
 
@@ -179,13 +180,13 @@ def _encode_objects(array: NDArray[Any], name: str) -> Coded:
         if np.array_equal(known[codes], addresses):
             return _merge_equal(codes, [array[position * step] for position in first.tolist()], name)
     values = array.tolist()
-    if set(map(type, values)) <= {str, type(None)}:
+    if any(isinstance(value, str) for value in values[:HEAD]):
         import polars as pl
 
         try:
-            return encode_strings(pl.Series(name, values, dtype=pl.String))
-        except UnicodeEncodeError:
-            # Half a surrogate pair, as in a badly decoded file name, has no place in Polars.
+            return encode_strings(pl.Series(name, values, dtype=pl.String, strict=True))
+        except (TypeError, UnicodeEncodeError, pl.exceptions.PolarsError):
+            # Something that is no text; or half a surrogate pair, as in a badly decoded file name.
             pass
     return _encode_by_value(values, name)
 
