@@ -20,7 +20,7 @@ from heldout.report.verdict import sentences
 from heldout.report.view import View
 from heldout.show.blocks import Block, Note, Prose, Title
 from heldout.show.fitting import shorten
-from heldout.show.numbers import count, percent
+from heldout.show.numbers import count, limits, number, percent
 from heldout.show.printable import visible
 
 SHOWN_ROWS = 15
@@ -156,7 +156,13 @@ def _notes(view: View) -> list[Block]:
     for reason, names in undefined.items():
         shown = listing((shorten(visible(name), 50) for name in names), most=4)
         blocks.append(Note(f"Undefined: {shown}, because {reason}."))
-    told = ("precision", "recall", "f1", "log_loss", "expected_calibration_error")
-    left_out = {e.note: e.name for e in view.estimates if e.note and e.measure in told}
+    left_out = {
+        e.note: e.name for e in view.estimates if e.note and e.measure in ("precision", "recall", "f1", "log_loss")
+    }
     blocks += [Note(f"{name}: {note}.") for note, name in left_out.items()]
+    blocks += [
+        Note(f"{_titled(e).capitalize()} {number(e.value)} [{limits(e.low, e.high)}]: {e.note}.")
+        for e in view.estimates
+        if e.measure == "expected_calibration_error" and e.note
+    ]
     return blocks
