@@ -8,6 +8,9 @@ from functools import cached_property
 from inspect import signature
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heldout.curves import (
     Curve,
     ThresholdTable,
@@ -69,7 +72,7 @@ class Evaluation(Result):
     notes: tuple[str, ...] = ()
     source: Source = field(default_factory=Source)
     predictions: Predictions | None = field(default=None, repr=False)
-    costs: Any = field(default=None, repr=False)
+    costs: NDArray[np.float64] | None = field(default=None, repr=False)
     scores: ScoreEstimator | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:

@@ -160,3 +160,19 @@ def test_an_estimate_is_a_number_to_format():
     assert round(seen["accuracy"], 2) == 0.67
     assert len(repr(seen)) < 120
     assert not math.isnan(seen.value("accuracy"))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "total", "sentence"),
+    [
+        ([[150, 40], [60, 250]], 3910, "(.800 against .380), but it costs more: 3,910 against 120.0."),
+        ([[250, 45], [5, 200]], 4255, "(.900 against .590), but it costs more: 4,255 against -90.00."),
+    ],
+)
+def test_the_report_says_when_the_more_accurate_answer_costs_more(matrix, total, sentence):
+    costs = heldout.Costs.of([[-1, 100], [1, 0]], ["+", "-"], rows="truth")
+    seen = heldout.evaluate(matrix=matrix, labels=["+", "-"], costs=costs)
+    assert seen["total_cost"].value == total
+    said = " ".join(str(seen).split())
+    assert f'The classifier is more accurate than always answering "+" {sentence}' in said
+    assert "costs more" not in str(heldout.evaluate(matrix=matrix, labels=["+", "-"]))

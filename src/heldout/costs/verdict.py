@@ -21,7 +21,8 @@ def more_accurate_costs_more(
         return ""
     digits = digits_between(first[0], second[0])
     worse, better = share(first[0], digits), share(second[0], digits)
-    start = names[1].replace("the ", "The ", 1) if names[1].startswith("the ") else names[1]
+    # The name of a model keeps its own case.
+    start = names[1][0].upper() + names[1][1:] if names[1].startswith(("the ", "always ")) else names[1]
     return (
         f"{start} is more accurate than {names[0]} ({better} against {worse}), "
         f"but it costs more: {plain(second[1])} against {plain(first[1])}."

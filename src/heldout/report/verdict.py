@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.costs import more_accurate_costs_more
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.score_paired import paired_difference_limits
 from heldout.evidence import Confusion, Label
 from heldout.report.view import View
 from heldout.show.fitting import shorten
-from heldout.show.numbers import share
+from heldout.show.numbers import plain, share
 from heldout.show.printable import visible
 
 
@@ -21,6 +25,8 @@ def sentences(view: View) -> list[str]:
         said.append(_of_positive(view, positive))
     elif view.confusion.n_classes > 2:
         said.append(_weakest(view))
+    if view.costs is not None:
+        said += _of_costs(view.confusion, view.costs)
     return [sentence for sentence in said if sentence]
 
 
@@ -73,6 +79,19 @@ def _of_positive(view: View, positive: Label) -> str:
     if math.isnan(precision.value):
         return f'{found}, and it never answers "{name}".'
     return f'{found}; {_percent(precision)} of its answers "{name}" are right.'
+
+
+def _of_costs(confusion: Confusion, costs: NDArray[np.float64]) -> list[str]:
+    """What it costs beside the cheapest constant answer, and whether being more accurate makes it dearer."""
+    n = float(confusion.n)
+    cost = float((confusion.counts * costs[confusion.truth, confusion.predicted]).sum())
+    constant = np.asarray(confusion.truth_totals, dtype=np.float64) @ costs
+    cheapest = int(constant.argmin())
+    name = f'always answering "{_named(confusion.labels[cheapest])}"'
+    said = [f"It costs {plain(cost / n)} a case, {name} would cost {plain(float(constant[cheapest]) / n)}."]
+    right = float(confusion.hits.sum()) / n, float(confusion.truth_totals[cheapest]) / n
+    pairs = (right[0], cost), (right[1], float(constant[cheapest]))
+    return said + list(filter(None, [more_accurate_costs_more(*pairs, names=("the classifier", name))]))
 
 
 def _percent(estimate: Estimate) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heldout.estimates.estimate import Estimate
 from heldout.evidence import Confusion, Label
 from heldout.measures.quantity import Average
@@ -32,6 +35,10 @@ class View(Protocol):
     @property
     def source(self) -> Source:
         """Where the predictions came from."""
+
+    @property
+    def costs(self) -> NDArray[np.float64] | None:
+        """The cost matrix in the order of the labels, rows are the truth."""
 
     @property
     def level(self) -> float:
