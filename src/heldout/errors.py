@@ -6,6 +6,7 @@
     ├── LabelError      class labels that cannot be used or matched
     ├── ValuesError     weights, scores or other values that cannot be used
     ├── MatrixError     a confusion or cost matrix that cannot be used
+    ├── LearnerError    a learner that failed, or gave answers that cannot be used
     └── OptionError     a measure, method, level or other option that does not exist or does not fit
 
 Each holds two sentences: what is wrong (`what`) and what to do about it (`hint`).
@@ -56,6 +57,10 @@ class ValuesError(HeldoutError):
 
 class MatrixError(HeldoutError):
     """A confusion or cost matrix that cannot be used."""
+
+
+class LearnerError(HeldoutError):
+    """A learner that failed, or gave answers that cannot be used."""
 
 
 class OptionError(HeldoutError):

@@ -28,6 +28,8 @@ from heldout.curves import (
 )
 from heldout.errors import OptionError, listing
 from heldout.estimates.estimate import Estimate
+from heldout.estimates.fold_counts import FoldEstimator
+from heldout.estimates.fold_scores import FoldScores
 from heldout.estimates.interval import Estimator, check_level, check_whole
 from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.evidence import Confusion, Label, Ranking
@@ -98,6 +100,24 @@ class Evaluation(Result):
         """The classes."""
         return self.confusion.labels
 
+    @property
+    def independent(self) -> float:
+        """The share of the cases that counts as independent: less than 1 where models of one plan predicted them."""
+        plan = self.estimator.plan
+        return 1.0 if plan is None else 0.0 if plan.refused else 1 / plan.factor
+
+    def per_fold(self, name: str) -> NDArray[np.float64]:
+        """The value in every fold, nan where it is undefined there."""
+        return self.fold_values(read_quantity(name, self.labels, costs=self.costs).check(self.positive))
+
+    def fold_values(self, quantity: Quantity) -> NDArray[np.float64]:
+        """The value of a quantity in every fold, nan where it is undefined there."""
+        quantity = self._with_costs(quantity)
+        source = self._scored(quantity) if quantity.bound.measure.scope in SCORE_SCOPES else self.estimator
+        if not isinstance(source, FoldEstimator | FoldScores):
+            raise OptionError("The predictions do not come in folds.", hint="name the column with fold= (--fold).")
+        return source.per_fold(quantity)
+
     @cached_property
     def fingerprint(self) -> str:
         """A short hash of the true labels in their order, empty where only counts are known."""
@@ -153,25 +173,15 @@ class Evaluation(Result):
     ) -> Estimate:
         """The same quantity with another interval method, level or number of bootstrap replicates."""
         made = self.estimator
-        seed = None if seed is None else check_whole("seed", seed, 0)
-        replicates = None if replicates is None else check_whole("replicates", replicates, 1)
+        changes: dict[str, Any] = {
+            "level": check_level(made.level if level is None else level),
+            "seed": made.seed if seed is None else check_whole("seed", seed, 0),
+            "replicates": made.replicates if replicates is None else check_whole("replicates", replicates, 1),
+        }
         quantity = self._with_costs(read_quantity(name, self.labels, costs=self.costs).check(self.positive))
         if quantity.bound.measure.scope in SCORE_SCOPES:
-            scored = replace(
-                self._scored(quantity),
-                level=check_level(made.level if level is None else level),
-                seed=made.seed if seed is None else seed,
-                replicates=made.replicates if replicates is None else replicates,
-            )
-            return scored.ask(quantity, method)
-        asked = Estimator(
-            self.confusion,
-            check_level(made.level if level is None else level),
-            made.seed if seed is None else seed,
-            made.replicates if replicates is None else replicates,
-            made.method,
-        )
-        return asked.ask(quantity, method)
+            return replace(self._scored(quantity), **changes).ask(quantity, method)
+        return replace(made, **changes).ask(quantity, method)
 
     def rows(self) -> list[dict[str, object]]:
         """One row per estimate."""

@@ -68,6 +68,7 @@ class Result(ABC):
     __slots__ = ()
 
     schema: ClassVar[str]
+    # Where the rows stand in the document; empty where the facts hold them.
     rows_name: ClassVar[str] = "estimates"
 
     @abstractmethod
@@ -85,7 +86,9 @@ class Result(ABC):
     @final
     def to_dict(self) -> dict[str, Any]:
         """The JSON document as Python values: undefined is None, infinity the string "Infinity"."""
-        document = {"schema": self.schema, **self.facts(), self.rows_name: self.rows()}
+        document = {"schema": self.schema, **self.facts()}
+        if self.rows_name:
+            document[self.rows_name] = self.rows()
         return {key: json_safe(value) for key, value in document.items()}
 
     @final
@@ -233,10 +236,18 @@ def _columns(rows: list[dict[str, object]]) -> dict[str, tuple[_Kind, list[Any]]
     columns: dict[str, tuple[_Kind, list[Any]]] = {}
     for name in names:
         values = [_scalar(row.get(name)) for row in rows]
-        kind = _kind(name, values)
+        # A column in which every number is undefined is still one of numbers.
+        undefined = (
+            name not in _TEXTS and all(v is None for v in values) and any(_is_float(row.get(name)) for row in rows)
+        )
+        kind: _Kind = "float" if undefined else _kind(name, values)
         convert = {"text": str, "float": float, "int": int, "bool": bool}[kind]
         columns[name] = kind, [None if value is None else convert(value) for value in values]
     return columns
+
+
+def _is_float(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral)
 
 
 def _scalar(value: object) -> Any:

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from heldout.cli.options import (
+    INPUT,
+    INTERVALS,
+    OUTPUT,
+    CostRows,
+    Costs,
+    Full,
+    Group,
+    Html,
+    Json,
+    Labels,
+    Latex,
+    Level,
+    Markdown,
+    Measures,
+    Missing,
+    Positive,
+    Replicates,
+    Seed,
+    Truth,
+    Weight,
+    split_labels,
+)
 from heldout.cli.output import Outputs, deliver
 from heldout.cli.writing import tell
 from heldout.errors import OptionError, listing
@@ -16,9 +38,8 @@ from heldout.errors import OptionError, listing
 if TYPE_CHECKING:
     from heldout.evaluation import Evaluation
 
-INPUT, INTERVALS, OUTPUT = "Input", "Intervals", "Output"
 # Options that are about the rows of a file, of which a matrix has none.
-OF_ROWS = ("truth", "predicted", "score", "threshold", "weight", "group", "missing")
+OF_ROWS = ("truth", "predicted", "score", "threshold", "weight", "group", "fold", "id", "missing")
 
 
 def evaluate(
@@ -30,9 +51,7 @@ def evaluate(
             "- is standard input.",
         ),
     ] = None,
-    truth: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the true class.", rich_help_panel=INPUT)
-    ] = None,
+    truth: Truth = None,
     predicted: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the predicted class.", rich_help_panel=INPUT)
     ] = None,
@@ -52,37 +71,27 @@ def evaluate(
             rich_help_panel=INPUT,
         ),
     ] = None,
-    costs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COSTS",
-            help="Costs of the errors: a CSV or TOML file, or truth,predicted:cost pairs as in 'yes,no:10; no,yes:1'.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    cost_rows: Annotated[
-        str | None,
-        typer.Option(metavar="truth|predicted", help="What the rows of a file of costs are.", rich_help_panel=INPUT),
-    ] = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of case weights.", rich_help_panel=INPUT)
-    ] = None,
-    group: Annotated[
+    costs: Costs = None,
+    cost_rows: CostRows = None,
+    weight: Weight = None,
+    group: Group = None,
+    fold: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of groups whose rows are not independent, such as patients.",
+            help="Column that says which model of a cross-validation made each prediction.",
             rich_help_panel=INPUT,
         ),
     ] = None,
-    missing: Annotated[
+    id: Annotated[  # noqa: A002 - the word for it everywhere
         str | None,
         typer.Option(
-            metavar="refuse|drop",
-            help="What to do with rows that lack a value: refuse them (the default), or drop them and say how many.",
+            metavar="COLUMN",
+            help="Column that names the case, where models of several repetitions predicted it.",
             rich_help_panel=INPUT,
         ),
     ] = None,
+    missing: Missing = None,
     matrix: Annotated[
         str | None,
         typer.Option(
@@ -97,25 +106,9 @@ def evaluate(
             metavar="truth|predicted", help="What the rows of --matrix are; truth by default.", rich_help_panel=INPUT
         ),
     ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="The classes in the order to show them, separated by commas; names the rows of --matrix.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLASS",
-            help="The positive class; of usual pairs such as no and yes or 0 and 1 it is known.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    level: Annotated[
-        float, typer.Option(metavar="LEVEL", help="Level of the intervals, between 0 and 1.", rich_help_panel=INTERVALS)
-    ] = 0.95,
+    labels: Labels = None,
+    positive: Positive = None,
+    level: Level = 0.95,
     method: Annotated[
         str | None,
         typer.Option(
@@ -124,43 +117,20 @@ def evaluate(
             rich_help_panel=INTERVALS,
         ),
     ] = None,
-    replicates: Annotated[
-        int, typer.Option(metavar="N", help="Bootstrap replicates.", rich_help_panel=INTERVALS)
-    ] = 2000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.", rich_help_panel=INTERVALS)] = 0,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MEASURE",
-            help="Only this measure, such as accuracy, 'macro f1' or 'recall\\[spam]'; may be repeated.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Show every measure and every class.", rich_help_panel=OUTPUT)
-    ] = False,
+    replicates: Replicates = 2000,
+    seed: Seed = 0,
+    measure: Measures = None,
+    full: Full = False,
     layout: Annotated[
         str | None,
         typer.Option(
             "--format", metavar="heldout|weka", help="Layout of the report on the terminal.", rich_help_panel=OUTPUT
         ),
     ] = None,
-    json: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Write JSON to this file; - is standard output here too.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
-    html: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write a page for the browser, with everything.", rich_help_panel=OUTPUT),
-    ] = None,
-    markdown: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write Markdown.", rich_help_panel=OUTPUT)
-    ] = None,
-    latex: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write LaTeX tables.", rich_help_panel=OUTPUT)
-    ] = None,
+    json: Json = None,
+    html: Html = None,
+    markdown: Markdown = None,
+    latex: Latex = None,
     chart: Annotated[
         list[str] | None,
         typer.Option(
@@ -193,6 +163,8 @@ def evaluate(
         "threshold": threshold,
         "weight": weight,
         "group": group,
+        "fold": fold,
+        "id": id,
         "missing": missing,
     }
     settings = {
@@ -230,25 +202,6 @@ def split_chart(text: str) -> tuple[str, str]:
 def one_or_all(columns: list[str] | None) -> str | list[str] | None:
     """One column of scores as itself, several as a list."""
     return columns[0] if columns and len(columns) == 1 else (columns or None)
-
-
-def split_labels(text: str | None) -> list[str] | None:
-    """The classes that --labels names; one that holds a comma stands in double quotes.
-
-    >>> split_labels('no, "yes, surely"')
-    ['no', 'yes, surely']
-    """
-    if text is None:
-        return None
-    labels = [label.strip() for row in csv.reader([text], skipinitialspace=True) for label in row]
-    twice = sorted({label for label in labels if labels.count(label) > 1})
-    if not labels or not all(labels) or twice:
-        why = f"names {listing(map(repr, twice))} more than once" if all(labels) and twice else "has an empty name"
-        raise OptionError(
-            f"--labels {why}. Got {text!r}.",
-            hint="name each class once, separated by commas: --labels no,yes.",
-        )
-    return labels
 
 
 def _evaluation(

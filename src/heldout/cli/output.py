@@ -32,10 +32,12 @@ class Outputs:
     layout: str | None = None
     full: bool = False
     chosen: bool = False
+    predictions: str | None = None
 
     def forms(self) -> dict[str, str]:
         """Each form that was asked for, with where it goes."""
         named = {"json": self.json, "html": self.html, "markdown": self.markdown, "latex": self.latex}
+        named["predictions"] = self.predictions
         return {form: place for form, place in named.items() if place is not None}
 
     def check(self, inputs: Sequence[str | None]) -> None:
@@ -52,7 +54,7 @@ class Outputs:
         for form, place in forms.items():
             if place == STANDARD_OUTPUT:
                 continue
-            _check_place(form, place)
+            check_place(form, place)
             other = taken.setdefault(os.path.realpath(place), f"--{form}")
             if other != f"--{form}" and (other == "the input" or not _is_device(place)):
                 raise FileError(
@@ -85,7 +87,8 @@ def _is_device(place: str) -> bool:
     return Path(place).exists() and not Path(place).is_file()
 
 
-def _check_place(form: str, place: str) -> None:
+def check_place(form: str, place: str) -> None:
+    """Refuse a file that could not be written."""
     path = Path(place)
     try:
         why = (
@@ -124,6 +127,10 @@ def _document(result: Result, form: str, outputs: Outputs) -> str:
     """The answer in a form for others; the page holds everything, the rest what the terminal shows."""
     if form == "json":
         return result.to_json()
+    if form == "predictions":
+        from heldout.validation import Validation
+
+        return result.predictions_csv() if isinstance(result, Validation) else ""
     if form == "html":
         from heldout.show.html import render_page
 
@@ -137,16 +144,18 @@ def _document(result: Result, form: str, outputs: Outputs) -> str:
 
 def _title(result: Result) -> str:
     from heldout.evaluation import Evaluation
+    from heldout.show.blocks import Title
 
-    return (result.source.name if isinstance(result, Evaluation) else "") or "heldout"
+    if isinstance(result, Evaluation):
+        return result.source.name or "heldout"
+    return next((block.text for block in result.blocks() if isinstance(block, Title)), "heldout")
 
 
 def _blocks(result: Result, *, full: bool, chosen: bool) -> list[Block]:
-    from heldout.evaluation import Evaluation
-
-    if not isinstance(result, Evaluation) or not (full or chosen):
-        return result.blocks()
-    return result.chosen_blocks() if chosen else result.full_blocks()
+    """The blocks of a result; those that have more or fewer to show say so by their methods."""
+    wanted = "chosen_blocks" if chosen else "full_blocks" if full else "blocks"
+    blocks: list[Block] = getattr(result, wanted, result.blocks)()
+    return blocks
 
 
 def _report(result: Result, outputs: Outputs) -> None:

@@ -6,7 +6,23 @@ from typing import Annotated, Any
 
 import typer
 
-from heldout.cli.evaluate import INPUT, INTERVALS, OUTPUT, split_labels
+from heldout.cli.options import (
+    INPUT,
+    Group,
+    Html,
+    Json,
+    Labels,
+    Latex,
+    Level,
+    Markdown,
+    Missing,
+    Positive,
+    Replicates,
+    Seed,
+    Truth,
+    Weight,
+    split_labels,
+)
 from heldout.cli.output import Outputs, deliver
 from heldout.errors import OptionError
 
@@ -17,26 +33,15 @@ def thresholds(
     predictions: Annotated[
         str, typer.Argument(metavar="PREDICTIONS", help="A file with one row per case; - is standard input.")
     ],
-    truth: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the true class.", rich_help_panel=INPUT)
-    ] = None,
+    truth: Truth = None,
     score: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the positive class's score.", rich_help_panel=INPUT)
     ] = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of case weights.", rich_help_panel=INPUT)
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of groups whose rows are not independent.", rich_help_panel=INPUT),
-    ] = None,
-    labels: Annotated[str | None, typer.Option(metavar="A,B", help="The two classes.", rich_help_panel=INPUT)] = None,
-    positive: Annotated[
-        str | None, typer.Option(metavar="CLASS", help="The positive class.", rich_help_panel=INPUT)
-    ] = None,
-    missing: Annotated[
-        str, typer.Option(metavar="refuse|drop", help="Rows that lack a value.", rich_help_panel=INPUT)
-    ] = "refuse",
+    weight: Weight = None,
+    group: Group = None,
+    labels: Labels = None,
+    positive: Positive = None,
+    missing: Missing = None,
     costs: Annotated[
         str | None,
         typer.Option(
@@ -87,21 +92,13 @@ def thresholds(
         bool,
         typer.Option("--honest", help="Judge the choice on cases that had no part in it.", rich_help_panel=CHOICE),
     ] = False,
-    level: Annotated[
-        float, typer.Option(metavar="LEVEL", help="Level of the intervals.", rich_help_panel=INTERVALS)
-    ] = 0.95,
-    replicates: Annotated[
-        int, typer.Option(metavar="N", help="Bootstrap replicates.", rich_help_panel=INTERVALS)
-    ] = 999,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.", rich_help_panel=INTERVALS)] = 0,
-    json: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write JSON; - is standard output.", rich_help_panel=OUTPUT)
-    ] = None,
-    html: Annotated[str | None, typer.Option(metavar="FILE", help="Write a page.", rich_help_panel=OUTPUT)] = None,
-    markdown: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write Markdown.", rich_help_panel=OUTPUT)
-    ] = None,
-    latex: Annotated[str | None, typer.Option(metavar="FILE", help="Write LaTeX.", rich_help_panel=OUTPUT)] = None,
+    level: Level = 0.95,
+    replicates: Replicates = 999,
+    seed: Seed = 0,
+    json: Json = None,
+    html: Html = None,
+    markdown: Markdown = None,
+    latex: Latex = None,
 ) -> None:
     """Choose the threshold from which a case is called positive.
 
@@ -127,7 +124,7 @@ def thresholds(
             "group": group,
             "positive": positive,
             "labels": split_labels(labels),
-            "missing": missing,
+            "missing": missing or "refuse",
             "threshold": 0.5,
             "measures": [],
             "level": level,
@@ -152,7 +149,7 @@ def thresholds(
         group=group,
         positive=positive,
         labels=split_labels(labels),
-        missing=missing,  # type: ignore[arg-type]
+        missing=missing or "refuse",  # type: ignore[arg-type]
         level=level,
         seed=seed,
         replicates=replicates,

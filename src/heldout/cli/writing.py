@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -53,6 +53,30 @@ def standard_output() -> Iterator[TextIO]:
             f"Standard output cannot be written: {error.strerror or error}.",
             hint="check where it goes to, such as the disk of that file.",
         ) from None
+
+
+@contextmanager
+def learners_may_print() -> Iterator[None]:
+    """Send what a learner prints, here or in a worker, to standard error: standard output is for the answer."""
+    if sys.stdout is None or sys.stderr is None:
+        yield
+        return
+    try:
+        out, err = sys.stdout.fileno(), sys.stderr.fileno()
+    except (OSError, ValueError):
+        # Under a test runner, or where there is no real file behind.
+        with redirect_stdout(sys.stderr):
+            yield
+        return
+    sys.stdout.flush()
+    held = os.dup(out)
+    try:
+        os.dup2(err, out)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(held, out)
+        os.close(held)
 
 
 def end_quietly() -> None:

@@ -54,12 +54,12 @@ def curve_chart(curve: Curve, *, hull: bool = False) -> AnyChart:
         layers.append(_hull(curve, x, y))
     if curve.kind != "reliability":
         layers.append(
-            alt.Chart(_data(_path(line)))
+            alt.Chart(inline_data(_path(line)))
             .mark_line(color=ACCENT, strokeWidth=2, strokeJoin="round", clip=curve.kind in CUT, aria=False)
             .encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y), order="order:O")
         )
     layers.append(_dots(short, x, y))
-    return _finished(alt.layer(*layers), curve.kind, curve.title, _subtitle(curve), _description(curve))
+    return finished_chart(alt.layer(*layers), curve.kind, curve.title, _subtitle(curve), _description(curve))
 
 
 def overlay(curves: Sequence[Curve], names: Sequence[str]) -> AnyChart:
@@ -92,7 +92,7 @@ def overlay(curves: Sequence[Curve], names: Sequence[str]) -> AnyChart:
     colour = alt.Color("curve:N", sort=keys, legend=legend).scale(domain=keys, range=list(COLOURS[: len(keys)]))
     dash = alt.StrokeDash("curve:N", sort=keys, legend=legend).scale(domain=keys, range=list(DASHES[: len(keys)]))
     lines = (
-        alt.Chart(_data(records))
+        alt.Chart(inline_data(records))
         .mark_line(strokeWidth=2, strokeJoin="round", clip=first.kind in CUT, aria=False)
         .encode(
             x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y), order="order:O", color=colour, strokeDash=dash,
@@ -102,7 +102,7 @@ def overlay(curves: Sequence[Curve], names: Sequence[str]) -> AnyChart:
     shared = tuple(line for line in first.references if all(line in other.references for other in curves))
     layers = [_references(shared, drawn, domains, x, y), lines]
     description = f"{first.title} of {listing(keys)}. {first.y_scale.title} against {first.x_scale.title}."
-    return _finished(alt.layer(*layers), first.kind, first.title, [], description)
+    return finished_chart(alt.layer(*layers), first.kind, first.title, [], description)
 
 
 def _check_overlay(curves: Sequence[Curve], names: Sequence[str]) -> None:
@@ -205,7 +205,8 @@ def _path(curve: Curve) -> list[dict[str, Any]]:
     return [{**record, "order": at} for at, record in enumerate(records)]
 
 
-def _data(records: list[dict[str, Any]]) -> alt.InlineData:
+def inline_data(records: list[dict[str, Any]]) -> alt.InlineData:
+    """Records as data that stand in the chart itself."""
     import altair as alt
 
     return alt.InlineData(values=records)
@@ -232,7 +233,7 @@ def _band(curve: Curve, short: Curve, x: dict[str, Any], y: dict[str, Any]) -> A
         for at, bottom, top in zip(_plain(along), _plain(low), _plain(high), strict=True)
         if at is not None and bottom is not None and top is not None
     ]
-    chart = alt.Chart(_data(records))
+    chart = alt.Chart(inline_data(records))
     if curve.kind == "reliability":
         return chart.mark_rule(color=ACCENT, strokeWidth=1.5, opacity=0.55, aria=False).encode(
             x=alt.X("x:Q", **x), y=alt.Y("low:Q", **y), y2="high:Q"
@@ -245,7 +246,7 @@ def _band(curve: Curve, short: Curve, x: dict[str, Any], y: dict[str, Any]) -> A
 def _dots(curve: Curve, x: dict[str, Any], y: dict[str, Any]) -> Any:
     import altair as alt
 
-    chart = alt.Chart(_data(_path(curve)))
+    chart = alt.Chart(inline_data(_path(curve)))
     where = {"x": alt.X("x:Q", **x), "y": alt.Y("y:Q", **y), "tooltip": _tooltips(curve)}
     if curve.kind == "reliability":
         most = float(curve.extra["n"].max())
@@ -282,7 +283,7 @@ def _hull(curve: Curve, x: dict[str, Any], y: dict[str, Any]) -> Any:
     import altair as alt
 
     return (
-        alt.Chart(_data(_path(curve.hull())))
+        alt.Chart(inline_data(_path(curve.hull())))
         .mark_line(color=COLOURS[1], strokeWidth=1.2, strokeDash=[6, 3], aria=False)
         .encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y), order="order:O")
     )
@@ -308,12 +309,12 @@ def _references(
             labels[side].append({"x": at, "y": height, "line": line.name})
     where = {"x": alt.X("x:Q", **x), "y": alt.Y("y:Q", **y)}
     layers: list[Any] = [
-        alt.Chart(_data(records))
+        alt.Chart(inline_data(records))
         .mark_line(color=QUIET, strokeWidth=1, strokeDash=[4, 4], clip=True, aria=False)
         .encode(**where, detail="line:N", order="order:O")
     ]
     for side, dy in (("top", 4), ("bottom", -4)):
-        words = alt.Chart(_data(labels[side])).mark_text(
+        words = alt.Chart(inline_data(labels[side])).mark_text(
             color=QUIET, aria=False, align="left", baseline=side, dx=5, dy=dy, fontSize=11
         )
         layers.append(words.encode(**where, text="line:N"))
@@ -376,7 +377,8 @@ def _description(curve: Curve) -> str:
     )
 
 
-def _finished(chart: Any, kind: str, title: str, subtitle: list[str], description: str) -> AnyChart:
+def finished_chart(chart: Any, kind: str, title: str, subtitle: list[str], description: str) -> AnyChart:
+    """The chart with its size, its titles, what a screen reader says of it, and the house style."""
     import altair as alt
 
     side = (360, 360) if kind in SQUARE else (480, 300)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from heldout.errors import OptionError, listing
+from heldout.estimates.dependence import Dependence
 from heldout.estimates.draws import DRAWN_LEVEL, MOST_CELLS, Draws
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.methods import METHODS, Method, find_method
@@ -60,6 +61,8 @@ def check_whole(name: str, value: Any, least: int) -> int:
 class Estimator:
     """Makes estimates from one body of evidence, all at one level and from one seed.
 
+    `plan` says how the predictions depend on each other where they were made by the models of a resampling plan.
+
     >>> seen = Confusion.of([[10, 1], [2, 35]], ["+", "-"])
     >>> print(Estimator(seen).ask(Quantity(find("accuracy"))))
     accuracy .938 [.832 – .979] (0.95 wilson, n = 48)
@@ -70,11 +73,20 @@ class Estimator:
     seed: int = 0
     replicates: int = 2000
     method: Method | None = None
+    plan: Dependence | None = None
 
     @cached_property
-    def draws(self) -> Draws:
-        """Random tables that all quantities share."""
-        return Draws(self.confusion, self.seed, self.replicates, level=self.level)
+    def _draws(self) -> dict[float, Draws]:
+        return {}
+
+    def drawn(self, scale: Any = 1.0) -> Draws:
+        """Random tables that all quantities of one scale share."""
+        if np.ndim(scale):
+            return Draws(self.confusion, self.seed, self.replicates, scale=scale, level=self.level)
+        if float(scale) not in self._draws:
+            made = Draws(self.confusion, self.seed, self.replicates, scale=scale, level=self.level)
+            self._draws[float(scale)] = made
+        return self._draws[float(scale)]
 
     def default(self, subject: Subject) -> Method:
         """The method that kept its promise best for this kind of quantity in simulation."""
@@ -142,18 +154,21 @@ class Estimator:
 
     def estimates(self, subject: Subject, method: Method, bound: Bound) -> list[Estimate]:
         """Run a method: one estimate, or one per class on the axis of classes."""
-        name = method.name
-        draws = self.draws
+        name, trials = method.name, subject.trials if not self.confusion.weighted else None
+        scale: Any = 1.0
         if self.confusion.weighted and not method.groups:
-            scale = effective_scale(subject)
+            scale, name = effective_scale(subject), f"{name}, effective n"
+        if self.plan is not None and self.plan.factor != 1:
+            shared = self.plan.scale(bound.measure)
+            scale, name = scale * shared, f"{name}, n/{1 / shared:g}"
+        if np.ndim(scale) or scale != 1:
             subject = subject.scaled(scale)
-            draws = Draws(self.confusion, self.seed, self.replicates, scale=scale, level=self.level)
-            name = f"{name}, effective n"
-        low, high = method.find(subject, self.level, draws)
+        low, high = method.find(subject, self.level, self.drawn(scale))
+        if self.plan is not None and self.plan.refused:
+            low, high, name = (np.full(np.shape(low), np.nan), np.full(np.shape(high), np.nan), "none")
         if bound.measure.name == "total_cost":
             # The number of cases is given, so the total is that many times the mean.
             low, high = low * self.confusion.n, high * self.confusion.n
-        trials = subject.trials if not self.confusion.weighted else None
         size: Any = trials[1] if trials is not None else self.confusion.n_cases
         style = _style(bound.measure)
         if subject.axis != "class":
@@ -184,7 +199,8 @@ class Estimator:
     def _note(self, subject: Subject) -> str:
         clusters = self.confusion.clusters
         lonely = ONE_GROUP if clusters is not None and clusters.number < 2 else ""
-        return "; ".join(filter(None, (_left_out(subject), lonely)))
+        refused = "" if self.plan is None else self.plan.refused
+        return "; ".join(filter(None, (_left_out(subject), lonely, refused)))
 
 
 # The default of each kind of measure, of one class or of all cases; averages have their own below.
@@ -240,8 +256,10 @@ def _called(subject: Subject) -> str:
     return name if subject.axis in ("class", "table") else f"{subject.axis} {name}"
 
 
-def _whole(size: float) -> int | float:
-    return int(size) if size == int(size) else size
+def _whole(size: Any) -> int | float:
+    found = float(size)
+    # Shares of cases add up to whole ones but for rounding.
+    return round(found) if abs(found - round(found)) < 1e-9 else found
 
 
 def _style(measure: Measure) -> Style:

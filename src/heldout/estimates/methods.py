@@ -257,7 +257,7 @@ def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:  # no
         return _within(subject, unknown, unknown)
     behind = groups_behind(subject)
     critical = proportion.t_value(level, np.maximum(behind - 1, 1))
-    low, high = _transformed(subject, cluster_variance(subject), critical, level, behind)
+    low, high = _transformed(subject, cluster_variance(subject) / subject.scale, critical, level, behind)
     # One group with such cases says nothing of how groups differ.
     floor, ceiling = subject.measure.range
     return np.where(behind < 2, floor, low), np.where(behind < 2, ceiling, high)

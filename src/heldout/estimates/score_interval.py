@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from heldout.engines.scores import ScoreEvidence
 from heldout.errors import OptionError
@@ -45,13 +46,24 @@ class ScoreEstimator:
             return self._averaged(quantity, method)
         if measure.scope == "probability":
             return self._estimate(quantity.bound, self._probabilities(measure), None, method)
+        label = self.must_name_class(quantity)
+        return self._estimate(quantity.bound, self._ranked(measure, label), label, method)
+
+    def must_name_class(self, quantity: Quantity) -> Any:
+        """The class that a measure of one class is about; refused where none was named and none is positive."""
+        one_class = quantity.bound.measure.scope == "ranking" and quantity.average is None
         label = quantity.class_ if quantity.class_ is not None else self.positive
-        if label is None:
+        if one_class and label is None:
             raise OptionError(
                 f"{quantity.bound.name} is a measure of one class, and none was named.",
                 hint=f"write {quantity.bound.name}[CLASS], or macro {quantity.bound.name}.",
             )
-        return self._estimate(quantity.bound, self._ranked(measure, label), label, method)
+        return label
+
+    def area_error(self, quantity: Quantity) -> float:
+        """The standard error of an averaged area."""
+        wanted = "hand_till" if quantity.bound.measure.scope == "pairs" else str(quantity.average)
+        return self._areas[wanted].standard_error
 
     def check(self, method: str | None) -> None:
         """Refuse a method that takes rows as independent where they come in groups."""
@@ -121,9 +133,7 @@ class ScoreEstimator:
         if measure.name == "expected_calibration_error":
             return f"a perfectly calibrated model would show {share(null_expectation(evidence))} with these bins"
         if measure.name == "log_loss" and evidence.clipped:
-            return (
-                f"{evidence.clipped:,} probabilities of 0 for what came true were raised to the least number there is"
-            )
+            return f"{evidence.clipped:,} of the probabilities of what came true are 0, and count as the least beside 1"
         return ""
 
     @cached_property
@@ -172,29 +182,46 @@ class ScoreEstimator:
             note if area.absent else "",
         )
 
+    def value(self, quantity: Quantity) -> float:
+        """The value alone, without an interval."""
+        measure = quantity.bound.measure
+        if measure.scope == "pairs" or quantity.average is not None:
+            return self._averaged(quantity).value
+        if measure.scope == "probability":
+            evidence: Ranking | Probabilities = self._probabilities(measure)
+        else:
+            label = quantity.class_ if quantity.class_ is not None else self.positive
+            if label is None:
+                return math.nan
+            evidence = self._ranked(measure, label)
+        return float(quantity.bound.value({measure.cells[0]: evidence}))
+
     def every(self) -> Iterator[Estimate]:
         """What is reported without being asked for."""
+        return (self.ask(quantity) for quantity in self.reported())
+
+    def reported(self) -> Iterator[Quantity]:
+        """The quantities that are reported without being asked for."""
         evidence = self.evidence
         if evidence.per_class:
             if len(evidence.labels) > 1:
                 for average in ("macro", "weighted"):
-                    yield self._averaged(Quantity(find("roc_auc"), average=average))
-                yield self._averaged(Quantity(find(pairs.hand_till_auc.name)))
+                    yield Quantity(find("roc_auc"), average=average)
+                yield Quantity(find(pairs.hand_till_auc.name))
             if len(evidence.labels) <= LISTED_CLASSES:
                 for name in REPORTED:
                     for label in evidence.labels:
-                        yield self._estimate(find(name), evidence.ranking(label), label, None)
+                        yield Quantity(find(name), label)
         elif self.positive is not None:
-            ranked = evidence.ranking(self.positive)
             names = [*REPORTED, "gini"]
             if evidence.probabilities is not None:
                 names += [m.name for m in probability.MEASURES if m.scope == "ranking"]
             for name in names:
-                yield self._estimate(find(name), ranked, self.positive, None)
+                yield Quantity(find(name), self.positive)
         if evidence.probabilities is not None:
             for measure in probability.MEASURES:
                 if measure.scope == "probability" and (measure.name != "top_k_accuracy" or len(evidence.labels) > 2):
-                    yield self._estimate(find(measure.name), evidence.probabilities, None, None)
+                    yield Quantity(find(measure.name))
 
 
 def _holding(value: float, low: float, high: float) -> tuple[float, float]:

@@ -93,18 +93,20 @@ class Confusion:
     @cached_property
     def cases(self) -> NDArray[np.int64]:
         """The number of rows behind each cell that was met."""
-        return self.counts.astype(np.int64) if self.rows is None else self.rows
+        return np.rint(self.counts).astype(np.int64) if self.rows is None else self.rows
 
     @cached_property
     def n(self) -> int | float:
         """The number of cases, or their weight."""
         total: int | float = self.counts.sum().item()
-        return total
+        # The parts of cases that were predicted several times add up to whole ones but for rounding.
+        return float(round(total)) if isinstance(total, float) and abs(total - round(total)) < 1e-9 else total
 
     @cached_property
     def n_cases(self) -> int:
         """The number of rows that were counted."""
-        return int(self.cases.sum())
+        # Not the sum of rounded cells, where the predictions of one case share it.
+        return int(self.cases.sum()) if self.rows is not None else round(self.n)
 
     @property
     def n_classes(self) -> int:
@@ -200,6 +202,29 @@ class Confusion:
             )
         move = np.array([place[label] for label in self.labels], dtype=np.int64)
         return _combined(tuple(labels), [(self, move)])
+
+    def thinned(self, n: int) -> Confusion:
+        """The same shares for n rows in all: what is left when every case counts once, however often predicted.
+
+        >>> Confusion.of([[6, 2], [0, 4]]).thinned(6).matrix
+        array([[3., 1.],
+               [0., 2.]])
+        """
+        times = self.n_cases / n
+        if times == 1:
+            return self
+        clusters = self.clusters
+        return Confusion(
+            self.labels,
+            self.truth,
+            self.predicted,
+            self.counts / times,
+            squares=None if self.squares is None else self.squares / times,
+            rows=None if self.squares is None else np.ceil(self.cases / times).astype(np.int64),
+            clusters=None
+            if clusters is None
+            else Clusters(clusters.keys, clusters.group, clusters.cell, clusters.count / times),
+        )
 
     def __add__(self, other: object) -> Confusion:
         if not isinstance(other, Confusion):

@@ -85,6 +85,15 @@ class Measure:
         return self.formula_text or _written(self.function)
 
     @property
+    def over_folds(self) -> Literal["pooled", "mean"]:
+        """How the folds of a resampling plan are put together.
+
+        Counts and losses of cases add up. A ranking compares cases with each other, and scores of two models are not
+        on one scale, so areas under curves are made in each fold and averaged: Forman & Scholz (2010).
+        """
+        return "mean" if self.kind in ("ranking", "precision area") else "pooled"
+
+    @property
     def bounded(self) -> bool:
         """Whether it has a smallest and a largest value."""
         return math.isfinite(self.low) and math.isfinite(self.high)

@@ -127,15 +127,19 @@ def _derivatives(ranking: Ranking, beta: Floats, size: int) -> tuple[float, Floa
     for start in range(0, len(x), BLOCK):
         part = slice(start, start + BLOCK)
         here = x[part]
-        hits, misses = np.asarray(ranking.positives[part]), np.asarray(ranking.negatives[part])
+        # Products of whole numbers with floats would not go to BLAS.
+        hits = np.asarray(ranking.positives[part], dtype=np.float64)
+        misses = np.asarray(ranking.negatives[part], dtype=np.float64)
         eta = beta[0] + beta[1] * here
-        mean = _expit(eta)
+        small = np.exp(-np.abs(eta))
+        bottom = 1.0 / (1.0 + small)
+        # Both sides are made from the small one, so that no digits are lost where a probability is near 1.
+        up, down = np.where(eta >= 0, bottom, small * bottom), np.where(eta >= 0, small * bottom, bottom)
+        cases = hits + misses
         # log(1 + e^η) without overflow.
-        soft = np.maximum(eta, 0) + np.log1p(np.exp(-np.abs(eta)))
-        loss += float((hits + misses) @ soft - hits @ eta)
-        # The mean of the misses is taken from the other side, so that no digits are lost where it is near 1.
-        gap = hits * _expit(-eta) - misses * mean
-        spread = (hits + misses) * mean * _expit(-eta)
+        loss += float(cases @ (np.maximum(eta, 0) + np.log1p(small)) - hits @ eta)
+        gap = hits * down - misses * up
+        spread = cases * up * down
         gradient += gap.sum(), gap @ here
         cross = spread @ here
         information += [[spread.sum(), cross], [cross, (spread * here) @ here]]

@@ -44,7 +44,7 @@ class Coded:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def taken(self, keep: NDArray[np.bool_]) -> Coded:
+    def taken(self, keep: NDArray[Any]) -> Coded:
         """Only the rows to keep, none of which is missing."""
         return Coded(self.codes[keep], self.offset, self.labels, self.declared)
 

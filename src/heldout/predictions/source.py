@@ -16,9 +16,11 @@ from heldout.predictions.encode import encode
 from heldout.predictions.guess import check_column, guess, is_usual
 from heldout.predictions.match import choose_positive
 from heldout.predictions.scores import RawScores, class_of, may_be_score, raw_scores, score_columns
-from heldout.predictions.table import Missing, Predictions, assemble
+from heldout.predictions.table import KEYS, Missing, Predictions, assemble
 
-ROLES = ("truth", "predicted", "weight", "group")
+ROLES = ("truth", "predicted", "weight", *KEYS)
+# Columns that name the cases of predictions which come in folds.
+CASE_NAMES = ("id", "row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,11 @@ def _columns_of_roles(columns: _Columns, roles: dict[str, Any], asked: Asked) ->
                 continue
             wanted[role] = guess(role, columns.names, columns.name, from_file=columns.from_file)
             guessed.append(role)
+    named = [column for column in columns.names if str(column).strip().casefold() in CASE_NAMES]
+    if roles.get("fold") is not None and roles.get("id") is None and len(named) == 1:
+        # Predictions of repeated folds name a case more than once: each is one case, however often predicted.
+        wanted["id"] = named[0]
+        guessed.append("id")
     return wanted, guessed
 
 
@@ -214,9 +221,9 @@ def _chosen(columns: _Columns, roles: dict[str, Any], asked: Asked) -> tuple[Pre
     if values["predicted"] is None and raw is None:
         raise _no_scores(columns, wanted)
     notes = [
-        f"{columns.name} has a column {column!r} that was not used; "
+        f"the column {column!r} of {columns.name} was not used; "
         + (f"--{role} {column} would use it" if columns.from_file else f"{role}={column!r} would use it")
-        for role in ("weight", "group")
+        for role in ("weight", "group", "fold")
         for column in columns.names
         if values[role] is None and str(column).strip().casefold() in (role, f"{role}s")
     ]

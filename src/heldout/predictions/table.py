@@ -1,10 +1,10 @@
-"""One checked set of predictions: truth, prediction, weight and group of every case."""
+"""One checked set of predictions: truth, prediction, weight, group, fold and id of every case."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +18,14 @@ from heldout.predictions.match import choose_positive, fitted, quoted, renamed, 
 from heldout.predictions.scores import RawScores, Scores, settle_scores
 
 Missing = Literal["refuse", "drop"]
+# What tells rows apart without being counted itself.
+KEYS = ("group", "fold", "id")
+READERS: Mapping[str, Callable[[Any, str], Any]] = {
+    "truth": encode,
+    "predicted": encode,
+    "weight": weights,
+    **dict.fromkeys(KEYS, groups),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +34,8 @@ class Predictions:
 
     `notes` are sentences a reader must see: labels that were joined, rows that were dropped. `keep_labels` says
     that the labels were declared, so that classes without a case stay classes. `threshold` is set where the
-    prediction was made from the scores.
+    prediction was made from the scores. `fold` says which split of a resampling plan made a prediction, and `id` which
+    case it is about, where a case was predicted more than once.
     """
 
     truth: Coded
@@ -41,11 +50,24 @@ class Predictions:
     scores: Scores | None = None
     positive: Label | None = None
     threshold: float | None = None
+    fold: Coded | None = None
+    id: Coded | None = None
 
     @property
     def n(self) -> int:
         """The number of cases."""
         return len(self.truth)
+
+    def part(self, rows: NDArray[Any]) -> Predictions:
+        """Only these rows, with all classes kept."""
+        taken = {
+            name: column.taken(rows)
+            for name in ("truth", "predicted", "group", "fold", "id")
+            if (column := getattr(self, name)) is not None
+        }
+        scores = None if self.scores is None else replace(self.scores, values=self.scores.values[rows])
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, **taken, scores=scores, weight=weight, keep_labels=True)
 
     def fingerprint(self) -> str:
         """A short hash of the true labels in their order: equal for predictions of the same cases."""
@@ -71,6 +93,8 @@ def assemble(
     threshold: float | None = None,
     weight: Any = None,
     group: Any = None,
+    fold: Any = None,
+    id: Any = None,  # noqa: A002 - the word for it everywhere, flags and columns included
     labels: Sequence[Label] | None = None,
     missing: Missing = "refuse",
     notes: Sequence[str] = (),
@@ -86,14 +110,12 @@ def assemble(
             f"missing must be 'refuse' or 'drop'. Got {missing!r}.",
             hint="missing='drop' leaves out rows without truth or prediction, and says how many.",
         )
-    names_of = {role: (called or {}).get(role, role) for role in ("truth", "predicted", "weight", "group")}
-    columns: dict[str, Any] = {"truth": encode(truth, names_of["truth"])}
-    if predicted is not None:
-        columns["predicted"] = encode(predicted, names_of["predicted"])
-    if weight is not None:
-        columns["weight"] = weights(weight, names_of["weight"])
-    if group is not None:
-        columns["group"] = groups(group, names_of["group"])
+    given = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "fold": fold, "id": id}
+    columns: dict[str, Any] = {
+        role: READERS[role](values, (called or {}).get(role, role))
+        for role, values in given.items()
+        if values is not None
+    }
     if score is not None:
         columns["score"] = score.values
     _same_length(columns)
@@ -127,6 +149,8 @@ def assemble(
         predicted_place=np.array([place.get(label, -1) for label in columns["predicted"].labels], dtype=np.int64),
         weight=columns.get("weight"),
         group=columns.get("group"),
+        fold=columns.get("fold"),
+        id=columns.get("id"),
         notes=tuple(said),
         keep_labels=labels is not None or columns["truth"].declared or columns["predicted"].declared,
         scores=scores,

@@ -7,6 +7,7 @@ import math
 from heldout.errors import listing
 from heldout.estimates.estimate import Estimate
 from heldout.measures.catalogue import find
+from heldout.report.folds import fold_table, folded, rule_notes
 from heldout.report.tables import (
     SHOWN_CLASSES,
     average_table,
@@ -28,26 +29,33 @@ SHOWN_ROWS = 15
 
 def evaluation_blocks(view: View, *, full: bool = False) -> list[Block]:
     """The report; `full` adds every measure, every class and the whole matrix."""
-    confusion = view.confusion
-    blocks: list[Block] = [_title(view)]
-    if view.source.columns:
-        blocks.append(_columns(view))
-    blocks.append(Prose(" ".join(sentences(view)), label="Verdict"))
-    blocks.append(_headline(view))
-    if view.positive is not None and confusion.n_classes == 2:
+    return [_title(view), *([_columns(view)] if view.source.columns else []), *body_blocks(view, full=full)]
+
+
+def chosen_blocks(view: View) -> list[Block]:
+    """What was read, and only the estimates that were asked for."""
+    return [_title(view), *([_columns(view)] if view.source.columns else []), *chosen_tables(view), *_notes(view)]
+
+
+def chosen_tables(view: View) -> list[Block]:
+    """Only the estimates that were asked for."""
+    names = [titled(e) for e in view.estimates]
+    over_folds = folded(view.estimates)
+    if over_folds is not None:
+        return [fold_table(over_folds, names, view.level), *rule_notes(over_folds)]
+    return [estimate_table(view, view.estimates, names)]
+
+
+def body_blocks(view: View, *, full: bool = False) -> list[Block]:
+    """The verdict, the measures, the matrix and the notes: a report without its title."""
+    blocks: list[Block] = [Prose(" ".join(sentences(view)), label="Verdict"), *_headline(view, full=full)]
+    if view.positive is not None and view.confusion.n_classes == 2:
         blocks.append(binary_matrix(view))
     else:
         blocks += _classes(view, full=full)
     if full:
         blocks += _everything(view)
-    blocks += _notes(view)
-    return blocks
-
-
-def chosen_blocks(view: View) -> list[Block]:
-    """What was read, and only the estimates that were asked for."""
-    table = estimate_table(view, view.estimates, [_titled(e) for e in view.estimates])
-    return [_title(view), *([_columns(view)] if view.source.columns else []), table, *_notes(view)]
+    return [*blocks, *_notes(view)]
 
 
 def _title(view: View) -> Title:
@@ -73,7 +81,7 @@ def _columns(view: View) -> Prose:
     return Prose(view.source.sentence() + said)
 
 
-def _headline(view: View) -> Block:
+def _headline(view: View, *, full: bool = False) -> list[Block]:
     estimates = [view.get("accuracy"), view.get("balanced_accuracy")]
     if view.positive is not None:
         estimates.append(view.get("f1", class_=view.positive))
@@ -91,10 +99,15 @@ def _headline(view: View) -> Block:
     estimates += [reported[key] for key in scored if key in reported]
     if any(e.measure == "expected_cost" for e in view.estimates):
         estimates += [view.get("expected_cost"), view.get("total_cost")]
-    return estimate_table(view, estimates, [_titled(e) for e in estimates])
+    names = [titled(e) for e in estimates]
+    over_folds = folded(estimates)
+    if over_folds is not None:
+        return [fold_table(over_folds, names, view.level), *rule_notes(over_folds, full=full)]
+    return [estimate_table(view, estimates, names)]
 
 
-def _titled(e: Estimate) -> str:
+def titled(e: Estimate) -> str:
+    """The name of an estimate as a table writes it."""
     title = find(e.measure).title
     if e.class_ is not None:
         return f"{title} ({e.class_})"
@@ -151,6 +164,9 @@ def _notes(view: View) -> list[Block]:
             "kappa",
             "matthews",
             "balanced_accuracy",
+            "roc_auc",
+            "hand_till_auc",
+            "average_precision",
         ):
             undefined.setdefault(e.undefined, []).append(e.name)
     for reason, names in undefined.items():
@@ -161,7 +177,7 @@ def _notes(view: View) -> list[Block]:
     }
     blocks += [Note(f"{name}: {note}.") for note, name in left_out.items()]
     blocks += [
-        Note(f"{_titled(e).capitalize()} {number(e.value)} [{limits(e.low, e.high)}]: {e.note}.")
+        Note(f"{titled(e).capitalize()} {number(e.value)} [{limits(e.low, e.high)}]: {e.note}.")
         for e in view.estimates
         if e.measure == "expected_calibration_error" and e.note
     ]

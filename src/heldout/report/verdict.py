@@ -19,7 +19,7 @@ from heldout.show.printable import visible
 
 def sentences(view: View) -> list[str]:
     """The verdict, a sentence or two."""
-    said = [against_constant(view.confusion, view.level)]
+    said = [against_constant(view.confusion, view.level, view.independent)]
     positive = view.positive
     if positive is not None:
         said.append(_of_positive(view, positive))
@@ -30,10 +30,11 @@ def sentences(view: View) -> list[str]:
     return [sentence for sentence in said if sentence]
 
 
-def against_constant(confusion: Confusion, level: float) -> str:
+def against_constant(confusion: Confusion, level: float, independent: float = 1.0) -> str:
     """Whether it beats always answering the commonest class, and by how much.
 
-    Both answers are judged on the same cases, so the interval is the paired one.
+    Both answers are judged on the same cases, so the interval is the paired one; `independent` is the share of the
+    cases that counts, and 0 where there can be no interval.
 
     >>> against_constant(Confusion.of([[9990, 10], [90, 10]], ["c1", "c2"]), 0.95)
     'Better than always answering "c1" (accuracy .990)? Cannot be told from these cases: -.001 to .001.'
@@ -52,11 +53,12 @@ def against_constant(confusion: Confusion, level: float) -> str:
     start = f'Better than always answering "{_named(confusion.labels[commonest])}" (accuracy {rate})?'
     if not gained and not lost:
         return f"{start} No: it gets exactly the same cases right."
-    if confusion.clusters is not None or confusion.weighted:
+    why = "groups" if confusion.clusters is not None else "weights" if confusion.weighted else ""
+    if why or not independent:
         # The paired interval is for independent, equally weighted cases: without them only the gap is said.
-        why = "groups" if confusion.clusters is not None else "weights"
-        return f"{start} The gap is {share((gained - lost) / n)} on these cases (with {why} it has no interval yet)."
-    low, high = paired_difference_limits(gained, lost, n, level)
+        known = f"with {why} it has no interval yet" if why else "which allow no interval"
+        return f"{start} The gap is {share((gained - lost) / n)} on these cases ({known})."
+    low, high = paired_difference_limits(gained * independent, lost * independent, n * independent, level)
     if low > 0:
         return f"{start} Yes, by {share(low)} to {share(high)}."
     if high < 0:
@@ -95,6 +97,8 @@ def _of_costs(confusion: Confusion, costs: NDArray[np.float64]) -> list[str]:
 
 
 def _percent(estimate: Estimate) -> str:
+    if math.isnan(estimate.low):
+        return f"{_whole_percent(estimate.value)} %"
     low, high = (_whole_percent(limit) for limit in (estimate.low, estimate.high))
     return f"{_whole_percent(estimate.value)} % [{low}, {high}]"
 

@@ -44,5 +44,9 @@ class View(Protocol):
     def level(self) -> float:
         """The level of the intervals."""
 
+    @property
+    def independent(self) -> float:
+        """The share of the cases that counts as independent; 0 where there can be no interval."""
+
     def get(self, measure: str, *, class_: Label | None = None, average: Average | None = None) -> Estimate:
         """The estimate of a measure of one class, averaged, or of all cases."""

@@ -1,0 +1,105 @@
+"""The options that several commands share: one name, one meaning, one sentence of help."""
+
+from __future__ import annotations
+
+import csv
+from typing import Annotated
+
+import typer
+
+from heldout.errors import OptionError, listing
+
+INPUT, INTERVALS, OUTPUT = "Input", "Intervals", "Output"
+
+Truth = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the true class.", rich_help_panel=INPUT)]
+Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of case weights.", rich_help_panel=INPUT)]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of groups whose rows are not independent, such as patients.",
+        rich_help_panel=INPUT,
+    ),
+]
+Missing = Annotated[
+    str | None,
+    typer.Option(
+        metavar="refuse|drop",
+        help="What to do with rows that lack a value: refuse them (the default), or drop them and say how many.",
+        rich_help_panel=INPUT,
+    ),
+]
+Costs = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COSTS",
+        help="Costs of the errors: a CSV or TOML file, or truth,predicted:cost pairs as in 'yes,no:10; no,yes:1'.",
+        rich_help_panel=INPUT,
+    ),
+]
+CostRows = Annotated[
+    str | None,
+    typer.Option(metavar="truth|predicted", help="What the rows of a file of costs are.", rich_help_panel=INPUT),
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,…",
+        help="The classes in the order to show them, separated by commas; names the rows of a matrix.",
+        rich_help_panel=INPUT,
+    ),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLASS",
+        help="The positive class; of usual pairs such as no and yes or 0 and 1 it is known.",
+        rich_help_panel=INPUT,
+    ),
+]
+Level = Annotated[
+    float, typer.Option(metavar="LEVEL", help="Level of the intervals, between 0 and 1.", rich_help_panel=INTERVALS)
+]
+Replicates = Annotated[int, typer.Option(metavar="N", help="Bootstrap replicates.", rich_help_panel=INTERVALS)]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of everything random.", rich_help_panel=INTERVALS)]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        metavar="MEASURE",
+        help="Only this measure, such as accuracy, 'macro f1' or 'recall\\[spam]'; may be repeated.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Full = Annotated[bool, typer.Option("--full", help="Show everything there is.", rich_help_panel=OUTPUT)]
+Json = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Write JSON to this file; - is standard output here too.", rich_help_panel=OUTPUT
+    ),
+]
+Html = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Write a page for the browser, with everything.", rich_help_panel=OUTPUT),
+]
+Markdown = Annotated[str | None, typer.Option(metavar="FILE", help="Write Markdown.", rich_help_panel=OUTPUT)]
+Latex = Annotated[str | None, typer.Option(metavar="FILE", help="Write LaTeX tables.", rich_help_panel=OUTPUT)]
+
+
+def split_labels(text: str | None) -> list[str] | None:
+    """The classes that --labels names; one that holds a comma stands in double quotes.
+
+    >>> split_labels('no, "yes, surely"')
+    ['no', 'yes, surely']
+    """
+    if text is None:
+        return None
+    labels = [label.strip() for row in csv.reader([text], skipinitialspace=True) for label in row]
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if not labels or not all(labels) or twice:
+        why = f"names {listing(map(repr, twice))} more than once" if all(labels) and twice else "has an empty name"
+        raise OptionError(
+            f"--labels {why}. Got {text!r}.",
+            hint="name each class once, separated by commas: --labels no,yes.",
+        )
+    return labels

@@ -1,0 +1,315 @@
+"""From counted predictions to an evaluation: which measures, by which estimator, with which notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.costs import Costs, read_costs, settle_costs
+from heldout.engines.folds import count_folds
+from heldout.engines.scores import ScoreEvidence
+from heldout.errors import OptionError, closest, listing
+from heldout.estimates.dependence import Dependence
+from heldout.estimates.estimate import Estimate
+from heldout.estimates.fold_counts import FoldEstimator
+from heldout.estimates.fold_estimate import Rule
+from heldout.estimates.fold_methods import FOLD_METHODS, FoldMethod
+from heldout.estimates.fold_scores import FoldScores
+from heldout.estimates.interval import Estimator, check_level, check_whole
+from heldout.estimates.methods import METHODS, Method, find_method
+from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
+from heldout.estimates.score_methods import score_method_names
+from heldout.evaluation import Evaluation
+from heldout.evidence import Confusion, Label
+from heldout.measures.catalogue import COUNTED, NAMED_F, find, read_quantity
+from heldout.measures.declare import Measure
+from heldout.measures.quantity import AVERAGES, Bound, Quantity
+from heldout.predictions.match import choose_positive
+from heldout.predictions.source import Source
+from heldout.predictions.table import Predictions
+from heldout.show.numbers import limits, share
+
+# Beyond this many classes the measures of one class whose interval needs draws are left for those who ask,
+# and beyond this many all but the first three.
+DRAWN_CLASSES = 100
+LISTED_CLASSES = 1000
+FIRST = ("precision", "recall", "f_score")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a person chose, apart from the data."""
+
+    positive: Label | None = None
+    measures: str | Iterable[str] = "all"
+    costs: Any = None
+    cost_rows: str | None = None
+    level: float = 0.95
+    method: str | None = None
+    seed: int = 0
+    replicates: int = 2000
+
+    def checked(self) -> Settings:
+        """The same settings, refused where a number makes no sense."""
+        check_level(self.level)
+        check_whole("seed", self.seed, 0)
+        check_whole("replicates", self.replicates, 1)
+        self.by_fold()
+        self.of_counts()
+        return self
+
+    def by_fold(self) -> FoldMethod | None:
+        """The method that makes intervals from the values in single folds, if one was named."""
+        return None if self.method is None else FOLD_METHODS.get(_spelled(self.method))
+
+    @property
+    def nested(self) -> bool:
+        """Whether intervals are to come from nested cross-validation, which needs a learner."""
+        if self.method is None:
+            return False
+        from heldout.resampling.nested_cv import METHOD
+
+        return _spelled(self.method) == METHOD
+
+    def of_counts(self) -> Method | None:
+        """The method for measures of counts; one that is for scores or folds alone leaves those to their defaults."""
+        key = None if self.method is None or self.nested else _spelled(self.method)
+        if key is None or key in FOLD_METHODS or (key in score_method_names() and key not in METHODS):
+            return None
+        if key not in METHODS:
+            known = dict.fromkeys([*METHODS, *FOLD_METHODS, "nested-cv", *score_method_names()])
+            near = closest(key, known)
+            raise OptionError(
+                f"There is no interval method {self.method!r}. There are: {listing(known, most=40)}.",
+                hint=f"did you mean {near!r}?" if near else "leave method out for the default of each measure.",
+            )
+        return find_method(key)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What is known beyond the predictions where they were made by the models of a resampling plan."""
+
+    plan: Dependence
+    training: Confusion | None = None
+    rule: Rule = "pooled"
+    resubstituted: Predictions | None = None
+    weight: float = 1.0
+
+
+def judge(
+    confusion: Confusion,
+    predictions: Predictions | None,
+    settings: Settings,
+    *,
+    source: Source,
+    notes: Sequence[str] = (),
+    folded: Folded | None = None,
+) -> Evaluation:
+    """Every measure that was asked for, with its interval."""
+    settings.checked()
+    if settings.nested:
+        raise OptionError(
+            f"The method {settings.method!r} fits a learner again, and there are only predictions.",
+            hint="use heldout.validate (heldout validate) with a k-fold plan, or leave out the method.",
+        )
+    chosen = choose_positive(settings.positive, confusion.labels)
+    costs = None if settings.costs is None else cost_matrix(settings.costs, confusion, settings.cost_rows)
+    estimator = _count_estimator(confusion, predictions, settings, folded)
+    estimator.check()
+    scored = None
+    if predictions is not None and predictions.scores is not None:
+        scored = _score_estimator(predictions, chosen, settings, folded)
+    if settings.by_fold() is not None and folded is None:
+        raise OptionError(
+            f"The method {settings.method!r} needs folds, and there are none.",
+            hint="name the column of folds with fold= (--fold), or leave out the method.",
+        )
+    several = folded is not None and predictions is not None and predictions.fold is not None
+    if several and settings.method is not None and settings.of_counts() is None and settings.by_fold() is None:
+        _one_model(predictions, settings.method)
+    estimates = _estimates(estimator, scored, chosen, costs, settings)
+    said = [*notes, *_reversed(estimates)]
+    if settings.measures == "all" and predictions is not None and predictions.scores is not None:
+        why = predictions.scores.not_probability
+        said += [f"{why}, so losses and calibration are left out: they need probabilities"] if why else []
+    if settings.measures == "all" and confusion.n_classes > DRAWN_CLASSES:
+        said.append(_shortened(confusion.n_classes))
+    return Evaluation(confusion, chosen, estimates, estimator, tuple(said), source, predictions, costs, scored)
+
+
+def _one_model(predictions: Predictions | None, method: str) -> None:
+    """Refuse a method that takes all scores as those of one model where each fold has its own."""
+    if predictions is None or predictions.fold is None or len(predictions.fold.met()) < 2:
+        return
+    raise OptionError(
+        f"The method {method!r} takes all scores as those of one model, and here each fold has its own.",
+        hint=f"use one of: {listing(FOLD_METHODS)}; or leave out the method.",
+    )
+
+
+def _count_estimator(
+    confusion: Confusion, predictions: Predictions | None, settings: Settings, folded: Folded | None
+) -> Estimator:
+    made = confusion, settings.level, settings.seed, settings.replicates, settings.of_counts()
+    if folded is None or predictions is None:
+        return Estimator(*made)
+    folds = count_folds(predictions, confusion.labels)
+    return FoldEstimator(
+        *made,
+        plan=folded.plan,
+        folds=folds,
+        training=folded.training,
+        rule=folded.rule,
+        fold_method=settings.by_fold(),
+    )
+
+
+def _score_estimator(
+    predictions: Predictions, positive: Label | None, settings: Settings, folded: Folded | None
+) -> ScoreEstimator:
+    made = ScoreEvidence(predictions, predictions.labels), positive, settings.level, settings.seed, settings.replicates
+    if folded is None:
+        return ScoreEstimator(*made, settings.method)
+    again = folded.resubstituted
+    return FoldScores(
+        *made,
+        # Of losses and calibration, which are pooled; a method over folds is asked for by itself.
+        settings.method if settings.by_fold() is None else None,
+        plan=folded.plan,
+        rule=folded.rule,
+        fold_method=settings.by_fold(),
+        resubstituted=None if again is None else ScoreEstimator(ScoreEvidence(again, again.labels), positive),
+        weight=folded.weight,
+    )
+
+
+def _spelled(name: str) -> str:
+    return str(name).strip().casefold().replace("_", "-").replace(" ", "-")
+
+
+def cost_matrix(costs: Any, confusion: Confusion, rows: str | None) -> NDArray[np.float64]:
+    """The cost of every cell, from whatever form the costs were given in."""
+    if isinstance(costs, str | Path):
+        costs = read_costs(costs, confusion.labels, rows)
+    elif rows is not None and not isinstance(costs, Costs | Mapping):
+        costs = Costs.of(costs, confusion.labels, rows=rows)
+    return settle_costs(costs, confusion.labels)
+
+
+def _estimates(
+    estimator: Estimator,
+    scored: ScoreEstimator | None,
+    positive: Label | None,
+    costs: Any,
+    settings: Settings,
+) -> tuple[Estimate, ...]:
+    measures, method = settings.measures, settings.method
+    if measures == "all":
+        return (*_all(estimator, costs), *(() if scored is None else scored.every()))
+    names = [measures] if isinstance(measures, str) else list(measures)
+    made: list[Estimate] = []
+    for name in names:
+        if not isinstance(name, str):
+            raise OptionError(f"A measure is asked for by its name. Got {name!r}.", hint="for example 'macro f1'.")
+        quantity = read_quantity(name, estimator.confusion.labels, costs=costs)
+        measure = quantity.bound.measure
+        if measure.scope in SCORE_SCOPES:
+            made.append(_score(scored, quantity, positive, method))
+            continue
+        if measure.kind == "cost" and costs is None:
+            raise OptionError(f"{measure.name} needs costs, and none were given.", hint="pass costs= (--costs).")
+        if method is not None and estimator.method is None and settings.by_fold() is None:
+            raise OptionError(
+                f"The method {method!r} does not apply to {quantity.bound.name}.", hint="it is for measures of scores."
+            )
+        alone = quantity.class_ is None and quantity.average is None
+        if alone and measure.scope == "class" and not measure.overall and positive is None:
+            # A measure of one class, with no class named: all of them.
+            made += estimator.classes(quantity.bound, method)
+        else:
+            made.append(estimator.ask(quantity.check(positive), method))
+    return tuple(made)
+
+
+def _score(scored: ScoreEstimator | None, quantity: Quantity, positive: Label | None, method: str | None) -> Estimate:
+    if scored is None:
+        raise OptionError(
+            f"{quantity.bound.name} is a measure of scores, and none were given.",
+            hint="pass score= (--score COLUMN), one score per case or one per class.",
+        )
+    return scored.ask(quantity.check(positive), method)
+
+
+def _all(estimator: Estimator, costs: Any) -> list[Estimate]:
+    confusion = estimator.confusion
+    k = confusion.n_classes
+    ordered = k > 2 and not any(isinstance(label, str) for label in confusion.labels)
+    made: list[Estimate] = []
+    bounds = _defaults(costs)
+    for bound in bounds:
+        measure = bound.measure
+        if measure.scope == "table" or measure.overall:
+            if measure.name in ("linear_kappa", "quadratic_kappa") and not ordered:
+                continue
+            made.append(estimator.ask(Quantity(bound)))
+    if k > 1:
+        for average in AVERAGES:
+            made += [estimator.ask(Quantity(b, average=average)) for b in bounds if b.measure.averages]
+    for bound in bounds:
+        if bound.measure.per_class and _listed(bound.measure, k):
+            made += estimator.classes(bound)
+    return made
+
+
+def _reversed(estimates: Sequence[Estimate]) -> list[str]:
+    """A sentence for each area that lies below one half beyond doubt; scores are never turned round in silence."""
+    return [
+        f"the ROC area of {e.class_} is {share(e.value)} [{limits(e.low, e.high)}], below one half: its scores run the "
+        "wrong way, or the classes are exchanged"
+        for e in estimates
+        if e.measure == "roc_auc" and e.class_ is not None and e.high < 0.5
+    ]
+
+
+def _listed(measure: Measure, k: int) -> bool:
+    if k > LISTED_CLASSES:
+        return measure.name in FIRST
+    return k <= DRAWN_CLASSES or measure.kind != "agreement"
+
+
+def _shortened(k: int) -> str:
+    what = (
+        "only precision, recall and F of each class are listed"
+        if k > LISTED_CLASSES
+        else "measures of one class whose interval needs random draws are not listed"
+    )
+    return f"with {k:,} classes {what}; any other can be asked for by name"
+
+
+def _defaults(costs: Any) -> list[Bound]:
+    """Every measure of counts with its usual parameters; those of costs where there are costs."""
+    return list(_usual()) if costs is None else _bounds(costs)
+
+
+@lru_cache(maxsize=1)
+def _usual() -> tuple[Bound, ...]:
+    return tuple(_bounds(None))
+
+
+def _bounds(costs: Any) -> list[Bound]:
+    bounds: list[Bound] = []
+    for measure in COUNTED.values():
+        if measure.name == "f_score":
+            bounds += [find(name) for name in NAMED_F]
+        elif measure.kind == "cost":
+            bounds += [find(measure.name, costs=costs)] if costs is not None else []
+        elif not measure.parameters:
+            bounds.append(find(measure.name))
+    return bounds

@@ -1,0 +1,59 @@
+"""The laboratory: data drawn from known distributions, where the true error is known."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from heldout.lab.estimator_bias import EstimatorBias, estimators
+    from heldout.lab.interval_coverage import IntervalCoverage, coverage
+    from heldout.lab.sampling_spread import SamplingSpread, spread
+    from heldout.lab.training_optimism import TrainingOptimism, optimism
+    from heldout.lab.worlds import Checkers, Gaussians, Noise, TrueError, World
+
+_HOMES = {
+    "Checkers": "worlds",
+    "EstimatorBias": "estimator_bias",
+    "Gaussians": "worlds",
+    "IntervalCoverage": "interval_coverage",
+    "Noise": "worlds",
+    "SamplingSpread": "sampling_spread",
+    "TrainingOptimism": "training_optimism",
+    "TrueError": "worlds",
+    "World": "worlds",
+    "coverage": "interval_coverage",
+    "estimators": "estimator_bias",
+    "optimism": "training_optimism",
+    "spread": "sampling_spread",
+}
+
+__all__ = [
+    "Checkers",
+    "EstimatorBias",
+    "Gaussians",
+    "IntervalCoverage",
+    "Noise",
+    "SamplingSpread",
+    "TrainingOptimism",
+    "TrueError",
+    "World",
+    "coverage",
+    "estimators",
+    "optimism",
+    "spread",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used, so that importing the laboratory costs nothing."""
+    if name == "worlds":
+        return import_module("heldout.lab.worlds")
+    if name not in _HOMES:
+        message = f"module 'heldout.lab' has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(f"heldout.lab.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

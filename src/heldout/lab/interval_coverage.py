@@ -1,0 +1,151 @@
+"""Coverage: how often an interval for a proportion holds the truth, by adding up the binomial distribution.
+
+Nothing is simulated: for n cases there are n + 1 possible counts, each with its probability and its interval. Figures
+to compare with: Brown, Cai & DasGupta (2001), Statistical Science 16, 101-133.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import OptionError, closest, listing
+from heldout.estimates import proportion
+from heldout.estimates.interval import check_level, check_whole
+from heldout.result import ROW_KEYS, Result
+from heldout.show.blocks import Block, Column, Number, Prose, Table, Title
+from heldout.show.numbers import number
+
+Floats = NDArray[np.float64]
+
+METHODS: dict[str, Callable[..., proportion.Limits]] = {
+    "wilson": proportion.wilson,
+    "wilson-cc": proportion.wilson_cc,
+    "clopper-pearson": proportion.clopper_pearson,
+    "jeffreys": proportion.jeffreys,
+    "agresti-coull": proportion.agresti_coull,
+    "mid-p": proportion.mid_p,
+    "normal": proportion.normal,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """How often one method holds one truth, and how wide its interval is on average."""
+
+    method: str
+    n: int
+    p: float
+    coverage: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalCoverage(Result):
+    """The coverage of interval methods for a proportion."""
+
+    schema: ClassVar[str] = "heldout/lab-coverage@1"
+
+    level: float
+    covered: tuple[Covered, ...]
+
+    def __getitem__(self, method: str) -> Covered:
+        """The first figure of a method."""
+        key = _method(method)
+        for figure in self.covered:
+            if figure.method == key:
+                return figure
+        raise OptionError(
+            f"The method {key!r} was not asked for.", hint=f"use one of: {listing({f.method for f in self.covered})}."
+        )
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per method, number of cases and truth."""
+        return [
+            {
+                **dict(zip(ROW_KEYS, ("coverage", None, None, f.coverage, f.coverage, f.coverage), strict=False)),
+                "level": self.level, "method": f.method, "n": f.n, "p": f.p, "width": f.width,
+            }
+            for f in self.covered
+        ]  # fmt: skip
+
+    def blocks(self) -> list[Block]:
+        """One line per method, number of cases and truth."""
+        worst = min(self.covered, key=lambda f: f.coverage)
+        said = (
+            f"The level asked for is {number(self.level)}. Farthest below it: {worst.method} at n = {worst.n:,} and "
+            f"p = {worst.p:g}, which holds the truth with probability {number(worst.coverage)}."
+        )
+        if worst.coverage >= self.level:
+            said = f"The level asked for is {number(self.level)}, and every method here keeps it."
+        names = ("method", "n", "p", "coverage", "mean width")
+        rows = tuple((f.method, f.n, f"{f.p:g}", Number(f.coverage), Number(f.width)) for f in self.covered)
+        columns = tuple(Column(name, "left" if name == "method" else "right") for name in names)
+        return [
+            Title("Coverage of intervals for a proportion", "exact, from the binomial distribution"),
+            Prose(said, "Verdict"),
+            Table(columns, rows),
+        ]
+
+
+def coverage(
+    n: int | Sequence[int] = 30,
+    p: float | Sequence[float] = 0.2,
+    methods: str | Sequence[str] | None = None,
+    *,
+    level: float = 0.95,
+) -> IntervalCoverage:
+    """The probability that each method's interval holds p, when n independent cases succeed with probability p.
+
+    >>> round(coverage(18, 0.5, "normal")["normal"].coverage, 3)
+    0.904
+    """
+    check_level(level)
+    sizes = [check_whole("n", size, 1) for size in (n if isinstance(n, Sequence | np.ndarray) else [n])]
+    shares = [_share(value) for value in (p if isinstance(p, Sequence | np.ndarray) else [p])]
+    asked = list(METHODS) if methods is None else [methods] if isinstance(methods, str) else list(methods)
+    names = list(dict.fromkeys(_method(name) for name in asked))
+    if not (sizes and shares and names):
+        raise OptionError("There is nothing to work out: n, p or methods is empty.", hint="try coverage(30, 0.2).")
+    made = [_covered(name, size, share, level) for size, share, name in itertools.product(sizes, shares, names)]
+    return IntervalCoverage(level, tuple(made))
+
+
+def _covered(name: str, n: int, p: float, level: float) -> Covered:
+    counts = np.arange(n + 1)
+    low, high = METHODS[name](counts, n, level)
+    chance = _binomial(n, p)
+    # A limit that equals p but for rounding holds it.
+    holds = (low <= p + 1e-12) & (high >= p - 1e-12)
+    return Covered(name, n, p, float(chance[holds].sum()), float(chance @ (high - low)))
+
+
+def _binomial(n: int, p: float) -> Floats:
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    counts = np.arange(n + 1)
+    ways = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
+    chance = np.exp(ways + xlogy(counts, p) + xlog1py(n - counts, -p))
+    return np.asarray(chance / chance.sum())
+
+
+def _method(name: Any) -> str:
+    key = str(name).strip().casefold().replace("_", "-").replace(" ", "-")
+    if key not in METHODS:
+        near = closest(key, METHODS)
+        raise OptionError(
+            f"There is no interval method {name!r} for a proportion. There are: {listing(METHODS)}.",
+            hint=f"use {near or 'wilson'!r}.",
+        )
+    return key
+
+
+def _share(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= float(value) <= 1:
+        raise OptionError(f"p must lie between 0 and 1. Got {value!r}.", hint="write 20 % as 0.2.")
+    return float(value)

@@ -1,0 +1,125 @@
+"""Spread: the smaller the test set, the more the error measured on it varies around the true error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import OptionError
+from heldout.estimates.interval import check_level, check_whole
+from heldout.lab.experiment import check_world, fitted, ready, resampled_limits, training_set
+from heldout.lab.worlds import Gaussians, TrueError, World
+from heldout.result import ROW_KEYS, Result
+from heldout.show.blocks import Block, Column, Number, Prose, Range, Table, Title
+from heldout.show.numbers import number
+
+Floats = NDArray[np.float64]
+
+METHOD = "bootstrap over test sets"
+
+
+@dataclass(frozen=True, eq=False)
+class SamplingSpread(Result):
+    """The errors of one model on many test sets of each size."""
+
+    schema: ClassVar[str] = "heldout/lab-spread@1"
+
+    world: str
+    learner: str
+    trained_on: int
+    true_error: TrueError
+    sizes: tuple[int, ...]
+    errors: Floats = field(repr=False)
+    level: float
+    seed: int
+
+    def measured(self, at: int) -> tuple[float, float, float]:
+        """The standard deviation over test sets of the size at this place, with its limits."""
+        return resampled_limits(lambda drawn: drawn.std(axis=-1, ddof=1), self.errors[at], self.level, self.seed)
+
+    def expected(self, at: int) -> float:
+        """What the binomial distribution says: sqrt(p(1 − p)/n)."""
+        p = self.true_error.value
+        return math.sqrt(p * (1 - p) / self.sizes[at])
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per size."""
+        made = []
+        for at, size in enumerate(self.sizes):
+            values = (*self.measured(at), self.level, METHOD, size)
+            head = dict(zip(ROW_KEYS, ("standard_deviation", None, None, *values), strict=True))
+            tail = {"expected": self.expected(at), "mean_error": float(self.errors[at].mean())}
+            made.append({**head, **tail, "repeats": self.errors.shape[1]})
+        return made
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the rows in the document."""
+        true = self.true_error
+        return {
+            "world": self.world, "learner": self.learner, "trained_on": self.trained_on, "seed": self.seed,
+            "true_error": true.value, "true_error_standard_error": true.standard_error, "true_error_exact": true.exact,
+        }  # fmt: skip
+
+    def blocks(self) -> list[Block]:
+        """One line per size, from small test sets to large."""
+        rows = []
+        for at, size in enumerate(self.sizes):
+            value, low, high = self.measured(at)
+            mean = float(self.errors[at].mean())
+            rows.append((size, Number(mean), Number(value), Range(low, high), Number(self.expected(at))))
+        names = ("test cases", "mean error", "spread", "", "sqrt(p(1 − p)/n)")
+        first, last = (number(self.measured(at)[0]) for at in (0, -1))
+        said = (
+            f"One model, many test sets: with {self.sizes[0]:,} test cases the measured error varies by {first}, with "
+            f"{self.sizes[-1]:,} by {last}. Four times the cases halve the spread."
+        )
+        detail = (
+            f"{self.learner} trained on {self.trained_on:,} cases; {self.errors.shape[1]} test sets of each size; "
+            f"{self.world}; seed {self.seed}"
+        )
+        return [
+            Title("Spread of the error over test sets", detail),
+            Prose(said, "Verdict"),
+            Table(tuple(Column(name, "right" if name else "left") for name in names), tuple(rows)),
+            Prose(f"True error p = {self.true_error}. Limits: {self.level:g}, {METHOD}."),
+        ]
+
+
+def spread(
+    world: World | None = None,
+    learner: Any = "lda",
+    sizes: Sequence[int] = (10, 30, 100, 300, 1000),
+    *,
+    n: int = 100,
+    repeats: int = 200,
+    seed: int = 0,
+    level: float = 0.95,
+) -> SamplingSpread:
+    """Train one model on n cases, and test it on many independent test sets of each size.
+
+    >>> found = spread(sizes=[25, 100], repeats=50)
+    >>> round(found.expected(0) / found.expected(1), 12)
+    2.0
+    """
+    place = check_world(world if world is not None else Gaussians())
+    check_whole("n", n, 2)
+    check_whole("repeats", repeats, 2)
+    check_whole("seed", seed, 0)
+    check_level(level)
+    wanted = tuple(sorted({check_whole("every size", size, 1) for size in sizes}))
+    if not wanted:
+        raise OptionError("There are no sizes of test sets.", hint="for example sizes=[10, 100, 1000].")
+    name, estimator = ready(learner, place, seed)
+    rng = np.random.default_rng(seed)
+    model = fitted(estimator, training_set(place, n, rng))
+    errors = np.empty((len(wanted), repeats))
+    for at, size in enumerate(wanted):
+        features, truth = place.draw(size * repeats, rng)
+        wrong = np.asarray(model.predict(features)) != truth
+        errors[at] = wrong.reshape(repeats, size).mean(axis=1)
+    return SamplingSpread(place.text, name, n, place.true_error(model, seed=seed), wanted, errors, level, seed)

@@ -1,0 +1,236 @@
+"""From a file, a data frame or arrays to a problem: features, classes and groups, all of them checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import ColumnError, OptionError, ValuesError, listing
+from heldout.evidence import Label
+from heldout.learners.features import given_features, read_features, telling
+from heldout.learners.problem import Codes, Problem
+from heldout.learners.table import Table, as_table
+from heldout.learners.target import encode_target, settle_target
+from heldout.predictions.case_values import groups
+from heldout.predictions.encode import Coded
+from heldout.predictions.guess import check_column
+
+Missing = Literal["refuse", "drop"]
+USUAL_TARGETS = ("class", "target", "label", "y", "outcome")
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which columns are what, after guessing: the target and group where they are columns, and the features."""
+
+    target: Any
+    group: Any
+    features: tuple[Any, ...]
+    asked: bool
+    notes: tuple[str, ...] = ()
+    target_name: str = ""
+
+
+def read_problem(
+    X: Any,
+    y: Any = None,
+    *,
+    target: Any = None,
+    group: Any = None,
+    features: Sequence[Any] | None = None,
+    drop: Any = (),
+    labels: Sequence[Label] | None = None,
+    missing: Missing = "refuse",
+    as_given: bool = False,
+) -> Problem:
+    """Read and check the data to learn from.
+
+    `X` is a file or a data frame with a `target` column, or the features alone with the classes in `y`. `group` is a
+    column, or one value per row. `missing` is about rows without a class or a group; gaps among the features stay.
+    `as_given` keeps `X` itself, less the columns that are no features, for learners that do with it what they want.
+
+    >>> problem = read_problem({"size": [1.0, 2.5, 4.0], "kind": ["a", "b", "b"]}, target="kind")
+    >>> problem.names, problem.labels, problem.truth.tolist()
+    (('size',), ('a', 'b'), [0, 1, 1])
+    """
+    if missing not in ("refuse", "drop"):
+        raise OptionError(
+            f"missing must be 'refuse' or 'drop'. Got {missing!r}.",
+            hint="missing='drop' leaves out rows without a class, and says how many.",
+        )
+    y, target = _one_target(y, target)
+    table = X if isinstance(X, Table) else as_table(X)
+    roles = _roles(table, y, target, group, features, drop)
+    called = f"The target {roles.target_name!r}" if roles.target_name else "The target"
+    classes = encode_target(table.values(roles.target) if y is None else y, called)
+    keys = _group(table, roles, group)
+    _same_length(table, classes, keys)
+    if y is not None:
+        _refuse_same(table, y, roles)
+    kept, dropped = _kept(classes, keys, missing, called)
+    if kept is not None:
+        table, classes, keys = table.taken(kept), classes.taken(kept), None if keys is None else keys.taken(kept)
+    settled = settle_target(classes, called, labels)
+    read = (given_features if as_given else read_features)(table, roles.features, asked=roles.asked)
+    dense = not table.sparse and (table.numeric or not as_given)
+    told = telling(read.matrix, read.names, settled.truth) if dense else ()
+    places, names = (None, ()) if keys is None else _places(keys)
+    return Problem(
+        read.matrix,
+        settled.values,
+        settled.truth,
+        settled.labels,
+        places,
+        names,
+        read.names,
+        table.source,
+        (*roles.notes, *dropped, *read.notes, *told, *settled.notes),
+        read.nominal,
+        roles.target_name,
+        kept,
+        as_given,
+    )
+
+
+def _one_target(y: Any, target: Any) -> tuple[Any, Any]:
+    """A text for y names a column."""
+    if y is not None and target is not None:
+        raise OptionError(
+            "The classes were given twice: as the second argument and as target=.", hint="leave out one of them."
+        )
+    if target is not None and not isinstance(target, str | int | tuple):
+        raise OptionError(
+            f"target is the name of a column. Got a {type(target).__name__}.",
+            hint="pass the classes themselves as the second argument.",
+        )
+    return (None, y) if isinstance(y, str) else (y, target)
+
+
+def _roles(table: Table, y: Any, target: Any, group: Any, features: Any, drop: Any) -> Roles:
+    notes: list[str] = []
+    if y is None:
+        if table.frame is None:
+            raise OptionError(
+                f"{table.start} holds features but no classes.",
+                hint="pass the classes as the second argument, one per row.",
+            )
+        if target is None:
+            target = _guessed(table)
+            notes.append(f"the target is {target!r}, guessed from its {'place' if table.class_last else 'name'}")
+        else:
+            check_column(target, table.columns, table.source)
+    group_column = check_column(group, table.columns, table.source) if isinstance(group, str) else None
+    if group_column is not None and group_column == target:
+        raise ColumnError(
+            f"The target and the group are the same column: {target!r}.", hint="choose another column for one of them."
+        )
+    gone = [check_column(name, table.columns, table.source) for name in _listed(drop, table)]
+    if table.row_weight is not None and table.row_weight not in (target, group_column, *gone):
+        notes.append("the weights of the rows were not used")
+        gone.append(table.row_weight)
+    asked = (
+        None if features is None else [check_column(x, table.columns, table.source) for x in _listed(features, table)]
+    )
+    if asked is not None and target is not None and target in asked:
+        raise ColumnError(
+            f"The target {target!r} is also among the features, so every class would be known beforehand.",
+            hint="leave it out of the features.",
+        )
+    taken = (target, group_column, *gone)
+    chosen = [name for name in (table.columns if asked is None else dict.fromkeys(asked)) if name not in taken]
+    if not chosen:
+        raise ColumnError(
+            f"{table.start} has no features left to learn from. It has: {listing(table.columns) or 'no columns'}.",
+            hint="name fewer columns to drop, or more features.",
+        )
+    called = target if y is None else getattr(y, "name", None)
+    return Roles(
+        target, group_column, tuple(chosen), asked is not None, tuple(notes), "" if called is None else str(called)
+    )
+
+
+def _listed(names: Any, table: Table) -> list[Any]:
+    """Names of columns; those of a matrix may be given as their numbers."""
+    given = [names] if isinstance(names, str | int) else list(names)
+    return [f"x{name}" if table.frame is None and not isinstance(name, str) else name for name in given]
+
+
+def _guessed(table: Table) -> Any:
+    if table.class_last:
+        return [name for name in table.columns if name != table.row_weight][-1]
+    found = [name for name in table.columns if str(name).strip().casefold() in USUAL_TARGETS]
+    if len(found) == 1:
+        return found[0]
+    how = "--target COLUMN" if table.from_file else "target="
+    if found:
+        raise ColumnError(
+            f"{table.start} has several columns that may be the target: {listing(found)}.",
+            hint=f"choose one with {how}.",
+        )
+    raise ColumnError(
+        f"{table.start} has no column named {', '.join(USUAL_TARGETS[:-1])} or {USUAL_TARGETS[-1]}. "
+        f"It has: {listing(table.columns)}.",
+        hint=f"say which column holds the classes with {how}.",
+    )
+
+
+def _group(table: Table, roles: Roles, group: Any) -> Coded | None:
+    if group is None:
+        return None
+    return groups(group if roles.group is None else table.values(roles.group), "group")
+
+
+def _same_length(table: Table, classes: Coded, keys: Coded | None) -> None:
+    for name, size in (("y", len(classes)), ("group", table.n if keys is None else len(keys))):
+        if size != table.n:
+            raise ValuesError(
+                f"The features have {table.n:,} rows, but {name} has {size:,} values.",
+                hint="pass one value per row, in the same order.",
+            )
+
+
+def _refuse_same(table: Table, y: Any, roles: Roles) -> None:
+    """Refuse features that hold the classes themselves, under the same name."""
+    name = getattr(y, "name", None)
+    if name is None or name not in roles.features or table.frame is None:
+        return
+    if list(table.frame.get_column(name).to_list()) == list(y):
+        raise ColumnError(
+            f"The target {name!r} is also among the features, so every class would be known beforehand.",
+            hint=f"leave it out of the features: drop={name!r}.",
+        )
+
+
+def _kept(classes: Coded, keys: Coded | None, missing: Missing, called: str) -> tuple[Codes | None, tuple[str, ...]]:
+    """The rows that have a class and a group, None where all have."""
+    gaps = {called: classes.is_missing} if classes.missing else {}
+    if keys is not None and keys.missing:
+        gaps["The group"] = keys.is_missing
+    if not gaps:
+        return None, ()
+    said = " and ".join(
+        f"{name if first else name[0].lower() + name[1:]} is missing in {int(where.sum()):,} of {len(where):,} rows"
+        for first, (name, where) in zip((True, False), gaps.items(), strict=False)
+    )
+    lost: NDArray[np.bool_] = np.logical_or.reduce(list(gaps.values()))
+    if missing == "refuse":
+        row = int(np.flatnonzero(lost)[0]) + 1
+        raise ValuesError(
+            f"{said}; the first is row {row:,}.",
+            hint="missing='drop' (--missing drop) leaves these rows out and says so; better is to find out why.",
+        )
+    if lost.all():
+        raise ValuesError(f"{said}, so no row is left.", hint="check which columns were chosen.")
+    return np.flatnonzero(~lost), (
+        f"{int(lost.sum()):,} of {len(lost):,} rows were dropped: {said[0].lower()}{said[1:]}",
+    )
+
+
+def _places(keys: Coded) -> tuple[Codes, tuple[Any, ...]]:
+    """The group of each row as a place among the groups that are met."""
+    met, places = np.unique(keys.codes.astype(np.int64) - keys.offset, return_inverse=True)
+    return places.astype(np.int64), tuple(keys.labels[code] for code in met.tolist())

@@ -1,0 +1,183 @@
+"""The features: one matrix of numbers with the roles of its columns, and what looks odd in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import ColumnError, ValuesError, listing
+from heldout.learners.columns import Column, read_column
+from heldout.learners.problem import Codes, Nominal
+from heldout.learners.table import Table
+from heldout.predictions.case_values import weights
+
+Floats = NDArray[np.float64]
+
+# Names under which tables number their rows; pandas writes an index as "Unnamed: 0".
+NUMBERING = frozenset({"id", "index", "row", "rowid", "rownumber", "no", "nr", "number", "unnamed0", "caseid"})
+# With fewer rows, a column may tell the classes apart by chance.
+TELLING_ROWS = 10
+TELLING_HEAD = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """A matrix, dense or sparse; the names of its columns, and the categories of those that are nominal."""
+
+    matrix: Any
+    names: tuple[str, ...]
+    nominal: dict[int, Nominal] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def read_features(table: Table, columns: Sequence[Any], *, asked: bool) -> Features:
+    """The matrix of some columns; those of no use are left out, or refused when they were asked for by name.
+
+    >>> from heldout.learners.table import as_table
+    >>> read_features(as_table({"a": [1, 2], "b": ["x", None]}), ["a", "b"], asked=True).matrix
+    array([[ 1.,  0.],
+           [ 2., nan]])
+    """
+    if table.sparse:
+        matrix = table.selected(columns)
+        return Features(matrix, tuple(map(str, columns)), notes=_checked(matrix.data, (), table))
+    if table.numeric:
+        matrix = np.ascontiguousarray(table.selected(columns), dtype=np.float64)
+        empty = np.isnan(matrix).all(axis=0)
+        kept = [column for column, none in zip(columns, empty, strict=True) if not none]
+        left = [
+            f"the column {str(column)!r} was left out: it holds no value at all"
+            for column in columns
+            if column not in kept
+        ]
+        matrix = np.ascontiguousarray(matrix[:, ~empty]) if empty.any() else matrix
+        read = [Column(str(column), np.empty(0)) for column in kept]
+    else:
+        found = [read_column(table.values(column), str(column)) for column in columns]
+        if asked:
+            _refuse_useless(found, table)
+        read = [column for column in found if not column.useless and (asked or not column.identifies)]
+        left = [
+            f"the column {column.name!r} was left out: {column.useless or column.identifies}"
+            for column in found
+            if column.useless or (column.identifies and not asked)
+        ]
+        matrix = np.empty((table.n, len(read)))
+        for place, column in enumerate(read):
+            matrix[:, place] = column.values
+    if not matrix.shape[1]:
+        raise _nothing_left(table, left)
+    nominal = {place: column.nominal for place, column in enumerate(read) if column.nominal is not None}
+    notes = (*left, *_checked(matrix, [column.name for column in read], table))
+    return Features(matrix, tuple(column.name for column in read), nominal, notes)
+
+
+def given_features(table: Table, columns: Sequence[Any], *, asked: bool) -> Features:  # noqa: ARG001 - one call for both
+    """What was given, with these columns only; checked for infinite values but otherwise as it is."""
+    native, names = table.selected(columns), tuple(map(str, columns))
+    if table.numeric:
+        held = native.data if table.sparse else native
+        return Features(native, names, notes=_checked(held, names, table))
+    for column in columns if table.frame is not None else ():
+        series = table.frame.get_column(column)
+        if series.dtype.is_float():
+            _refuse_infinite(weights(series.to_native()).reshape(-1, 1), [str(column)], table)
+    return Features(native, names)
+
+
+def _refuse_useless(found: Sequence[Column], table: Table) -> None:
+    for column in found:
+        if column.useless:
+            raise ColumnError(
+                f"The column {column.name!r} of {table.source} cannot be a feature: {column.useless}.",
+                hint="leave it out of the features, or make numbers or categories of it first.",
+            )
+
+
+def _nothing_left(table: Table, left: Sequence[str]) -> ColumnError:
+    why = f" {listing((f'{said[0].upper()}{said[1:]}' for said in left), most=3)}." if left else ""
+    return ColumnError(
+        f"{table.start} has no features to learn from besides the class.{why}",
+        hint="check which column is the target, and which columns were left out.",
+    )
+
+
+def _checked(matrix: NDArray[Any], names: Sequence[str], table: Table) -> tuple[str, ...]:
+    """Refuse infinite values, and say which columns are constant or number the rows."""
+    _refuse_infinite(matrix, names, table)
+    if matrix.ndim == 1 or len(matrix) < 2:
+        return ()
+    said: list[str] = []
+    # A gap is one more value, so a column with gaps is not constant.
+    constant = [name for name, same in zip(names, (matrix == matrix[0]).all(axis=0), strict=True) if same]
+    if constant:
+        said.append(f"{_columns(constant)} the same value in every row, which tells nothing: {listing(constant)}")
+    numbering = [name for place, name in enumerate(names) if _numbers_rows(name) and _all_distinct(matrix[:, place])]
+    said += [
+        f"the column {name!r} has a different whole number in every row and may only number them; leave it out with "
+        f"drop={name!r} (--drop {name}) unless it means something"
+        for name in numbering
+    ]
+    return tuple(said)
+
+
+def _columns(names: Sequence[str]) -> str:
+    return "one column has" if len(names) == 1 else f"{len(names):,} columns have"
+
+
+def _refuse_infinite(matrix: NDArray[Any], names: Sequence[str], table: Table) -> None:
+    if matrix.dtype.kind != "f" or not np.isinf(matrix).any():
+        return
+    counts = np.isinf(matrix).sum(axis=0)
+    if matrix.ndim == 1:
+        where = f"{int(counts):,} infinite values"
+    else:
+        shown = [f"{name} ({count:,})" for name, count in zip(names, counts.tolist(), strict=True) if count]
+        where = f"infinite values in {listing(shown)}"
+    raise ValuesError(
+        f"{table.start} holds {where}.", hint="mend them, or make them missing (NaN) and let them be filled."
+    )
+
+
+def _numbers_rows(name: str) -> bool:
+    return re.sub(r"[\W_]+", "", name.casefold()) in NUMBERING
+
+
+def _all_distinct(column: Floats) -> bool:
+    whole = bool(np.isfinite(column).all() and (column == np.floor(column)).all())
+    return whole and len(column) > 2 and len(np.unique(column)) == len(column)
+
+
+def telling(matrix: Floats, names: Sequence[str], truth: Codes) -> tuple[str, ...]:
+    """A note on every column that holds one value for each class, and so gives the class away.
+
+    >>> telling(np.array([[5.0], [7.0]] * 5), ["kind"], np.array([0, 1] * 5))
+    ("the column 'kind' has one value for each class and so tells it; leave it out if it was made from the class",)
+    """
+    if len(truth) < TELLING_ROWS:
+        return ()
+    said: list[str] = []
+    # The first rows tell for nearly every column that it does not.
+    head = slice(0, TELLING_HEAD)
+    likely = [at for at in range(len(names)) if _tells(matrix[head, at], truth[head])]
+    for column, name in ((at, names[at]) for at in likely):
+        if _tells(matrix[:, column], truth):
+            said.append(
+                f"the column {name!r} has one value for each class and so tells it; leave it out if it was made from "
+                "the class"
+            )
+    return tuple(said)
+
+
+def _tells(values: Floats, truth: Codes) -> bool:
+    """Whether there is one value for each class, and another one for every other."""
+    classes, first = np.unique(truth, return_index=True)
+    held = values[first]
+    if np.isnan(held).any() or len(np.unique(held)) < len(held):
+        return False
+    return bool(np.array_equal(values, held[np.searchsorted(classes, truth)]))

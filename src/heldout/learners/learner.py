@@ -1,0 +1,150 @@
+"""A learner: something that can be fitted and then predicts classes, and what must be known of it beforehand."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from heldout.errors import OptionError
+from heldout.learners.shortcuts import NominalAs
+
+LONGEST = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """A learner that was not fitted yet.
+
+    `name` is what a person wrote, or the class with the settings that are not its defaults. `scaled` asks for columns
+    of mean 0 and standard deviation 1. `takes_missing` says that it can be fitted on data with gaps as they are.
+    `nominal` says how columns of categories are best given to it, and `shortcut` that it came from a short name.
+    """
+
+    name: str
+    estimator: Any
+    scaled: bool = False
+    takes_missing: bool = False
+    nominal: NominalAs = "one-hot"
+    shortcut: bool = False
+
+
+def clone_learner(estimator: Any) -> Any:
+    """A copy without anything learned: as scikit-learn clones its own, or a deep copy of any other object.
+
+    >>> from sklearn.svm import SVC
+    >>> clone_learner(SVC(C=10))
+    SVC(C=10)
+    """
+    try:
+        if hasattr(estimator, "get_params"):
+            from sklearn.base import clone
+
+            return clone(estimator)
+        return copy.deepcopy(estimator)
+    except Exception as error:
+        raise OptionError(
+            f"A {type(estimator).__name__} cannot be copied, as every fold needs: {first_line(error)}.",
+            hint="its constructor must keep its arguments unchanged under their own names, and they must be copyable.",
+        ) from error
+
+
+def takes_missing(estimator: Any) -> bool | None:
+    """Whether a learner can be fitted on data with gaps; None for an object that does not say.
+
+    A pipeline can when every step can, or when some step may fill the gaps. A search can when what it tunes can.
+
+    >>> from sklearn.svm import SVC
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> takes_missing(SVC()), takes_missing(DecisionTreeClassifier())
+    (False, True)
+    """
+    steps = getattr(estimator, "steps", None)
+    if isinstance(steps, list):
+        parts = [step for _, step in steps if step is not None and not isinstance(step, str)]
+        return any(_may_fill(part) for part in parts) or all(takes_missing(part) for part in parts)
+    inner = getattr(estimator, "estimator", None)
+    if hasattr(inner, "fit") and takes_missing(inner):
+        return True
+    tags = _tags(estimator)
+    return None if tags is None else bool(tags.input_tags.allow_nan or tags.no_validation)
+
+
+def takes_sparse(estimator: Any) -> bool:
+    """Whether a learner says of itself that it can be fitted on a sparse matrix."""
+    tags = _tags(estimator)
+    return tags is not None and bool(tags.input_tags.sparse)
+
+
+def is_wrapper(estimator: Any) -> bool:
+    """Whether what is fitted in the end lies inside: a pipeline, a search, a committee."""
+    return any(getattr(estimator, name, None) is not None for name in ("steps", "estimator", "estimators"))
+
+
+def knows_sklearn(estimator: Any) -> bool:
+    """Whether scikit-learn's own pipelines can work with an object."""
+    return _tags(estimator) is not None
+
+
+def _may_fill(step: Any) -> bool:
+    return "Imputer" in type(step).__name__ or hasattr(step, "transformers") or hasattr(step, "transformer_list")
+
+
+def _tags(estimator: Any) -> Any:
+    from sklearn.utils import get_tags
+
+    try:
+        with warnings.catch_warnings():
+            # scikit-learn 1.6 makes up tags for objects that have none, and warns.
+            warnings.simplefilter("error")
+            return get_tags(estimator)
+    except Exception:  # noqa: BLE001 - whatever a foreign object raises, it has not said
+        return None
+
+
+def described(estimator: Any) -> str:
+    """The class of an object with the settings that are not its defaults; a pipeline as its steps.
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import SVC
+    >>> described(make_pipeline(StandardScaler(), SVC(C=10)))
+    'StandardScaler + SVC(C=10)'
+    """
+    steps = getattr(estimator, "steps", None)
+    if isinstance(steps, list):
+        text = " + ".join(described(step) for _, step in steps if step is not None and not isinstance(step, str))
+    else:
+        changed = _changed(estimator)
+        shown = ", ".join(
+            f"{name}={described(value) if hasattr(value, 'get_params') else repr(value)}"
+            for name, value in changed.items()
+        )
+        text = f"{type(estimator).__name__}({shown})" if shown else type(estimator).__name__
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _changed(estimator: Any) -> dict[str, Any]:
+    try:
+        held = estimator.get_params(deep=False)
+        parameters = inspect.signature(type(estimator)).parameters
+        return {
+            name: value
+            for name, value in held.items()
+            if name not in parameters or repr(value) != repr(parameters[name].default)
+        }
+    except Exception:  # noqa: BLE001 - the name is decoration: a foreign object may do without
+        return {}
+
+
+def first_line(error: BaseException) -> str:
+    r"""The kind of an error and the first line of what it says, without a full stop.
+
+    >>> first_line(ValueError("too small.\nMuch too small."))
+    'ValueError: too small'
+    """
+    text = str(error).strip().partition("\n")[0].rstrip(". ")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,163 @@
+"""The bootstrap: rows drawn with replacement train, and the rows that were not drawn test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import OptionError
+from heldout.plans.drawn import Drawn, Rows
+from heldout.plans.gather import edges, gathered
+from heldout.plans.groups import group_codes, members, refuse_groups
+from heldout.plans.options import checked_seed, counted, option_text, whole
+from heldout.plans.plan import AGAIN, Cases, Correction, Plan
+from heldout.plans.seeds import stream
+from heldout.plans.splits import Splits
+
+# A draw that can be used turns up within a few tries, if there is one at all.
+MOST_TRIES = 1000
+
+
+@dataclass(frozen=True)
+class Bootstrap(Plan):
+    """As many rows as there are, drawn with replacement; those that are left out are tested.
+
+    Efron's .632 and .632+ weigh the error on rows left out, which is too high, against the training error, which is
+    too low (Efron & Tibshirani 1997).
+    """
+
+    kind: ClassVar[str] = "bootstrap"
+    factor: ClassVar[float] = AGAIN
+    times: int = 200
+    stratified: bool = False
+    correction: Correction = ""
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "times", whole(self.times, "The number of times", 1, 200))
+        object.__setattr__(self, "seed", checked_seed(self.seed))
+        known = get_args(Correction)
+        if self.correction not in known:
+            raise OptionError(
+                f"There is no correction {self.correction!r} of the bootstrap.",
+                hint=f"use {' or '.join(repr(name) for name in known if name)}, or none.",
+            )
+
+    @property
+    def target(self) -> str:
+        """Corrected, the error of the model that will be used; otherwise of one that saw less."""
+        if self.correction:
+            return (
+                "the error of the model trained on all n cases, judged by models trained on about 0.632·n of them and "
+                "corrected by the training error"
+            )
+        return "the error of models trained on about 0.632·n distinct cases, which is biased upward"
+
+    @property
+    def text(self) -> str:
+        """Such as "bootstrap 200", ".632+ 200"."""
+        options = option_text(stratified=self.stratified, usual=False, seed=self.seed)
+        return f"{self.correction or 'bootstrap'} {self.times}{options}"
+
+    def splits(self, cases: Cases, seed: int = 0) -> Splits:
+        """The draws; training rows are drawn again when they are asked for, test rows are kept."""
+        if self.stratified:
+            refuse_groups(
+                cases, "a stratified bootstrap", "would tear them apart", f"'{self.correction or 'bootstrap'}'"
+            )
+        codes = None if cases.group is None else group_codes(cases.group, 2, "a bootstrap")[0]
+        urn = _Urn(cases.truth, self.stratified, codes, seed if self.seed is None else self.seed)
+        tests: list[Rows] = []
+        sizes = np.empty(self.times, dtype=np.int64)
+        for i in range(self.times):
+            rows, left = urn.split(i)
+            tests.append(np.flatnonzero(left))
+            sizes[i] = len(rows)
+        return Splits.of(cases.n, tests, Drawn(urn.draw, sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Urn:
+    """What rows are drawn from, and the seed that makes draw i the same whenever it is made."""
+
+    truth: NDArray[np.int64] = field(repr=False)
+    stratified: bool
+    group: NDArray[np.int64] | None = field(repr=False)
+    seed: int
+
+    def draw(self, i: int) -> Rows:
+        """The rows of draw i."""
+        return self.split(i)[0]
+
+    def split(self, i: int) -> tuple[Rows, NDArray[np.bool_]]:
+        """The rows of draw i and which were left out; drawn again where none is, or where one class alone trains."""
+        random, n = stream(self.seed, i), len(self.truth)
+        for _ in range(MOST_TRIES if n else 0):
+            rows = self._once(random)
+            left = np.ones(n, dtype=bool)
+            left[rows] = False
+            if left.any() and (self._one_class or not _alike(self.truth[rows])):
+                return rows, left
+        raise OptionError(
+            f"No bootstrap of {counted(n, 'row')} here trains on two classes and leaves a row out.",
+            hint="use 'leave-one-out', or give more rows of every class.",
+        )
+
+    @cached_property
+    def _one_class(self) -> bool:
+        return _alike(self.truth)
+
+    @cached_property
+    def _blocks(self) -> tuple[Rows, Rows]:
+        """The rows gathered by group, or else by class, and where each block begins."""
+        codes = self.truth if self.group is None else self.group
+        return gathered(codes), edges(np.bincount(codes))
+
+    def _once(self, random: np.random.Generator) -> Rows:
+        if self.group is not None:
+            order, starts = self._blocks
+            number = len(starts) - 1
+            return members(order, starts, random.integers(0, number, number))
+        if not self.stratified:
+            return random.integers(0, len(self.truth), len(self.truth))
+        order, starts = self._blocks
+        counts = np.diff(starts)
+        places = random.integers(0, np.repeat(counts, counts)) + np.repeat(starts[:-1], counts)
+        return np.asarray(order[places], dtype=np.int64)
+
+
+def _alike(codes: NDArray[np.int64]) -> bool:
+    return bool((codes == codes[0]).all())
+
+
+def bootstrap(
+    times: int = 200, *, stratified: bool = False, correction: Correction = "", seed: int | None = None
+) -> Bootstrap:
+    """Draw rows with replacement this many times, and test the rows left out.
+
+    >>> bootstrap(200).text, bootstrap(100, correction=".632+").text
+    ('bootstrap 200', '.632+ 100')
+    """
+    return Bootstrap(times, stratified, correction, seed)
+
+
+def bootstrap_632(times: int = 200, *, stratified: bool = False, seed: int | None = None) -> Bootstrap:
+    """The bootstrap with Efron's .632 weights.
+
+    >>> bootstrap_632().text
+    '.632 200'
+    """
+    return Bootstrap(times, stratified, ".632", seed)
+
+
+def bootstrap_632_plus(times: int = 200, *, stratified: bool = False, seed: int | None = None) -> Bootstrap:
+    """The bootstrap with the .632+ weights, which give less to the training error where a learner overfits.
+
+    >>> bootstrap_632_plus().text
+    '.632+ 200'
+    """
+    return Bootstrap(times, stratified, ".632+", seed)

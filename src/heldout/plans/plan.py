@@ -1,0 +1,92 @@
+"""The contract of a plan: how the rows are split, from a seed, and what the result then estimates."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.plans.splits import Splits
+
+Codes = NDArray[np.int64]
+Correction = Literal["", ".632", ".632+"]
+
+# What the number of distinct cases is divided by for an interval (docs/statistics.md): where every case is tested once,
+# and where it is tested again and again, which averages out the luck of one partition.
+ONCE, AGAIN = 1.5, 1.2
+
+
+@dataclass(frozen=True)
+class Cases:
+    """What a plan may know of the rows: the class of each as a place among the labels, and its group, if any."""
+
+    truth: Codes
+    labels: tuple[object, ...]
+    group: Codes | None = None
+    group_names: Sequence[object] = ()
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return len(self.truth)
+
+
+class Plan(ABC):
+    """A way to split rows into those that train and those that test.
+
+    A concrete plan is a frozen dataclass whose `text` reads back to an equal plan. `factor` divides the number of
+    distinct cases for the interval: predictions of one data set by models that share training rows are not
+    independent. It was measured for k-fold, leave-one-out, repeated k-fold, random splits and .632+, and taken over
+    from the nearest of these for the others (docs/statistics.md). `target` says which error is estimated. Both stand on
+    the class, or are properties where they depend on the plan's own figures.
+    """
+
+    kind: ClassVar[str]
+    correction: Correction = ""
+    inner: Plan | None = None
+    seed: int | None = None
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """The plan as a person would write it, such as "10-fold"."""
+
+    @property
+    @abstractmethod
+    def factor(self) -> float:
+        """What the number of distinct cases is divided by."""
+
+    @property
+    @abstractmethod
+    def target(self) -> str:
+        """Which error is estimated, as the end of a sentence."""
+
+    @property
+    def judging(self) -> Plan:
+        """The plan whose splits judge: itself, or the outer one of two."""
+        return self
+
+    @abstractmethod
+    def splits(self, cases: Cases, seed: int = 0) -> Splits:
+        """The splits; `seed` is used where the plan has none of its own."""
+
+    def factor_of(self, splits: Splits) -> float:  # noqa: ARG002
+        """The factor, where it can only be told from the splits that were made."""
+        return self.factor
+
+    def takes(self, option: str) -> bool:
+        """Whether the plan has such an option: "seed", "stratified"."""
+        return option in {field.name for field in fields(cast("Any", self)) if field.init}
+
+    def seeded(self, seed: int) -> Plan:
+        """The same plan with this seed, where it draws and has no seed of its own."""
+        if self.seed is not None or not self.takes("seed"):
+            return self
+        return cast("Plan", replace(cast("Any", self), seed=seed))
+
+    def __str__(self) -> str:
+        return self.text

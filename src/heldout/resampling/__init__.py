@@ -1,0 +1,1 @@
+"""Resampling: a learner fitted once for every split, and what that tells of its true error."""

@@ -1,0 +1,215 @@
+"""Growing training sets: for each draw a test part, and from the rest nested sets, each containing the one before."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import LabelError, OptionError, ValuesError, closest, listing
+from heldout.estimates.interval import check_whole
+from heldout.learners.problem import Problem
+from heldout.plans.splits import Splits
+
+Rows = NDArray[np.int64]
+Sizes: TypeAlias = str | Sequence[float]
+
+SPACINGS = ("geometric", "arithmetic")
+# A curve that begins below this shows little but chance; it begins lower only where it must.
+SMALLEST = 10
+# So often whole groups are drawn anew before it is said that they cannot be divided.
+TRIES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """One Splits for all draws and sizes: split number draw · len(sizes) + place trains on sizes[place] rows."""
+
+    splits: Splits
+    sizes: tuple[int, ...]
+    draws: int
+    tested: int
+
+
+def growing_sets(
+    problem: Problem,
+    *,
+    sizes: Sizes = "geometric",
+    points: int = 8,
+    draws: int = 10,
+    test: float = 1 / 3,
+    seed: int = 0,
+) -> Growing:
+    """Draw the test parts and the nested training sets.
+
+    Both are stratified by class, and the smallest set holds every class. Where the rows come in groups, whole groups
+    are tested, and training sets grow group by group, as new data would come.
+
+    >>> truth = np.repeat([0, 1], 30)
+    >>> made = growing_sets(Problem(np.zeros((60, 1)), truth, truth, (0, 1)), draws=2)
+    >>> made.sizes
+    (10, 12, 15, 18, 22, 27, 33, 40)
+    """
+    check_whole("points", points, 2)
+    check_whole("draws", draws, 1)
+    check_whole("seed", seed, 0)
+    if not _is_number(test) or not 0 < test < 1:
+        raise OptionError(
+            f"The test part must be a share between 0 and 1. Got {test!r}.", hint="a third is test=1/3, the default."
+        )
+    _every_class_twice(problem)
+    parts = [_divided(problem, float(test), np.random.default_rng([seed, draw])) for draw in range(draws)]
+    most = min(len(order) for _, order in parts)
+    once, twice = (max(_least(problem.truth[order], times) for _, order in parts) for times in (1, 2))
+    chosen = _sizes(sizes, points, min(once, most), min(twice, most), most)
+    made = Splits.of(
+        problem.n,
+        [tested for tested, _ in parts for _ in chosen],
+        [order[:size] for _, order in parts for size in chosen],
+        repeat=[draw for draw in range(draws) for _ in chosen],
+        fold=[place for _ in range(draws) for place in range(len(chosen))],
+    )
+    return Growing(made, chosen, draws, round(float(np.mean([len(tested) for tested, _ in parts]))))
+
+
+def _every_class_twice(problem: Problem) -> None:
+    held = np.bincount(problem.truth, minlength=len(problem.labels))
+    alone = [f"{problem.labels[at]} ({held[at]})" for at in np.flatnonzero(held == 1)]
+    if alone:
+        raise LabelError(
+            f"Every class needs a row to train and a row to test. These have only one row: {listing(alone)}.",
+            hint="leave these rows out, or merge rare classes.",
+        )
+    if (held > 0).sum() < 2:
+        raise LabelError(
+            "A learning curve needs rows of at least two classes, and here is only "
+            f"{listing(problem.labels[at] for at in np.flatnonzero(held)) or 'none'}.",
+            hint="check which column is the target.",
+        )
+
+
+def _divided(problem: Problem, test: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """The test rows of one draw, and the other rows in the order in which training sets take them."""
+    if problem.group is not None:
+        return _divided_groups(problem.truth, np.unique(problem.group, return_inverse=True)[1], test, rng)
+    shuffled = rng.permutation(problem.n)
+    rank, held = _rank(problem.truth[shuffled])
+    wanted = np.clip(_shares(held, test), np.minimum(held, 1), np.maximum(held - 1, 0))
+    tested = rank < wanted[problem.truth[shuffled]]
+    rest = shuffled[~tested]
+    rank, held = _rank(problem.truth[rest])
+    # Two rows of each class come first; then each class at its own pace, so that every set is stratified.
+    turn = np.where(rank < 2, rank - 2.0, (rank + 0.5) / held[problem.truth[rest]])
+    return np.sort(shuffled[tested]), rest[np.argsort(turn, kind="stable")]
+
+
+def _rank(classes: Rows) -> tuple[Rows, Rows]:
+    """The place of every row among the rows of its class, and how many rows each class has."""
+    held = np.bincount(classes)
+    by_class = np.argsort(classes, kind="stable")
+    rank = np.empty(len(classes), dtype=np.int64)
+    rank[by_class] = np.arange(len(classes)) - np.repeat(np.cumsum(held) - held, held)
+    return rank, held
+
+
+def _shares(held: Rows, test: float) -> Rows:
+    """How many rows of each class are tested, by largest remainder."""
+    exact = held * test
+    whole: Rows = np.floor(exact).astype(np.int64)
+    missing = round(float(exact.sum())) - int(whole.sum())
+    whole[np.argsort(whole - exact, kind="stable")[:missing]] += 1
+    return whole
+
+
+def _divided_groups(truth: Rows, group: Rows, test: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    present = len(np.unique(truth))
+    count = int(group.max()) + 1
+    size = np.bincount(group)
+    for _ in range(TRIES if count > 1 else 0):
+        order = rng.permutation(count)
+        # The prefix of groups nearest to the share asked for, with at least one group on each side.
+        taken = int(np.abs(np.cumsum(size[order])[:-1] - test * len(truth)).argmin()) + 1
+        tested = np.isin(group, order[:taken])
+        if len(np.unique(truth[~tested])) == present:
+            return np.flatnonzero(tested), _group_by_group(truth, group, order[taken:], rng)
+    raise ValuesError(
+        f"The {count} groups cannot be divided so that every class is in the training part.",
+        hint="a class that is in one group only cannot be tested on other groups; leave it out, or leave out group.",
+    )
+
+
+def _group_by_group(truth: Rows, group: Rows, order: Rows, rng: np.random.Generator) -> Rows:
+    """The rows of these groups, group by group; groups that bring a class not met before come first."""
+    shuffled = rng.permutation(len(group))
+    members = np.split(shuffled[np.argsort(group[shuffled], kind="stable")], np.cumsum(np.bincount(group))[:-1])
+    met: set[int] = set()
+    first: list[int] = []
+    later: list[int] = []
+    for number in order.tolist():
+        classes = set(np.unique(truth[members[number]]).tolist())
+        (later if classes <= met else first).append(number)
+        met |= classes
+    return np.concatenate([members[number] for number in [*first, *later]])
+
+
+def _least(classes: Rows, times: int) -> int:
+    """How many rows from the beginning hold each class so many times, or as often as it occurs."""
+    rank, held = _rank(classes)
+    return int(np.flatnonzero(rank == np.minimum(held, times)[classes] - 1).max()) + 1
+
+
+def _sizes(asked: Sizes, points: int, once: int, twice: int, most: int) -> tuple[int, ...]:
+    if isinstance(asked, str):
+        if asked not in SPACINGS:
+            near = closest(asked, SPACINGS)
+            raise OptionError(
+                f"There is no spacing {asked!r}; there are {listing(SPACINGS)}.",
+                hint=f"use {near or 'geometric'!r}, or give the sizes as a list.",
+            )
+        least = max(twice, min(SMALLEST, most // 2))
+        if asked == "geometric":
+            # Doubling where there are rows for it, and smaller steps where not.
+            places = np.geomspace(max(least, math.ceil(most / 2 ** (points - 1))), most, points)
+        else:
+            places = np.linspace(max(least, math.ceil(most / points)), most, points)
+        return tuple(np.unique(places.round().astype(np.int64)).tolist())
+    return _given(asked, once, most)
+
+
+def _given(asked: Sequence[float], once: int, most: int) -> tuple[int, ...]:
+    made = {_size(size, most) for size in asked}
+    if not made:
+        raise OptionError("The list of sizes is empty.", hint="give sizes or shares, such as [0.25, 0.5, 1.0].")
+    if max(made) > most:
+        raise ValuesError(
+            f"The training part has {most:,} rows, and a training set of {max(made):,} was asked for.",
+            hint=f"give sizes up to {most}, shares up to 1.0, or a smaller test part.",
+        )
+    if min(made) < once:
+        raise ValuesError(
+            f"A training set of {min(made):,} rows was asked for, and it takes {once:,} to hold every class.",
+            hint=f"begin with at least {once} rows.",
+        )
+    return tuple(sorted(made))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def _size(size: Any, most: int) -> int:
+    """Rows from a whole number, or from a share of the training part."""
+    if not _is_number(size) or not size > 0 or not math.isfinite(size):
+        raise OptionError(f"A size is a number of rows or a share. Got {size!r}.", hint="such as 100, or 0.5.")
+    if not isinstance(size, numbers.Integral) and size <= 1:
+        return max(round(float(size) * most), 1)
+    if float(size) != int(size):
+        raise OptionError(
+            f"A size is a whole number of rows, or a share of at most 1. Got {size!r}.", hint=f"use {int(size)}."
+        )
+    return int(size)

@@ -1,0 +1,229 @@
+"""The nested cross-validation interval of the error: its width is measured with models that leave out two folds.
+
+Bates, Hastie & Tibshirani, "Cross-validation: what does it estimate and how well does it do it?", JASA 119 (2024),
+1434-1445, Algorithm 1. With one fold set aside, cross-validation over the others estimates an error which the fold
+then measures on cases that nobody touched; the squared differences, less what the fold's own size explains, are the
+mean squared error of cross-validation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import LearnerError, OptionError
+from heldout.estimates.interval import check_level, check_whole
+from heldout.estimates.proportion import z_value
+from heldout.learners.problem import Problem
+from heldout.plans.folds import kfold
+from heldout.plans.plan import Cases
+from heldout.plans.splits import Splits
+from heldout.resampling.outcome import Run
+from heldout.resampling.progress import Progress, Ticker
+from heldout.resampling.run import OnError, run
+from heldout.resampling.workers import Jobs
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+METHOD = "nested-cv"
+REPEATS = 25
+NO_VARIANCE = "every model was right about every case, or wrong about every case, so the errors have no variance"
+
+
+@dataclass(frozen=True, slots=True)
+class NestedCV:
+    """What nested cross-validation found: the error, corrected for `bias`, its limits, and its mean squared error.
+
+    `repeats` is the number of repetitions that count, those in which every fit gave predictions, and `fits` the number
+    of models in them. `undefined` says why there are no limits, where there are none. `complete` is whether
+    nobody interrupted it.
+    """
+
+    error: float
+    low: float
+    high: float
+    mse: float
+    bias: float
+    fits: int
+    k: int
+    repeats: int
+    level: float = 0.95
+    method: str = METHOD
+    undefined: str = ""
+    complete: bool = True
+
+
+@dataclass
+class Sums:
+    """The errors of the repetitions so far; each list has one entry per set-aside fold."""
+
+    between: list[Floats] = field(default_factory=list)
+    within: list[Floats] = field(default_factory=list)
+    inner: list[float] = field(default_factory=list)
+    outer: list[float] = field(default_factory=list)
+
+    def add(self, fold: Codes, alone: Floats, paired: Floats) -> None:
+        """One repetition: errors in each fold without it, and in fold b without folds a and b, at row a."""
+        sizes = np.bincount(fold).astype(np.float64)
+        n = float(sizes.sum())
+        out = alone / sizes
+        self.between.append(np.square(paired.sum(axis=1) / (n - sizes) - out))
+        # The variance of zeros and ones within a fold, divided by its size.
+        self.within.append(out * (1 - out) / (sizes - 1))
+        self.inner.append(float(paired.sum()) / (n * (len(sizes) - 1)))
+        self.outer.append(float(alone.sum()) / n)
+
+
+def nested_cv(
+    estimator: Any,
+    problem: Problem,
+    *,
+    k: int = 10,
+    repeats: int = REPEATS,
+    stratified: bool = True,
+    level: float = 0.95,
+    seed: int = 0,
+    jobs: Jobs = None,
+    on_error: OnError = "raise",
+    shortcuts: bool = True,
+    progress: Progress = None,
+) -> NestedCV:
+    """The error of a learner and its interval by nested cross-validation, k (k + 1) / 2 fits a repetition.
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> rng = np.random.default_rng(1)
+    >>> y = np.repeat([0, 1], 30)
+    >>> found = nested_cv(GaussianNB(), Problem(rng.normal(y[:, None], 1, (60, 2)), y, y, (0, 1)), k=5, repeats=4)
+    >>> found.fits, found.low < found.error < found.high
+    (60, True)
+    """
+    check_level(level)
+    check_whole("repeats", repeats, 1)
+    check_folds(problem, k)
+    cases = Cases(problem.truth, problem.labels)
+    plan = kfold(k, repeats=repeats, stratified=stratified, seed=seed)
+    folds = plan.splits(cases)
+    sums, complete = Sums(), True
+    with Ticker(repeats * k * (k + 1) // 2, progress) as ticker:
+        for number in range(repeats):
+            fold = np.empty(problem.n, dtype=np.int64)
+            for place in range(k):
+                fold[folds.test(number * k + place)] = place
+            try:
+                done = run(
+                    estimator, problem, _splits(fold), jobs=jobs, on_error=on_error, shortcuts=shortcuts,
+                    training=False, seed=seed, plan_text=f"repetition {number + 1} of nested {plan.text}",
+                    progress=_onward(ticker),
+                )  # fmt: skip
+            except KeyboardInterrupt:
+                complete = False
+                break
+            if done.complete and not done.failures:
+                sums.add(fold, *_wrong(done, problem.truth, fold))
+            elif not done.complete:
+                complete = False
+                break
+    if not sums.inner:
+        if not complete:
+            raise KeyboardInterrupt
+        raise LearnerError(
+            f"{type(estimator).__name__} failed in every repetition of nested {plan.text}.",
+            hint="without on_error='record' (--on-error record) you see the first failure.",
+        )
+    return _interval(sums, problem.n, k, level, complete=complete)
+
+
+def _onward(ticker: Ticker) -> Callable[[int, int], None]:
+    """Counts the fits of one repetition among those of all."""
+    before = ticker.done
+
+    def tick(so_far: int, _total: int) -> None:
+        ticker.tick(before + so_far - ticker.done)
+
+    return tick
+
+
+def check_folds(problem: Problem, k: int) -> None:
+    """Refuse folds that cannot be left out two at a time, or whose errors have no variance, and grouped rows."""
+    if check_whole("k", k, 2) < 3:
+        raise OptionError(
+            f"Nested cross-validation leaves out two folds at a time, and there are {k}.", hint="use 3 folds or more."
+        )
+    if problem.n < 2 * k:
+        raise OptionError(
+            f"Nested cross-validation needs two cases in every fold, and {problem.n} cases make {k} folds.",
+            hint=f"use at most {problem.n // 2} folds, or leave out the method.",
+        )
+    if problem.group is not None:
+        raise OptionError(
+            "Nested cross-validation takes the cases as independent, and these come in groups.",
+            hint="leave out the method: the default intervals count groups.",
+        )
+
+
+def rounds(k: int) -> Iterator[list[tuple[int, ...]]]:
+    """Every fold alone and every pair of folds once, in rounds in which each fold takes part once.
+
+    As in a tournament: the last fold stays and the others turn; among an odd number one has a bye. Each round is thus a
+    partition of the rows, which is what lets a learner with a fast path take it.
+
+    >>> list(rounds(3))
+    [[(0,), (1, 2)], [(1,), (0, 2)], [(2,), (0, 1)]]
+    >>> list(rounds(4))
+    [[(0, 3), (1, 2)], [(1, 3), (0, 2)], [(2, 3), (0, 1)], [(0,), (1,), (2,), (3,)]]
+    """
+    turning = k if k % 2 else k - 1
+    for first in range(turning):
+        pairs = [sorted(((first + step) % turning, (first - step) % turning)) for step in range(1, (turning + 1) // 2)]
+        yield [(first,) if k % 2 else (first, k - 1), *((low, high) for low, high in pairs)]
+    if not k % 2:
+        yield [(place,) for place in range(k)]
+
+
+def _splits(fold: Codes) -> Splits:
+    """A split for every fold and every pair of folds: it tests their rows, and trains on all others."""
+    k = int(fold.max()) + 1
+    entries = [(number, place, out) for number, held in enumerate(rounds(k)) for place, out in enumerate(held)]
+    tests = [np.flatnonzero(np.isin(fold, out)) for _, _, out in entries]
+    return Splits.of(len(fold), tests, repeat=[e[0] for e in entries], fold=[e[1] for e in entries])
+
+
+def _wrong(done: Run, truth: Codes, fold: Codes) -> tuple[Floats, Floats]:
+    """How many cases of each fold were wrong: without that fold, and without folds a and b, of b at [a, b]."""
+    k = int(fold.max()) + 1
+    wrong = (done.predicted != truth[done.rows]).astype(np.float64)
+    counts = np.bincount(done.fold * k + fold[done.rows], weights=wrong, minlength=len(done.splits) * k).reshape(-1, k)
+    alone, paired = np.zeros(k), np.zeros((k, k))
+    for split, out in enumerate(out for held in rounds(k) for out in held):
+        if len(out) == 1:
+            alone[out[0]] = counts[split, out[0]]
+        else:
+            a, b = out
+            paired[a, b], paired[b, a] = counts[split, b], counts[split, a]
+    return alone, paired
+
+
+def _interval(sums: Sums, n: int, k: int, level: float, *, complete: bool) -> NestedCV:
+    inner, outer = float(np.mean(sums.inner)), float(np.mean(sums.outer))
+    # If the error falls like 1 / (training cases), the models of n − 2n/k cases are this many times as far from those
+    # of n cases as from those of n − n/k.
+    bias = (1 + (k - 2) / k) * (inner - outer)
+    # (k − 1) / k, because the folds other than the one set aside are so much fewer cases.
+    found = (k - 1) / k * float(np.mean(sums.between) - np.mean(sums.within))
+    errors = len(sums.inner) * n * (k - 1)
+    naive = inner * (1 - inner) * errors / (errors - 1) / n
+    # Folds that tell nothing of each other, or all the same, are the ends between which it must lie.
+    mse = min(max(found, naive), k * naive)
+    error = min(max(inner - bias, 0.0), 1.0)
+    half = z_value(level) * math.sqrt(mse) if mse > 0 else math.nan
+    return NestedCV(
+        error, max(error - half, 0.0) if mse > 0 else half, min(error + half, 1.0) if mse > 0 else half, mse, bias,
+        len(sums.inner) * k * (k + 1) // 2, k, len(sums.inner), level,
+        undefined="" if mse > 0 else NO_VARIANCE, complete=complete,
+    )  # fmt: skip

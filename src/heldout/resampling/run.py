@@ -1,0 +1,222 @@
+"""Running a learner under a plan: a fresh copy fitted for every split, its answers for the rows it did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from heldout.errors import HeldoutError, LearnerError, OptionError, ValuesError
+from heldout.plans.splits import Rows, Splits
+from heldout.resampling.drawn import Drawn, draw
+from heldout.resampling.fast import Asked, Found, ask, complementary, path_for, pays
+from heldout.resampling.heard import told
+from heldout.resampling.outcome import Failure, Outcome, Problem, Run, noun
+from heldout.resampling.progress import Progress, Ticker
+from heldout.resampling.task import NOTHING, Inner, Setting, Task, Trouble, check_tunes
+from heldout.resampling.workers import Jobs, check_jobs, work
+
+OnError = Literal["raise", "record"]
+
+
+def run(
+    estimator: Any,
+    problem: Problem,
+    splits: Splits,
+    *,
+    plan_text: str = "",
+    jobs: Jobs = None,
+    on_error: OnError = "raise",
+    shortcuts: bool = True,
+    training: bool = True,
+    seed: int = 0,
+    progress: Progress = None,
+    inner: Inner | None = None,
+) -> Run:
+    """Fit a copy of the learner for every split, and collect what it says of the test rows and of some training rows.
+
+    `jobs` None leaves it to joblib's configuration, which is one split after the other unless somebody changed it.
+    `shortcuts` allows ways that give the same predictions without fitting every split. `inner` gives, for the training
+    rows of a split, the pairs of places among them on which a search object tunes itself.
+
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> y = np.array([0, 0, 0, 1, 1, 1])
+    >>> problem = Problem(np.array([[1.0], [2.0], [3.5], [7.0], [8.0], [9.5]]), y, y, (0, 1))
+    >>> run(KNeighborsClassifier(1), problem, Splits.partition(np.arange(6))).predicted.tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    _check(estimator, problem, splits, jobs, on_error, inner)
+    setting = Setting.of(estimator, problem, splits=len(splits), training=training, seed=seed, inner=inner)
+    drawn = _drawn(splits, seed) if training else None
+    going = Going(setting, splits, plan_text, jobs, on_error, progress)
+    path = path_for(estimator) if shortcuts and inner is None else None
+    if path is not None:
+        nothing = Drawn(NOTHING, np.zeros(len(splits) + 1, dtype=np.int64))
+        asked = ask(as_floats(setting.features), setting.truth, setting.classes, splits, drawn or nothing)
+        found = path(estimator, asked) if asked is not None else None
+        if asked is not None and found is not None and pays(asked, found):
+            return _shortened(setting, asked, found, going)
+    outcomes = going.through(_tasks(splits, drawn), len(splits))
+    return Run.collect(splits, outcomes, failures=tuple(going.failures), complete=going.complete)
+
+
+@dataclass(eq=False)
+class Going:
+    """A run under way: what failed so far, and whether somebody stopped it."""
+
+    setting: Setting
+    splits: Splits
+    plan_text: str
+    jobs: Jobs
+    on_error: OnError
+    progress: Progress
+    failures: list[Failure] = field(default_factory=list)
+    complete: bool = True
+
+    def through(self, tasks: Iterable[Task], count: int) -> list[Outcome]:
+        """Do these tasks, of which there are `count`; what cannot go on is raised."""
+        outcomes: list[Outcome] = []
+        trouble: Trouble | None = None
+        total = len(self.splits)
+        with Ticker(total, self.progress) as ticker:
+            if count < total:
+                ticker.tick(total - count)
+            try:
+                with closing(work(self.setting, tasks, count, self.jobs)) as results:
+                    for result in results:
+                        if isinstance(result, Outcome):
+                            outcomes.append(result)
+                        else:
+                            trouble = trouble if trouble and trouble.split < result.split else result
+                            if self.on_error == "raise":
+                                break
+                            self.failures.append(Failure(result.split, self.splits.label(result.split), _said(result)))
+                        ticker.tick()
+            except KeyboardInterrupt:
+                if not outcomes and count == total:
+                    raise
+                self.complete = False
+        self.failures.sort(key=lambda failure: failure.split)
+        if trouble is not None and (self.on_error == "raise" or (not outcomes and count == total)):
+            raise self._error(trouble) from trouble.error
+        return outcomes
+
+    def _error(self, trouble: Trouble) -> LearnerError:
+        where = self.splits.label(trouble.split)
+        plan = f" of {self.plan_text}" if self.plan_text else ""
+        if self.on_error == "record":
+            where, plan = f"all {len(self.splits)} {noun(self.splits)}", f"{plan}, first in {where}"
+            hint = "try the learner on all rows first: fit(X, y) will show the same error."
+        else:
+            hint = f"on_error='record' (--on-error record) keeps the other {noun(self.splits)}."
+            if isinstance(trouble.error, HeldoutError):
+                hint = f"{trouble.error.hint} Or {hint}"
+        name = type(self.setting.estimator).__name__
+        return LearnerError(f"{name} failed in {where}{plan}: {_said(trouble)}.", hint=hint)
+
+
+def as_floats(features: Any) -> Any:
+    """Whole numbers as the floats that learners make of them, which is what fast paths take; all else as it is."""
+    whole = type(features) is np.ndarray and features.dtype.kind in "iu"
+    return features.astype(np.float64) if whole else features
+
+
+def _said(trouble: Trouble) -> str:
+    one = f"the training rows hold one class only, {trouble.only}: " if trouble.only else ""
+    return f"{one}{trouble.message}"
+
+
+def _check(estimator: Any, problem: Problem, splits: Splits, jobs: Jobs, on_error: str, inner: Inner | None) -> None:
+    check_jobs(jobs)
+    if on_error not in {"raise", "record"}:
+        raise OptionError(f"on_error is {on_error!r}.", hint="use 'raise' or 'record'.")
+    if splits.n != problem.n:
+        raise ValuesError(
+            f"The splits are of {splits.n} rows, and the data has {problem.n}.",
+            hint="make the splits from the same data.",
+        )
+    if not len(splits):
+        raise ValuesError("The plan has no splits.", hint="use a plan with at least one.")
+    if inner is not None:
+        check_tunes(estimator)
+
+
+def _drawn(splits: Splits, seed: int) -> Drawn | None:
+    """Training rows to predict as well; None where each split is to draw its own."""
+    if splits.train_rows is None:
+        return draw(splits, seed)
+    if len(splits.test_rows) % splits.n == 0 and complementary(splits):
+        # The same rows whether a plan lists its training rows or not.
+        return draw(replace(splits, train_rows=None), seed)
+    return None
+
+
+def _tasks(splits: Splits, drawn: Drawn | None) -> Iterator[Task]:
+    for i in range(len(splits)):
+        test = splits.test(i)
+        train = None if splits.train_rows is None else splits.train(i)
+        yield Task(i, test, train, test, None if drawn is None else drawn.of(i))
+
+
+def _shortened(setting: Setting, asked: Asked, found: Found, going: Going) -> Run:
+    """The run that a fast path makes; splits that it is not sure of are fitted, and replace what it found."""
+    splits, n_test = asked.splits, asked.n_test
+    places = setting.classes.places
+    predicted = places[found.predicted]
+    scores = np.zeros((n_test, len(setting.classes.names)))
+    scores[:, places] = found.scores
+    doubted = np.unique(asked.split[found.unsure])
+    entries = {int(i): _entries(asked, found, int(i)) for i in doubted}
+    tasks = (
+        Task(i, asked.rows[test], splits.train(i), NOTHING, asked.rows[train]) for i, (test, train) in entries.items()
+    )
+    outcomes: list[Outcome] = []
+    if len(doubted):
+        outcomes = going.through(tasks, len(doubted))
+    else:
+        with Ticker(len(splits), going.progress) as ticker:
+            ticker.tick(len(splits))
+    for outcome in outcomes:
+        test, train = entries[outcome.split]
+        predicted[test] = outcome.predicted
+        if outcome.scores is not None:
+            scores[test] = outcome.scores
+        predicted[train] = outcome.training_predicted
+
+    done = np.ones(len(splits), dtype=bool)
+    done[doubted] = False
+    done[[outcome.split for outcome in outcomes]] = True
+    if not done.any():
+        raise KeyboardInterrupt
+    kept = done[asked.split]
+    test, train = np.flatnonzero(kept[:n_test]), n_test + np.flatnonzero(kept[n_test:])
+    plain = f"; {len(doubted)} of {len(splits)} {noun(splits)} were fitted, for {found.because}" if len(doubted) else ""
+    return Run(
+        splits,
+        np.flatnonzero(done),
+        asked.rows[test],
+        asked.split[test],
+        predicted[test],
+        scores[test],
+        "probability",
+        asked.rows[train],
+        asked.split[train],
+        predicted[train],
+        failures=tuple(going.failures),
+        complete=going.complete,
+        shortcut=f"{found.sentence}{plain}; the predictions are those of fitting every one.",
+        warnings=told((outcome.warnings for outcome in outcomes), len(splits), noun(splits)),
+    )
+
+
+def _entries(asked: Asked, found: Found, split: int) -> tuple[Rows, Rows]:
+    """Which of the things asked a split predicts when it is fitted: those in doubt, or all that go with them."""
+    bounds, drawn = asked.splits.bounds, asked.drawn.bounds
+    test = np.arange(bounds[split], bounds[split + 1])
+    train = asked.n_test + np.arange(drawn[split], drawn[split + 1])
+    if found.alone:
+        return test[found.unsure[test]], train[found.unsure[train]]
+    return test, train

@@ -1,0 +1,122 @@
+"""Where splits are done: one after the other here, or by whatever workers joblib was told to use."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
+from contextlib import closing, contextmanager
+from time import perf_counter
+from typing import Any, Literal
+
+from heldout.errors import LearnerError, OptionError
+from heldout.resampling.heard import listening
+from heldout.resampling.outcome import Outcome
+from heldout.resampling.task import Setting, Task, Trouble, perform, perform_away
+
+Results = Generator[Outcome | Trouble, None, None]
+Jobs = int | Literal["auto"] | None
+
+# Starting processes and sending them the data takes about a second; below this it is not worth it.
+WORTHWHILE = 5.0
+
+
+def check_jobs(jobs: Jobs) -> None:
+    """Refuse what is not a number of workers."""
+    whole = isinstance(jobs, int) and not isinstance(jobs, bool) and jobs != 0
+    if jobs is not None and jobs != "auto" and not whole:
+        raise OptionError(
+            f"jobs is {jobs!r}, not a number of workers.",
+            hint="use a whole number, −1 for all cores, 'auto', or None for what joblib is configured to do.",
+        )
+
+
+def work(setting: Setting, tasks: Iterable[Task], total: int, jobs: Jobs = None) -> Results:
+    """The results of all tasks, as they are finished."""
+    if jobs == "auto":
+        return _as_needed(setting, iter(tasks), total)
+    if jobs == 1 or total <= 1 or (jobs is None and _alone()):
+        return _here(setting, tasks)
+    return _away(setting, tasks, jobs)
+
+
+def _here(setting: Setting, tasks: Iterable[Task]) -> Results:
+    with listening():
+        for task in tasks:
+            yield perform(setting, task)
+
+
+def _as_needed(setting: Setting, tasks: Iterator[Task], total: int) -> Results:
+    """The first split here; the others by all cores, if they would take long."""
+    began = perf_counter()
+    first = next(tasks, None)
+    if first is None:
+        return
+    yield perform(setting, first)
+    left = (perf_counter() - began) * (total - 1)
+    results = _away(setting, tasks, -1) if left > WORTHWHILE else _here(setting, tasks)
+    # Closed with us, so that workers stop when the reader does.
+    with closing(results):
+        yield from results
+
+
+def _alone() -> bool:
+    """Whether joblib is left as it is, or set to one worker of its own."""
+    import joblib
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend()
+    # One worker of Dask or Ray may be another machine: that is for them to say.
+    return joblib.effective_n_jobs(None) == 1 and type(backend).__module__.startswith("joblib._parallel")
+
+
+def _away(setting: Setting, tasks: Iterable[Task], jobs: int | None) -> Results:
+    import joblib
+    from joblib.parallel import get_active_backend
+
+    streams = getattr(get_active_backend()[0], "supports_return_generator", False)
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered" if streams else "list")
+    call = joblib.delayed(_in_worker)
+    with listening():
+        try:
+            calls = (call(setting, task, os.getpid()) for task in tasks)
+            if streams:
+                with _quiet_children():
+                    results: Any = parallel(calls)
+                with closing(results):
+                    yield from results
+            else:
+                yield from parallel(calls)
+        except (BrokenExecutor, pickle.PicklingError) as error:
+            reason = str(error).strip().splitlines()[0].rstrip(".")
+            raise LearnerError(
+                f"{type(setting.estimator).__name__} could not be run by workers: {reason}.",
+                hint="jobs=1 (--jobs 1) runs it here; a class must stand in a module that workers can import.",
+            ) from error
+
+
+@contextmanager
+def _quiet_children() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C, which a terminal sends to all of them: the one that was asked decides.
+
+    A process inherits this from the one that starts it. For the moment that takes, Ctrl-C is ignored here too.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is None:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _in_worker(setting: Setting, task: Task, parent: int) -> Outcome | Trouble:
+    if os.getpid() != parent and threading.current_thread() is threading.main_thread():
+        # This worker may have been started earlier, by somebody else.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return perform_away(setting, task)

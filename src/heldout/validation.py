@@ -1,0 +1,285 @@
+"""The answer to "how good will it be": a learner judged on cases that it was not trained on, by a plan."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import OptionError, closest, listing
+from heldout.estimates.estimate import Estimate
+from heldout.estimates.gap import overfitting_gap
+from heldout.evaluation import Evaluation
+from heldout.evidence import Confusion
+from heldout.learners.problem import Problem
+from heldout.measures.quantity import Average
+from heldout.plans.plan import Plan
+from heldout.report.validation import FoldLine, several_blocks, validation_blocks
+from heldout.resampling.optimism import Optimism
+from heldout.resampling.outcome import Run
+from heldout.result import Result
+from heldout.show.blocks import Block
+
+
+@dataclass(frozen=True, repr=False)
+class Validation(Result):
+    """How good a learner is, by the splits of a plan.
+
+    Ask it for a number by name, as an evaluation: `validation["accuracy"]`, `validation["roc_auc"]`. The evaluation is
+    made when it is first asked for.
+    """
+
+    schema: ClassVar[str] = "heldout/validation@1"
+    # The document holds the rows of each learner under "validations".
+    rows_name: ClassVar[str] = ""
+
+    learner: str
+    plan: Plan
+    run: Run = field(repr=False)
+    problem: Problem = field(repr=False)
+    make: Callable[[], Evaluation] = field(repr=False)
+    training: Confusion | None = field(default=None, repr=False)
+    optimism: Optimism | None = None
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Validation of {self.learner} by {self.plan.text}, {self.problem.n:,} cases; print it to read it>"
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Every measure, put together over the splits by the rule that fits it."""
+        return self.make()
+
+    def __getitem__(self, name: str) -> Estimate:
+        """The estimate of that name."""
+        return self.evaluation[name]
+
+    def get(self, measure: str, *, class_: Any = None, average: Average | None = None) -> Estimate:
+        """The estimate of a measure of one class, averaged, or of all cases."""
+        return self.evaluation.get(measure, class_=class_, average=average)
+
+    def interval(self, name: str, *, method: str | None = None, level: float | None = None) -> Estimate:
+        """The same quantity with another interval method or level."""
+        return self.evaluation.interval(name, method=method, level=level)
+
+    def per_fold(self, name: str) -> NDArray[np.float64]:
+        """The value in every split that was finished, nan where it is undefined there."""
+        return self.evaluation.per_fold(name)
+
+    @property
+    def confusion(self) -> Confusion:
+        """The counts, every case once."""
+        return self.evaluation.confusion
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short hash of the splits and of the cases' classes: results with the same one may be paired."""
+        digest = hashlib.blake2b(self.run.splits.fingerprint.encode(), digest_size=8)
+        problem = self.problem
+        digest.update("\x1f".join(map(str, problem.labels)).encode("utf-8", "surrogatepass"))
+        for rows in (problem.truth, problem.group, problem.kept):
+            digest.update(b"|" if rows is None else np.ascontiguousarray(rows, dtype="<i8").tobytes())
+        return digest.hexdigest()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every split gave predictions."""
+        return self.run.complete and not self.run.failures
+
+    @property
+    def finished(self) -> bool:
+        """Whether it ran to the end, without being interrupted."""
+        return self.run.complete
+
+    @property
+    def level(self) -> float:
+        """The level of the intervals."""
+        return self.evaluation.level
+
+    @cached_property
+    def gap(self) -> Estimate:
+        """The overfitting gap: the error on test cases less that on training cases."""
+        error = self.evaluation["error_rate"]
+        if self.optimism is not None:
+            return overfitting_gap(error, self.optimism.training, self.problem.n, self.level)
+        if self.training is None:
+            return overfitting_gap(error, math.nan, 0, self.level)
+        wrong = 1 - float(self.training.hits.sum()) / float(self.training.n)
+        cases = len(np.unique(self.run.training_rows))
+        return overfitting_gap(error, wrong, cases, self.level)
+
+    @cached_property
+    def distinct_share(self) -> float:
+        """The mean share of the cases that a training set holds: 0.632 for the bootstrap."""
+        # A bootstrap tests exactly the cases that it did not draw.
+        splits = self.run.splits
+        return 1 - float(splits.sizes.mean()) / splits.n
+
+    @cached_property
+    def folds(self) -> tuple[FoldLine, ...]:
+        """What came out of each split: its cases, a few measures, and the time it took."""
+        run, splits = self.run, self.run.splits
+        shown = ["accuracy", "f1" if self.evaluation.positive is not None else "macro f1"]
+        values = [self.per_fold(name) for name in shown]
+        fits = run.fit_seconds if run.fit_seconds is not None else np.full(len(run.finished), math.nan)
+        return tuple(
+            FoldLine(
+                splits.label(split),
+                int(splits.train_sizes[split]),
+                int(splits.sizes[split]),
+                tuple(zip(shown, (float(v[at]) for v in values), strict=True)),
+                float(fits[at]),
+            )
+            for at, split in enumerate(run.finished.tolist())
+        )
+
+    def predictions(self) -> list[dict[str, object]]:
+        """One row per prediction: the row of the case, its fold, truth, predicted class, and scores."""
+        run, labels = self.run, self.problem.labels
+        truth = [labels[code] for code in self.problem.truth[run.rows].tolist()]
+        said = [labels[code] for code in run.predicted.tolist()]
+        # Numbers of the rows as they were read, counted from 0, whatever was dropped since.
+        rows_read = run.rows if self.problem.kept is None else self.problem.kept[run.rows]
+        rows: list[dict[str, object]] = [
+            {"row": row, "fold": fold + 1, "truth": t, "predicted": p}
+            for row, fold, t, p in zip(rows_read.tolist(), run.fold.tolist(), truth, said, strict=True)
+        ]
+        if run.scores is not None:
+            kind = "p" if run.score_kind == "probability" else "score"
+            columns = run.scores[:, None] if run.scores.ndim == 1 else run.scores
+            names = [labels[-1]] if run.scores.ndim == 1 else list(labels)
+            for row, values in zip(rows, columns.tolist(), strict=True):
+                row |= {f"{kind}_{name}": value for name, value in zip(names, values, strict=True)}
+        return rows
+
+    def predictions_csv(self) -> str:
+        """The predictions as the text of a CSV file, which `heldout evaluate --fold fold` reads."""
+        held = self.predictions()
+        out = io.StringIO()
+        writer = csv.DictWriter(out, list(held[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(held)
+        return out.getvalue().removesuffix("\n")
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per estimate, and the overfitting gap."""
+        named = {"learner": self.learner, "plan": self.plan.text}
+        made = [row | named for row in self.evaluation.rows()]
+        return made if math.isnan(self.gap.value) else [*made, *(row | named for row in self.gap.rows())]
+
+    def document(self) -> dict[str, object]:
+        """The evaluation as it stands in the document, with its learner and its plan."""
+        run = self.run
+        facts = {key: value for key, value in self.evaluation.facts().items() if key != "fingerprint"}
+        return {
+            "learner": self.learner,
+            "plan": self.plan.text,
+            **facts,
+            "notes": [*self.problem.notes, *self.notes, *self.evaluation.notes, *run.warnings],
+            "splits": len(run.splits),
+            "finished": len(run.finished),
+            "complete": self.complete,
+            "fingerprint": self.fingerprint,
+            "shortcut": run.shortcut,
+            "target": self.plan.target,
+            "failures": [{"where": f.where, "message": f.message} for f in run.failures],
+            "chosen": list(run.chosen),
+            "optimism": None
+            if self.optimism is None
+            else {
+                name: getattr(self.optimism, name)
+                for name in ("rule", "training", "out_of_bag", "no_information", "overfitting", "weight")
+            },
+            "estimates": [*self.evaluation.rows(), *self.gap.rows()],
+        }
+
+    def facts(self) -> dict[str, object]:
+        """The document: one learner."""
+        return {"validations": [self.document()]}
+
+    def blocks(self) -> list[Block]:
+        """The report, short enough for one screen."""
+        return validation_blocks(self)
+
+    def full_blocks(self) -> list[Block]:
+        """The report with every measure, every class and every fold."""
+        return validation_blocks(self, full=True)
+
+    def chosen_blocks(self) -> list[Block]:
+        """Only the estimates that were asked for."""
+        return validation_blocks(self, chosen=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Validations(Result):
+    """Several learners judged by the same splits; ask for one by its name.
+
+    `missing` names those that were not begun because somebody interrupted.
+    """
+
+    schema: ClassVar[str] = "heldout/validation@1"
+    rows_name: ClassVar[str] = ""
+
+    held: tuple[Validation, ...]
+    missing: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Validations of {listing(v.learner for v in self.held)}; print it to read it>"
+
+    def __iter__(self) -> Iterator[Validation]:
+        return iter(self.held)
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def __getitem__(self, learner: str) -> Validation:
+        """The validation of a learner."""
+        by_name = {validation.learner: validation for validation in self.held}
+        if learner not in by_name:
+            near = closest(str(learner), by_name)
+            raise OptionError(
+                f"There is no learner {learner!r} here. There are: {listing(by_name)}.",
+                hint=f"did you mean {near!r}?" if near else "use one of these.",
+            )
+        return by_name[learner]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every split of every learner gave predictions."""
+        return not self.missing and all(validation.complete for validation in self.held)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all ran to the end, without being interrupted."""
+        return not self.missing and all(validation.finished for validation in self.held)
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per estimate and learner."""
+        return [row for validation in self.held for row in validation.rows()]
+
+    def facts(self) -> dict[str, object]:
+        """The document: one evaluation per learner."""
+        return {
+            "validations": [validation.document() for validation in self.held],
+            **({"missing": list(self.missing)} if self.missing else {}),
+        }
+
+    def blocks(self) -> list[Block]:
+        """All learners in one table."""
+        return several_blocks(self.held, missing=self.missing)
+
+    def full_blocks(self) -> list[Block]:
+        """All learners in one table, then each by itself."""
+        return [*self.blocks(), *(block for held in self.held for block in held.full_blocks())]
+
+    def chosen_blocks(self) -> list[Block]:
+        """All learners, by the measures that were asked for."""
+        return several_blocks(self.held, chosen=True, missing=self.missing)
