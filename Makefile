@@ -49,11 +49,15 @@ lint: setup ## style, types and the direction of imports
 test: lint ## everything that must pass: lint, then every test and example
 	$(PYTHON) -m pytest
 
-promises: setup ## measure the coverage of the intervals again (long)
+promises: setup ## measure again what intervals cover and how often tests reject (long)
 	$(PYTHON) tests/promises/coverage.py
 	$(PYTHON) tests/promises/ranking.py
 	$(PYTHON) tests/promises/probabilities.py
 	$(PYTHON) tests/decisions/coverage_of_choice.py
+	$(PYTHON) tests/promises/resampling.py
+	$(PYTHON) tests/promises/comparison_cases.py
+	$(PYTHON) tests/promises/comparison_scores.py
+	$(PYTHON) tests/promises/comparison_folds.py
 
 .venv-bench/.made: pyproject.toml benchmarks/requirements.txt | $(OWN_UV)
 	$(RUN_UV) venv --allow-existing --seed --python '$(PYTHON_RANGE)' .venv-bench

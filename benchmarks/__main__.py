@@ -21,7 +21,11 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="a hundredth of the rows, to see that all runs; writes nothing"
     )
-    parser.add_argument("--only", choices=("counts", "ranking", "probabilities"), help="the races of one kind alone")
+    parser.add_argument(
+        "--only",
+        choices=("counts", "ranking", "probabilities", "resampling", "comparison"),
+        help="the races of one kind alone",
+    )
     asked = parser.parse_args()
     quick: bool = asked.quick
     shrink = 100 if quick else 1
@@ -32,9 +36,15 @@ def main() -> None:
         _before_the_races(measured_on, shrink, quick=quick)
 
     # Imported late: the peers are heavy, and would swell the memory that the processes above start from.
-    from benchmarks import counts, probabilities, ranking
+    from benchmarks import comparison, counts, probabilities, ranking, resampling
 
-    kinds = {"counts": counts, "ranking": ranking, "probabilities": probabilities}
+    kinds = {
+        "counts": counts,
+        "ranking": ranking,
+        "probabilities": probabilities,
+        "resampling": resampling,
+        "comparison": comparison,
+    }
     chosen = [module for name, module in kinds.items() if asked.only in (None, name)]
     for name, one in chain.from_iterable(module.races(shrink) for module in chosen):
         print(one)

@@ -6,46 +6,95 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from heldout import lab, plans
+    from heldout.comparison import Comparison
+    from heldout.comparisons.learner_ranks import LearnerRanks
+    from heldout.comparisons.planning import (
+        cases_for_auc_difference,
+        cases_for_difference,
+        cases_for_two,
+        cases_for_width,
+    )
     from heldout.costs import Costs
     from heldout.decisions.decision import Decision
     from heldout.errors import HeldoutError
     from heldout.estimates.estimate import Estimate
     from heldout.evaluation import Evaluation
     from heldout.evidence import Confusion, Ranking
+    from heldout.front.compare import compare
     from heldout.front.evaluate import count, evaluate
+    from heldout.front.learning import bias_variance, learning_curve
     from heldout.front.thresholds import choose_threshold
+    from heldout.front.validate import validate
+    from heldout.resampling.bias_variance import BiasVariance
+    from heldout.resampling.learning import LearningCurve
+    from heldout.validation import Validation, Validations
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BiasVariance": "heldout.resampling.bias_variance",
+    "Comparison": "heldout.comparison",
     "Confusion": "heldout.evidence",
     "Costs": "heldout.costs",
     "Decision": "heldout.decisions.decision",
     "Estimate": "heldout.estimates.estimate",
     "Evaluation": "heldout.evaluation",
     "HeldoutError": "heldout.errors",
+    "LearnerRanks": "heldout.comparisons.learner_ranks",
+    "LearningCurve": "heldout.resampling.learning",
     "Ranking": "heldout.evidence",
+    "Validation": "heldout.validation",
+    "Validations": "heldout.validation",
+    "bias_variance": "heldout.front.learning",
+    "cases_for_auc_difference": "heldout.comparisons.planning",
+    "cases_for_difference": "heldout.comparisons.planning",
+    "cases_for_two": "heldout.comparisons.planning",
+    "cases_for_width": "heldout.comparisons.planning",
     "choose_threshold": "heldout.front.thresholds",
+    "compare": "heldout.front.compare",
     "count": "heldout.front.evaluate",
     "evaluate": "heldout.front.evaluate",
+    "learning_curve": "heldout.front.learning",
+    "validate": "heldout.front.validate",
 }
+# Packages that are used by name: heldout.plans.kfold(10), heldout.lab.coverage(…).
+_PACKAGES = ("lab", "plans")
 
 __all__ = [
+    "BiasVariance",
+    "Comparison",
     "Confusion",
     "Costs",
     "Decision",
     "Estimate",
     "Evaluation",
     "HeldoutError",
+    "LearnerRanks",
+    "LearningCurve",
     "Ranking",
+    "Validation",
+    "Validations",
+    "bias_variance",
+    "cases_for_auc_difference",
+    "cases_for_difference",
+    "cases_for_two",
+    "cases_for_width",
     "choose_threshold",
+    "compare",
     "count",
     "evaluate",
+    "lab",
+    "learning_curve",
+    "plans",
+    "validate",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import heldout` costs nothing."""
+    if name in _PACKAGES:
+        return import_module(f"heldout.{name}")
     if name not in _HOMES:
         message = f"module 'heldout' has no attribute {name!r}"
         raise AttributeError(message)

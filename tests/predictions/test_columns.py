@@ -52,7 +52,7 @@ def test_what_was_guessed_and_what_was_not_used_is_said():
     seen = heldout.evaluate(frame)
     assert seen.source.guessed == ("truth", "predicted")
     assert seen.source.sentence() == "truth = y_true, predicted = y_pred"
-    assert seen.notes == ("the data frame has a column 'Weight' that was not used; weight='Weight' would use it",)
+    assert seen.notes == ("the column 'Weight' of the data frame was not used; weight='Weight' would use it",)
     assert heldout.evaluate(frame, weight="Weight").notes == ()
 
 

@@ -21,7 +21,8 @@ from typer.testing import CliRunner
 
 import heldout
 from heldout.cli.app import app
-from heldout.cli.evaluate import evaluate, split_labels
+from heldout.cli.evaluate import evaluate
+from heldout.cli.options import split_labels
 from heldout.cli.writing import write_files
 from heldout.errors import HeldoutError
 

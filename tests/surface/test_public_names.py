@@ -21,7 +21,7 @@ def test_names_are_few_and_sorted():
 
 def test_the_list_is_what_there_is():
     assert dir(heldout) == sorted([*heldout.__all__, "__version__"])
-    assert set(heldout._HOMES) == set(heldout.__all__)
+    assert sorted([*heldout._HOMES, *heldout._PACKAGES]) == list(heldout.__all__)
     # Nothing else is public by accident; submodules are reached by their own names.
     others = {
         name
@@ -38,11 +38,22 @@ def test_every_name_says_what_it_is(name):
     documented = inspect.getdoc(thing)
     assert documented
     assert documented.splitlines()[0].endswith(".")
+    if inspect.ismodule(thing):
+        assert thing.__name__ == f"heldout.{name}"
+        return
     assert thing.__module__.startswith("heldout.")
     assert thing.__name__ == name
 
 
-@pytest.mark.parametrize("name", ["count", "evaluate"])
+@pytest.mark.parametrize("name", heldout._PACKAGES)
+def test_a_package_of_names_lists_and_explains_them(name):
+    package = getattr(heldout, name)
+    assert list(package.__all__) == sorted(package.__all__)
+    for inside in package.__all__:
+        assert inspect.getdoc(getattr(package, inside)), f"{name}.{inside}"
+
+
+@pytest.mark.parametrize("name", [name for name in heldout.__all__ if inspect.isfunction(getattr(heldout, name))])
 def test_every_argument_of_a_front_door_has_a_type(name):
     door = getattr(heldout, name)
     hints = typing.get_type_hints(door)
@@ -64,4 +75,17 @@ def test_importing_costs_nothing():
     done = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True)
     loaded = {module.partition(".")[0] for module in done.stdout.split()}
     assert "heldout" in loaded
-    assert loaded & {"narwhals", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy", "sklearn", "typer"} == set()
+    heavy = {
+        "altair",
+        "joblib",
+        "narwhals",
+        "numpy",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "rich",
+        "scipy",
+        "sklearn",
+        "typer",
+    }
+    assert loaded & heavy == set()

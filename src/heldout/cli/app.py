@@ -12,9 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from heldout import __version__
+from heldout.cli.compare import compare
 from heldout.cli.evaluate import evaluate
+from heldout.cli.learn import learn
 from heldout.cli.measures import measures
 from heldout.cli.thresholds import thresholds
+from heldout.cli.validate import validate
 from heldout.cli.writing import Nearest, end_quietly, tell
 from heldout.errors import HeldoutError, listing
 
@@ -28,6 +31,9 @@ ABOUT = """Judge classifiers: every measure with an honest interval.
 Examples:
   heldout evaluate predictions.csv
   heldout evaluate --matrix '50 0; 2 48' --labels no,yes
+  heldout validate data.csv --target outcome --learner knn:5
+  heldout learn data.csv --target outcome --learner forest
+  heldout compare model_a.csv model_b.csv
   heldout measures recall
 """
 
@@ -44,6 +50,9 @@ app = typer.Typer(
 )
 app.command("evaluate")(evaluate)
 app.command("thresholds")(thresholds)
+app.command("validate")(validate)
+app.command("learn")(learn)
+app.command("compare")(compare)
 app.command("measures")(measures)
 
 

@@ -1,0 +1,247 @@
+"""The answer to "is A better than B": differences with intervals, tests, and a verdict in plain words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
+
+from heldout.comparisons.margins import Margin
+from heldout.comparisons.optimal_ranges import OptimalRanges
+from heldout.comparisons.roc_pair import RocComparison
+from heldout.comparisons.tested import Tested
+from heldout.comparisons.together import Together
+from heldout.errors import OptionError, listing
+from heldout.evidence import Label
+from heldout.measures.catalogue import read_quantity
+from heldout.report.comparison import comparison_blocks
+from heldout.result import Result
+from heldout.show.blocks import Block
+
+Outcome = Literal["a", "b", "undecided", "same"]
+
+
+class Curves(Protocol):
+    """Where ROC curves come from when they are asked for."""
+
+    def pair(self, a: str, b: str) -> RocComparison:
+        """Two curves on the same cases."""
+
+    def ranges(self, prevalence: float | None) -> OptimalRanges:
+        """All curves, and where each is best."""
+
+
+class MethodFinding(Protocol):
+    """What was found of a method that somebody asked for by name."""
+
+    @property
+    def method(self) -> str:
+        """The method."""
+
+    @property
+    def title(self) -> str:
+        """What was found, with figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two classifiers by one measure.
+
+    `p` is corrected for the number of pairs, `tested.p` is not. `better` says which of them is better beyond doubt at
+    the level asked for, "same" where there is no difference at all, "undecided" otherwise. `needed` is the number of
+    cases that would show a difference of this size with 80 % power.
+    """
+
+    a: str
+    b: str
+    measure: str
+    class_: Label | None
+    average: str | None
+    value_a: float
+    value_b: float
+    tested: Tested
+    p: float
+    better: Outcome
+    verdict: str
+    needed: int | None = None
+    margin: Margin | None = None
+
+    @property
+    def name(self) -> str:
+        """The measure as a person would ask for it."""
+        if self.class_ is not None:
+            return f"{self.measure}[{self.class_}]"
+        return f"{self.average} {self.measure}" if self.average else self.measure
+
+    def row(self) -> dict[str, Any]:
+        """One flat row."""
+        t = self.tested
+        row = {
+            "measure": self.measure,
+            "class": self.class_,
+            "average": self.average,
+            "value": t.difference,
+            "low": t.low,
+            "high": t.high,
+            "level": t.level,
+            "method": t.method,
+            "n": t.n,
+            "a": self.a,
+            "b": self.b,
+            "difference": t.difference,
+            "value_a": self.value_a,
+            "value_b": self.value_b,
+            "statistic": t.statistic,
+            "df": t.df,
+            "p": t.p,
+            "p_adjusted": self.p,
+            "effect": t.effect,
+            "effect_name": t.effect_name,
+            "better": {"a": self.a, "b": self.b}.get(self.better, ""),
+            "verdict": self.verdict,
+            "cases_needed": self.needed,
+            "undefined": t.undefined,
+            "note": t.note,
+        }
+        if self.margin is not None:
+            row |= {
+                "margin": self.margin.margin,
+                "margin_kind": self.margin.kind,
+                "margin_outcome": self.margin.outcome,
+            }
+        return row
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
+    """Two or more classifiers compared, pair by pair.
+
+    `reason` says which procedure was taken and why, `correction` how the p-values were corrected for the number of
+    pairs, and `findings` what is known of a method that was asked for by name.
+    """
+
+    schema: ClassVar[str] = "heldout/comparison@1"
+    rows_name: ClassVar[str] = "comparisons"
+
+    names: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    setting: str
+    reason: str
+    level: float
+    correction: str = ""
+    omnibus: tuple[Together, ...] = ()
+    notes: tuple[str, ...] = ()
+    seed: int = 0
+    remarks: tuple[str, ...] = field(default=(), repr=False)
+    curves: Curves | None = field(default=None, repr=False)
+    findings: tuple[MethodFinding, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {listing(self.names)} on {self.setting}; print it to read it>"
+
+    def __iter__(self) -> Iterator[Pair]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, measure: str) -> Pair:
+        """The comparison by a measure, where there are two classifiers."""
+        found = [pair for pair in self.pairs if pair.name == measure or _same(pair, measure)]
+        if len(found) == 1:
+            return found[0]
+        known = listing(dict.fromkeys(pair.name for pair in self.pairs))
+        if not found:
+            raise OptionError(f"There is no comparison by {measure!r}. There are: {known}.", hint="use one of these.")
+        raise OptionError(
+            f"{len(found)} pairs were compared by {measure!r}.", hint="use .get(a, b, measure) to name the pair."
+        )
+
+    def get(self, a: str, b: str, measure: str | None = None) -> Pair:
+        """The comparison of two classifiers by a measure, the first one unless said."""
+        for pair in self.pairs:
+            if (pair.a, pair.b) == (a, b) and (measure is None or pair.name == measure or _same(pair, measure)):
+                return pair
+        raise OptionError(
+            f"There is no comparison of {a!r} with {b!r}" + ("." if measure is None else f" by {measure!r}."),
+            hint=f"there are: {listing(f'{p.a} with {p.b} by {p.name}' for p in self.pairs)}.",
+        )
+
+    def roc(self, a: str | None = None, b: str | None = None) -> RocComparison:
+        """ROC curve against ROC curve: where one is above, where they cross, and how sure that is."""
+        return self._curves().pair(a or self.names[0], b or self.names[1])
+
+    def optimal_ranges(self, prevalence: float | None = None) -> OptimalRanges:
+        """Which classifier is cheapest in which range of costs, from the convex hull of all ROC curves."""
+        return self._curves().ranges(prevalence)
+
+    def save(self, path: str | Path) -> Path:
+        """Draw the ROC curves into a file, as its ending says: svg, png, html or json."""
+        return self.roc().save(path) if len(self.names) == 2 else self.optimal_ranges().save(path)
+
+    def _curves(self) -> Curves:
+        if self.curves is None:
+            raise OptionError(
+                "There are no ROC curves to compare here.",
+                hint="give scores of two classes on the same cases (score=, --score).",
+            )
+        return self.curves
+
+    @property
+    def p(self) -> float:
+        """The p-value of the first pair."""
+        return self.pairs[0].p if self.pairs else math.nan
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on the first pair."""
+        return self.pairs[0].verdict if self.pairs else ""
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per pair and measure."""
+        return [pair.row() for pair in self.pairs]
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the comparisons in the document."""
+        return {
+            "models": list(self.names),
+            "setting": self.setting,
+            "reason": self.reason,
+            "level": self.level,
+            "correction": self.correction or None,
+            "seed": self.seed,
+            "omnibus": [
+                {"method": t.method, "about": t.about, "statistic": t.statistic, "df": t.df, "p": t.p, "n": t.n}
+                for t in self.omnibus
+            ],
+            "notes": [*self.notes, *self.remarks],
+            "findings": [
+                {
+                    "code": "",
+                    "severity": "warning",
+                    "title": found.title,
+                    "facts": {"method": found.method},
+                    "advice": "leave the method out for the one that fits how they were tested.",
+                }
+                for found in self.findings
+            ],
+        }
+
+    def blocks(self) -> list[Block]:
+        """The report."""
+        return comparison_blocks(self)
+
+    def full_blocks(self) -> list[Block]:
+        """The report with every figure of every test."""
+        return comparison_blocks(self, full=True)
+
+
+def _same(pair: Pair, measure: str) -> bool:
+    try:
+        asked = read_quantity(measure, [pair.class_] if pair.class_ is not None else [])
+    except OptionError:
+        return False
+    alone = asked.class_ is None and asked.average is None
+    return asked.bound.name == pair.measure and (alone or (asked.class_, asked.average) == (pair.class_, pair.average))

@@ -1,0 +1,147 @@
+"""Learners compared over many data sets: two by signed ranks, more by their average ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from heldout.comparisons.bayes_signed_rank import BAYES_SIGNED_RANK, bayes_signed_rank
+from heldout.comparisons.corrections import CORRECTIONS, adjust, find_correction
+from heldout.comparisons.learner_ranks import LearnerRanks, RankPair
+from heldout.comparisons.procedure import find_procedure
+from heldout.comparisons.ranks import (
+    NEMENYI,
+    Floats,
+    dunn_difference,
+    friedman,
+    iman_davenport,
+    nemenyi_difference,
+    nemenyi_p,
+    normal_p,
+    rank_table,
+    rank_z,
+    wins_and_ties,
+)
+from heldout.comparisons.result_table import ResultTable, read_results
+from heldout.comparisons.tested import Tested
+from heldout.comparisons.wilcoxon import SIGN, WILCOXON, sign_test, wilcoxon
+from heldout.errors import OptionError, closest, listing
+from heldout.estimates.interval import check_level
+
+DATA_SET_TESTS: dict[str, Callable[..., Tested]] = {
+    WILCOXON.name: wilcoxon,
+    SIGN.name: sign_test,
+    BAYES_SIGNED_RANK.name: bayes_signed_rank,
+}
+# Below this many data sets the normal and F distributions are rough.
+FEW = 6
+
+
+def compare_over_data_sets(a: Any, b: Any, method: str = "wilcoxon", *, level: float = 0.95, **options: Any) -> Tested:
+    """Two learners over data sets, one value of each per data set; `options` are those of the test.
+
+    >>> compare_over_data_sets([0.8, 0.9, 0.7, 0.9], [0.7, 0.8, 0.7, 0.8], "sign").statistic
+    3.0
+    """
+    used = find_procedure(method, "data sets")
+    if used.name not in DATA_SET_TESTS:
+        raise OptionError(
+            f"The method {used.name!r} is for a table of learners, and here are two.",
+            hint=f"use one of: {listing(DATA_SET_TESTS)}; or rank_learners.",
+        )
+    return DATA_SET_TESTS[used.name](a, b, level=level, **options)
+
+
+def rank_learners(
+    table: Any,
+    *,
+    control: object = None,
+    correction: str | None = None,
+    level: float = 0.95,
+    higher_is_better: bool | None = None,
+) -> LearnerRanks:
+    """Rank the learners on every data set, test whether they differ, and which of them do.
+
+    Without a `control` all pairs are compared, by default with Nemenyi's test; with one, all others with it, by default
+    with Holm's correction. `table` is anything that `read_results` takes.
+
+    >>> table = {"tree": [0.7, 0.8, 0.6, 0.9], "bayes": [0.8, 0.9, 0.7, 0.8], "knn": [0.6, 0.7, 0.5, 0.7]}
+    >>> found = rank_learners(table)
+    >>> found.average_ranks
+    {'tree': 1.75, 'bayes': 1.25, 'knn': 3.0}
+    """
+    held = read_results(table, higher_is_better=higher_is_better)
+    check_level(level)
+    place = None if control is None else held.place(control)
+    used = _correction(correction, against_control=place is not None)
+    ranks = rank_table(held)
+    pairs = _pairs(held, ranks, place, used, level)
+    tests = (iman_davenport(ranks), friedman(ranks, ties=False), friedman(ranks, ties=True))
+    return LearnerRanks(
+        held, ranks, tests, pairs, used, level, _critical(held, len(pairs), used, level),
+        control=None if place is None else held.learners[place], notes=_notes(held, ranks, used),
+    )  # fmt: skip
+
+
+def _correction(asked: str | None, *, against_control: bool) -> str:
+    """The name of the correction; Nemenyi's test is one of its own, for all pairs."""
+    if asked is None:
+        return "holm" if against_control else NEMENYI.name
+    key = str(asked).strip().casefold()
+    if key == NEMENYI.name or (key not in CORRECTIONS and closest(key, [*CORRECTIONS, NEMENYI.name]) == NEMENYI.name):
+        if key != NEMENYI.name:
+            raise OptionError(f"There is no correction {asked!r}.", hint=f"did you mean {NEMENYI.name!r}?")
+        name = NEMENYI.name
+    else:
+        name = find_correction(asked).name
+    if against_control and name in (NEMENYI.name, "shaffer"):
+        raise OptionError(
+            f"{name.capitalize()}'s test is for all pairs, and here all are compared with one control.",
+            hint="use 'holm', 'hommel' or 'bonferroni', or leave out the control.",
+        )
+    return name
+
+
+def _pairs(table: ResultTable, ranks: Floats, control: int | None, used: str, level: float) -> tuple[RankPair, ...]:
+    k = len(table.learners)
+    if control is None:
+        first, second = np.triu_indices(k, 1)
+    else:
+        second = np.delete(np.arange(k), control)
+        first = np.full(k - 1, control)
+    z = rank_z(ranks)[first, second]
+    p = normal_p(z)
+    adjusted = nemenyi_p(z, k) if used == NEMENYI.name else adjust(p, used, pairs_of=k if control is None else None)
+    mean = ranks.mean(axis=0)
+    wins, ties = wins_and_ties(ranks)
+    reach = _critical(table, len(p), used, level)
+    return tuple(
+        RankPair(
+            table.learners[i], table.learners[j], float(mean[i] - mean[j]), reach, float(z[at]), float(p[at]),
+            float(adjusted[at]), bool(adjusted[at] <= 1 - level), int(wins[i, j]), int(ties[i, j]), int(wins[j, i]),
+        )
+        for at, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True))
+    )  # fmt: skip
+
+
+def _critical(table: ResultTable, comparisons: int, used: str, level: float) -> float:
+    """How far two ranks must lie apart, where that is the same for all pairs."""
+    n, k = table.n, len(table.learners)
+    if used == NEMENYI.name:
+        return nemenyi_difference(n, k, level)
+    return dunn_difference(n, k, level, comparisons) if used == "bonferroni" else float("nan")
+
+
+def _notes(table: ResultTable, ranks: Floats, used: str) -> tuple[str, ...]:
+    notes = []
+    if table.n < FEW:
+        notes.append(f"With {table.n} data sets the tests of ranks are rough, and only large differences can be told.")
+    whole = int((ranks == ranks[:, :1]).all(axis=1).sum())
+    if whole:
+        sets = "data set shows" if whole == 1 else "data sets show"
+        notes.append(f"{whole} {sets} no difference between any of the learners.")
+    if used == NEMENYI.name and NEMENYI.finding and len(table.learners) > 2:
+        notes.append(f"Nemenyi: {NEMENYI.finding}.")
+    return tuple(notes)

@@ -1,0 +1,280 @@
+"""The ranks of learners over data sets as an answer: which are better, which cannot be told apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.comparisons.corrections import CORRECTIONS
+from heldout.comparisons.ranks import NEMENYI, Omnibus, wins_and_ties
+from heldout.comparisons.result_table import ResultTable
+from heldout.result import ROW_KEYS, Result
+from heldout.show.blocks import Block, Column, Note, Number, Prose, Table, Title
+from heldout.show.fitting import shorten
+from heldout.show.numbers import plain, share
+from heldout.show.printable import visible
+
+if TYPE_CHECKING:
+    from heldout.curves.chart import AnyChart
+
+Floats = NDArray[np.float64]
+# More pairs than this fill more than a screen: the closest to a difference are shown, all stand in the rows.
+SHOWN_PAIRS = 28
+SHOWN_CLAIMS = 6
+TITLES = {
+    "iman-davenport": "Iman–Davenport F",
+    "friedman": "Friedman chi-square, ties not corrected",
+    "friedman-ties": "Friedman chi-square, corrected for ties",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RankPair:
+    """Two learners: the difference of their average ranks (below 0 where A is better), and its test.
+
+    `reach` is the critical difference where there is one; `wins`, `ties` and `losses` are A's against B.
+    """
+
+    a: str
+    b: str
+    difference: float
+    reach: float
+    z: float
+    p: float
+    adjusted: float
+    different: bool
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def better(self) -> str:
+        """The one with the better average rank, A where they are equal."""
+        return self.b if self.difference > 0 else self.a
+
+    @property
+    def worse(self) -> str:
+        """The other."""
+        return self.a if self.difference > 0 else self.b
+
+
+@dataclass(frozen=True, eq=False)
+class LearnerRanks(Result):
+    """How learners rank over data sets, whether they differ at all, and which of them do.
+
+    `ranks` has one row per data set, 1 for the best. `tests` are those of all learners at once. `pairs` are all pairs,
+    or those with the `control`. `critical_difference` is nan where the correction has none.
+    """
+
+    schema: ClassVar[str] = "heldout/ranks@1"
+    rows_name: ClassVar[str] = "ranks"
+
+    table: ResultTable
+    ranks: Floats = field(repr=False)
+    tests: tuple[Omnibus, ...]
+    pairs: tuple[RankPair, ...] = field(repr=False)
+    correction: str
+    level: float
+    critical_difference: float
+    control: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def average_ranks(self) -> dict[str, float]:
+        """The average rank of every learner."""
+        return dict(zip(self.table.learners, self.ranks.mean(axis=0).tolist(), strict=True))
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The learners that cannot be told apart, in the order of their ranks; with a control, those like it."""
+        from heldout.comparisons.critical_difference import groups_of
+
+        average = self.average_ranks
+        if self.control is not None:
+            alike = [self.control, *(pair.b for pair in self.pairs if not pair.different)]
+            return (tuple(sorted(alike, key=average.__getitem__)),) if len(alike) > 1 else ()
+        place = {name: at for at, name in enumerate(self.table.learners)}
+        alike_matrix = np.eye(len(place), dtype=bool)
+        for pair in self.pairs:
+            i, j = place[pair.a], place[pair.b]
+            alike_matrix[i, j] = alike_matrix[j, i] = not pair.different
+        found = groups_of(self.ranks.mean(axis=0), alike_matrix)
+        return tuple(tuple(self.table.learners[at] for at in group) for group in found)
+
+    @property
+    def verdict(self) -> str:
+        """What the tests say, in a few sentences."""
+        return f"{self._of_all()} {self._of_pairs()}"
+
+    def _of_all(self) -> str:
+        test = self.tests[0]
+        figures = f"Iman–Davenport F {plain(test.statistic)}, p {share(test.p)}"
+        if test.p <= 1 - self.level:
+            return f"The learners differ over these {self.table.n} data sets ({figures})."
+        return f"That the learners differ at all cannot be told from these {self.table.n} data sets ({figures})."
+
+    def _of_pairs(self) -> str:
+        how = f"({self.how}, level {self.level:g})"
+        claims: dict[str, list[str]] = {}
+        told = sorted((pair for pair in self.pairs if pair.different), key=lambda pair: pair.adjusted)
+        for pair in told[:SHOWN_CLAIMS]:
+            claims.setdefault(pair.better, []).append(_short(pair.worse))
+        if not claims:
+            whom = (
+                "No pair can be told apart" if self.control is None else f"None can be told from {_short(self.control)}"
+            )
+            return f"{whom} {how}."
+        said = "; ".join(f"{_short(best)} is better than {_and(rest)}" for best, rest in claims.items())
+        more = f"; and {len(told) - SHOWN_CLAIMS} more pairs differ" if len(told) > SHOWN_CLAIMS else ""
+        return f"{said}{more} {how}."
+
+    @property
+    def how(self) -> str:
+        """The correction as text books call it."""
+        return "Nemenyi" if self.correction == NEMENYI.name else CORRECTIONS[self.correction].title
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per learner, then one per pair."""
+        made: list[dict[str, object]] = []
+        for name, (wins, ties, losses) in self.record().items():
+            figures = (self.average_ranks[name], math.nan, math.nan)
+            head = dict(
+                zip(ROW_KEYS, ("average_rank", None, None, *figures, self.level, "ranks", self.table.n), strict=True)
+            )
+            tail = {"learner": name, "other": None, "wins": wins, "ties": ties, "losses": losses}
+            made.append({**head, **tail, "z": None, "p": None, "adjusted_p": None, "different": None})
+        for pair in self.pairs:
+            figures = (pair.difference, pair.difference - pair.reach, pair.difference + pair.reach)
+            named = ("rank_difference", None, None, *figures, self.level, self.correction, self.table.n)
+            tail = {"learner": pair.a, "other": pair.b, "wins": pair.wins, "ties": pair.ties, "losses": pair.losses}
+            tests = {"z": pair.z, "p": pair.p, "adjusted_p": pair.adjusted, "different": pair.different}
+            made.append({**dict(zip(ROW_KEYS, named, strict=True)), **tail, **tests})
+        return made
+
+    def record(self) -> dict[str, tuple[int, int, int]]:
+        """How often each learner won, tied and lost against any other on any data set."""
+        wins, ties = wins_and_ties(self.ranks)
+        return {
+            name: (int(wins[at].sum()), int(ties[at].sum()), int(wins[:, at].sum()))
+            for at, name in enumerate(self.table.learners)
+        }
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the rows in the document."""
+        return {
+            "data_sets": list(self.table.data_sets),
+            "learners": list(self.table.learners),
+            "higher_is_better": self.table.higher_is_better,
+            "level": self.level,
+            "correction": self.correction,
+            "control": self.control,
+            "critical_difference": self.critical_difference,
+            "tests": [
+                {
+                    "method": test.method,
+                    "statistic": test.statistic,
+                    "df": list(test.df),
+                    "p": test.p,
+                    "note": test.note,
+                }
+                for test in self.tests
+            ],
+            "groups": [list(group) for group in self.groups],
+            "verdict": self.verdict,
+            "notes": list(self.notes),
+        }
+
+    def blocks(self) -> list[Block]:
+        """The verdict, the ranks, the tests of all at once, and the pairs."""
+        n, k = self.table.n, len(self.table.learners)
+        best = "higher is better" if self.table.higher_is_better else "lower is better"
+        blocks: list[Block] = [
+            Title(f"{k} learners on {n} data sets", f"average ranks, 1 is best; {best}"),
+            Prose(self.verdict, "Verdict"),
+            self._learner_table(),
+            self._test_table(),
+            self._pair_table(),
+        ]
+        if not math.isnan(self.critical_difference):
+            blocks.append(
+                Prose(f"Average ranks differ that lie {plain(self.critical_difference)} or more apart ({self.how}).")
+            )
+        blocks += [Note(test.note) for test in self.tests if test.note]
+        left = len(self.pairs) - SHOWN_PAIRS
+        if left > 0:
+            blocks.append(Note(f"{left} more pairs, with larger p, stand in the rows (to_frame, to_json)."))
+        return [*blocks, *(Note(note) for note in self.notes)]
+
+    def _learner_table(self) -> Table:
+        record = self.record()
+        ordered = sorted(self.average_ranks.items(), key=lambda item: item[1])
+        rows = tuple((name, Number(rank, "plain"), *record[name]) for name, rank in ordered)
+        heads = (Column("learner"), *(Column(head, "right") for head in ("average rank", "wins", "ties", "losses")))
+        return Table(heads, rows, "Ranks; wins, ties and losses against all others")
+
+    def _test_table(self) -> Table:
+        heads = (Column("test"), Column("statistic", "right"), Column("df", "right"), Column("p", "right"))
+        rows = tuple(
+            (
+                TITLES[test.method],
+                Number(test.statistic, "plain"),
+                ", ".join(f"{df:g}" for df in test.df),
+                Number(test.p),
+            )
+            for test in self.tests
+        )
+        return Table(heads, rows, "Do the learners differ at all?")
+
+    def _pair_table(self) -> Table:
+        names = ("better", "worse", "ranks apart", "win–tie–loss", "p", f"p, {self.how}")
+        heads = tuple(Column(name, "left" if at < 2 else "right") for at, name in enumerate(names))
+        shown = sorted(self.pairs, key=lambda pair: (pair.adjusted, pair.p))[:SHOWN_PAIRS]
+        rows = tuple(
+            (
+                pair.better,
+                pair.worse,
+                Number(abs(pair.difference), "plain"),
+                "–".join(map(str, _seen(pair))),
+                Number(pair.p),
+                Number(pair.adjusted),
+            )
+            for pair in shown
+        )
+        return Table(heads, rows, "Which of them differ?")
+
+    def chart(self) -> AnyChart:
+        """The critical difference diagram as an Altair chart: learners by rank, bars over those not told apart."""
+        from heldout.comparisons.critical_difference import rank_chart
+
+        return rank_chart(self)
+
+    def to_tikz(self) -> str:
+        """The same diagram for LaTeX, which needs the package tikz."""
+        from heldout.comparisons.critical_difference import rank_tikz
+
+        return rank_tikz(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the diagram to a file, as its ending says: svg, png, html, json (Vega-Lite) or tex (TikZ)."""
+        from heldout.comparisons.critical_difference import save_ranks
+
+        return save_ranks(self, path)
+
+
+def _seen(pair: RankPair) -> tuple[int, int, int]:
+    """The record of the better one."""
+    ends = (pair.wins, pair.losses) if pair.better == pair.a else (pair.losses, pair.wins)
+    return ends[0], pair.ties, ends[1]
+
+
+def _short(name: str) -> str:
+    return shorten(visible(name), 40)
+
+
+def _and(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,306 @@
+"""Which test compares two classifiers by a measure of their scores: the default of each measure, the others by name.
+
+Areas under the ROC curve have DeLong's test and mean losses the t test of their differences, both without resampling.
+Every other measure has the paired bootstrap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heldout.comparisons.delong_tests import (
+    DELONG,
+    DELONG_MOVER,
+    DELONG_UNPAIRED,
+    Interval,
+    checked_scores,
+    delong_paired,
+    delong_unpaired,
+)
+from heldout.comparisons.draw_tails import swap_note, swap_p, tail_note, tail_p
+from heldout.comparisons.effects import PER_CASE, per_case, per_case_of_two
+from heldout.comparisons.paired_losses import (
+    LOSSES,
+    PAIRED_HALL,
+    PAIRED_LOSS_T,
+    UNPAIRED_HALL,
+    UNPAIRED_LOSS_T,
+    case_losses,
+    largest_loss,
+    paired_loss_test,
+    unpaired_loss_test,
+)
+from heldout.comparisons.procedure import Procedure, Setting, find_procedure
+from heldout.comparisons.score_resampling import (
+    PAIRED_BOOTSTRAP,
+    PAIRED_PERMUTATION,
+    UNPAIRED_BOOTSTRAP,
+    bootstrap_limits,
+    bootstrap_values,
+    check_measure,
+    ranked,
+    resampled_score_differences,
+    score_value,
+    swapped_score_differences,
+)
+from heldout.comparisons.tested import Tested
+from heldout.errors import OptionError, ValuesError, listing
+from heldout.measures.quantity import Bound
+from heldout.measures.ranking import gini, roc_auc, value_range
+
+Floats = NDArray[np.float64]
+Scores = NDArray[Any]
+
+AREAS: Mapping[str, float] = {roc_auc.name: 1.0, gini.name: 2.0}
+# The plain words, which for counts mean another procedure, mean these for scores.
+SHORT: Mapping[Setting, Mapping[str, str]] = {
+    "same cases": {"bootstrap": PAIRED_BOOTSTRAP.name, "permutation": PAIRED_PERMUTATION.name},
+    "different cases": {"bootstrap": UNPAIRED_BOOTSTRAP.name, "delong": DELONG_UNPAIRED.name},
+}
+FEWEST_REPLICATES = 39
+
+
+def score_methods(bound: Bound, setting: Setting = "same cases") -> tuple[str, ...]:
+    """The methods that compare two classifiers by this measure, the default first.
+
+    >>> from heldout.measures.catalogue import find
+    >>> score_methods(find("roc_auc"))
+    ('delong', 'delong-mover', 'paired-bootstrap', 'paired-permutation')
+    """
+    name = bound.measure.name
+    closed: tuple[Procedure, ...] = ()
+    if setting == "same cases":
+        if name in AREAS:
+            closed = DELONG, DELONG_MOVER
+        elif name in LOSSES:
+            closed = PAIRED_LOSS_T, PAIRED_HALL
+        return tuple(made.name for made in (*closed, PAIRED_BOOTSTRAP, PAIRED_PERMUTATION))
+    if name in AREAS:
+        closed = (DELONG_UNPAIRED,)
+    elif name in LOSSES:
+        closed = UNPAIRED_LOSS_T, UNPAIRED_HALL
+    return tuple(made.name for made in (*closed, UNPAIRED_BOOTSTRAP))
+
+
+def compare_scores(
+    scores_a: ArrayLike,
+    scores_b: ArrayLike,
+    truth: ArrayLike,
+    bound: Bound,
+    *,
+    method: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    replicates: int = 999,
+    groups: NDArray[Any] | None = None,
+    weight: Floats | None = None,
+) -> Tested:
+    """A − B of a measure of scores on the same cases, by its default method or the one that is named.
+
+    `truth` is the mask of the positives; where the scores have a column for each class, the place of the true class.
+    The permutation has no interval of its own: it has the default method's.
+
+    >>> from heldout.measures.catalogue import find
+    >>> truth = [True, True, True, False, False, False, False, False]
+    >>> a, b = [0.9, 0.7, 0.4, 0.5, 0.3, 0.2, 0.2, 0.1], [0.6, 0.4, 0.6, 0.5, 0.5, 0.4, 0.3, 0.2]
+    >>> found = compare_scores(a, b, truth, find("brier"))
+    >>> print(f"{found.method}: {found.difference:.3f} [{found.low:.3f}, {found.high:.3f}], p = {found.p:.3f}")
+    paired-loss-t: -0.073 [-0.189, 0.044], p = 0.186
+    """
+    one, two, held = _aligned(scores_a, scores_b, truth, bound)
+    _check_units(len(held), groups, weight)
+    name = _method(bound, method, "same cases", replicates)
+    if name in {DELONG.name, DELONG_MOVER.name}:
+        by: Interval = "t" if name == DELONG.name else "mover"
+        found = delong_paired(one, two, held, level=level, interval=by, weight=weight, groups=groups)
+        return _area_scaled(found, bound)
+    if name in {PAIRED_HALL.name, PAIRED_LOSS_T.name}:
+        first, second = (case_losses(side, held, bound) for side in (one, two))
+        return paired_loss_test(
+            first, second, form="hall" if name == PAIRED_HALL.name else "t", level=level,
+            largest=largest_loss(one, bound), weight=weight, groups=groups,
+        )  # fmt: skip
+    _no_weights(weight, name, bound, "same cases")
+    if name == PAIRED_BOOTSTRAP.name:
+        difference = score_value(one, held, bound) - score_value(two, held, bound)
+        if math.isnan(difference):
+            return _undefined(bound, name, len(held), level)
+        values = resampled_score_differences((one, two), held, bound, replicates=replicates, seed=seed, groups=groups)
+        return _bootstrapped(difference, values, bound, name, (len(held),), level)
+    usual = compare_scores(one, two, held, bound, level=level, seed=seed, replicates=replicates, groups=groups)
+    if usual.undefined:
+        return replace(usual, method=name)
+    swapped = swapped_score_differences((one, two), held, bound, replicates=replicates, seed=seed, groups=groups)
+    defined = swapped[~np.isnan(swapped)]
+    lost = len(swapped) - len(defined)
+    notes = (
+        f"{lost:,} of {len(swapped):,} exchanges leave {bound.name} undefined and were set aside" if lost else "",
+        swap_note(usual.difference, defined),
+        # What the default says of its own test does not hold for this one; that it has no interval does.
+        usual.note if math.isnan(usual.p) else "",
+    )
+    return replace(
+        usual, method=name, p=swap_p(usual.difference, defined), statistic=math.nan, df=math.nan,
+        note="; ".join(filter(None, notes)), interval_method=usual.interval_method or usual.method,
+    )  # fmt: skip
+
+
+def compare_scores_unpaired(
+    scores_a: ArrayLike,
+    truth_a: ArrayLike,
+    scores_b: ArrayLike,
+    truth_b: ArrayLike,
+    bound: Bound,
+    *,
+    method: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    replicates: int = 999,
+    groups_a: NDArray[Any] | None = None,
+    groups_b: NDArray[Any] | None = None,
+) -> Tested:
+    """A − B of a measure of scores where each model has cases of its own.
+
+    >>> from heldout.measures.catalogue import find
+    >>> a, b = [0.9, 0.7, 0.4, 0.5, 0.3, 0.2], [0.6, 0.4, 0.6, 0.5, 0.5, 0.4, 0.3]
+    >>> mask = [True, True, True, False, False, False]
+    >>> found = compare_scores_unpaired(a, mask, b, [*mask, False], find("auc"))
+    >>> print(f"{found.method}: {found.difference:.3f} [{found.low:.3f}, {found.high:.3f}], p = {found.p:.3f}")
+    delong-unpaired: 0.097 [-0.807, 0.886], p = 0.729
+    """
+    one, _, first = _aligned(scores_a, scores_a, truth_a, bound)
+    two, _, second = _aligned(scores_b, scores_b, truth_b, bound)
+    for held, groups in ((first, groups_a), (second, groups_b)):
+        _check_units(len(held), groups, None)
+    name = _method(bound, method, "different cases", replicates)
+    if name == DELONG_UNPAIRED.name:
+        rankings = ranked(one, first, groups_a), ranked(two, second, groups_b)
+        return _area_scaled(delong_unpaired(*rankings, level=level), bound)
+    if name in {UNPAIRED_LOSS_T.name, UNPAIRED_HALL.name}:
+        return unpaired_loss_test(
+            case_losses(one, first, bound), case_losses(two, second, bound),
+            form="hall" if name == UNPAIRED_HALL.name else "t", level=level,
+            largest=largest_loss(one, bound), groups_a=groups_a, groups_b=groups_b,
+        )  # fmt: skip
+    difference, sizes = score_value(one, first, bound) - score_value(two, second, bound), (len(first), len(second))
+    if math.isnan(difference):
+        return _undefined(bound, name, sum(sizes), level)
+    values = [
+        bootstrap_values(side, held, bound, replicates=replicates, stream=(seed, stream), groups=groups)
+        for side, held, groups, stream in ((one, first, groups_a, 24), (two, second, groups_b, 25))
+    ]
+    return _bootstrapped(difference, values[0] - values[1], bound, name, sizes, level)
+
+
+def _undefined(bound: Bound, name: str, n: int, level: float) -> Tested:
+    reach = _reach(bound)
+    return Tested(math.nan, -reach, reach, level, name, math.nan, n, undefined=bound.undefined)
+
+
+def _reach(bound: Bound) -> float:
+    """The largest difference there can be."""
+    floor, ceiling = value_range(bound.measure, bound.parameters)
+    return ceiling - floor
+
+
+def _bootstrapped(
+    difference: float, values: Floats, bound: Bound, name: str, sizes: tuple[int, ...], level: float
+) -> Tested:
+    """What resamples say of a difference; `sizes` are those of the one test set, or of the two."""
+    defined = values[~np.isnan(values)]
+    lost, n = len(values) - len(defined), sum(sizes)
+    if len(defined) < FEWEST_REPLICATES:
+        note = f"{bound.name} is defined in only {len(defined):,} of {len(values):,} resamples, so there is no test."
+        return Tested(difference, -_reach(bound), _reach(bound), level, name, math.nan, n, note=note)
+    low, high = bootstrap_limits(defined, difference, level)
+    note = f"{lost:,} of {len(values):,} resamples leave {bound.name} undefined and were set aside" if lost else ""
+    if not defined.any() and difference == 0:
+        note = "both have the same value in every resample"
+    note = "; ".join(filter(None, (note, tail_note(defined))))
+    error = float(defined.std())
+    effect = per_case(difference, error, n) if len(sizes) == 1 else per_case_of_two(difference, error, *sizes)
+    return Tested(
+        difference, low, high, level, name, tail_p(defined), n, effect=effect, effect_name=PER_CASE, note=note
+    )
+
+
+def _area_scaled(tested: Tested, bound: Bound) -> Tested:
+    """The same for the Gini coefficient, which is twice the area less 1."""
+    factor = AREAS[bound.measure.name]
+    if factor == 1.0:
+        return tested
+    return replace(
+        tested, difference=factor * tested.difference, low=factor * tested.low, high=factor * tested.high
+    )  # fmt: skip
+
+
+def _method(bound: Bound, method: str | None, setting: Setting, replicates: int) -> str:
+    fitting = score_methods(bound, setting)
+    if method is None:
+        name = fitting[0]
+    else:
+        key = str(method).strip().casefold().replace("_", "-").replace(" ", "-")
+        name = find_procedure(SHORT[setting].get(key, key), setting).name
+    if name not in fitting:
+        raise OptionError(
+            f"The method {name!r} does not compare by {bound.name}. For it there are: {listing(fitting)}.",
+            hint=f"leave method out for {fitting[0]!r}.",
+        )
+    if replicates < FEWEST_REPLICATES and "bootstrap" in name + fitting[0]:
+        raise OptionError(
+            f"{replicates} replicates cannot show a difference at the level .95; {FEWEST_REPLICATES} can.",
+            hint="leave replicates out for 999.",
+        )
+    return name
+
+
+def _aligned(
+    scores_a: ArrayLike, scores_b: ArrayLike, truth: ArrayLike, bound: Bound
+) -> tuple[Scores, Scores, NDArray[Any]]:
+    one, two, held = np.asarray(scores_a), np.asarray(scores_b), np.asarray(truth)
+    check_measure(bound, one, two)
+    if one.shape != two.shape or len(one) != len(held):
+        raise ValuesError(
+            f"A has scores of shape {one.shape}, B of {two.shape}, and there are {len(held):,} cases.",
+            hint="match the cases first, or compare as different cases.",
+        )
+    if one.ndim == 1:
+        if held.dtype.kind != "b":
+            held = _mask(held)
+        if bound.measure.scope == "ranking":
+            checked_scores([one, two], held)
+    return one, two, held
+
+
+def _mask(held: NDArray[Any]) -> NDArray[np.bool_]:
+    found = set(np.unique(held).tolist())
+    if not found <= {0, 1}:
+        raise ValuesError(
+            f"The truth says whether a case is positive: True or False, 1 or 0. Found {listing(sorted(found))}.",
+            hint="compare with the label of the positive class first.",
+        )
+    return held.astype(np.bool_)
+
+
+def _check_units(n: int, groups: NDArray[Any] | None, weight: Floats | None) -> None:
+    for what, held in (("group", groups), ("weight", weight)):
+        if held is not None and len(held) != n:
+            raise ValuesError(f"{n:,} cases have {len(held):,} {what}s.", hint=f"give one {what} for each case.")
+
+
+def _no_weights(weight: Floats | None, name: str, bound: Bound, setting: Setting) -> None:
+    if weight is None:
+        return
+    closed = [each for each in score_methods(bound, setting) if "bootstrap" not in each and "permutation" not in each]
+    raise OptionError(
+        f"The method {name!r} compares {bound.name} without weights, and the cases have some.",
+        hint=f"use {listing(closed)}."
+        if closed
+        else "leave the weights out, or compare by roc_auc, brier or log_loss.",
+    )

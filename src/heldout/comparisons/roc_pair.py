@@ -1,0 +1,312 @@
+"""ROC curve against ROC curve: which is better where, where they cross, and how sure that is at each rate.
+
+The area sums a curve up in one number, and two curves that cross can have the same. So beside the difference of the
+areas this has the difference of the true positive rates at every false positive rate, with a pointwise band from a
+bootstrap that draws the same cases for both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heldout.comparisons.delong_tests import checked_scores, delong_paired
+from heldout.comparisons.roc_crossings import Crossing, Side, Stretch, crossings, stretches
+from heldout.comparisons.score_resampling import case_draws, collapsed, score_starts
+from heldout.comparisons.tested import Tested
+from heldout.curves.curve import Curve
+from heldout.curves.roc import roc
+from heldout.engines.ranking import rank
+from heldout.errors import OptionError
+from heldout.estimates.draws import order_limits
+from heldout.evidence import Label
+from heldout.result import Result
+from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table, Title
+from heldout.show.numbers import count, limits, share
+
+if TYPE_CHECKING:
+    from heldout.curves.chart import AnyChart
+
+Floats = NDArray[np.float64]
+
+GRID = 101
+REPLICATES = 500
+# Rates at which the difference is printed; `rows` has all of them.
+SHOWN = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
+# So many crossings are printed.
+MOST = 10
+HAIR = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RocComparison(Result):
+    """Two ROC curves on the same cases: A's true positive rate less B's at each false positive rate, and more.
+
+    `parts` says on which stretches which curve is above, `hull_parts` the same for the convex hulls; `area` is DeLong's
+    test of the two areas. `low` and `high` are limits of `difference` at any one rate, not at all of them together.
+    """
+
+    schema: ClassVar[str] = "heldout/roc-comparison@1"
+    rows_name: ClassVar[str] = "differences"
+
+    names: tuple[str, str]
+    curves: tuple[Curve, Curve]
+    area: Tested
+    fpr: Floats
+    tpr: tuple[Floats, Floats]
+    low: Floats
+    high: Floats
+    level: float
+    replicates: int
+    seed: int
+    parts: tuple[Stretch, ...] = ()
+    hull_parts: tuple[Stretch, ...] = ()
+    positive: Label | None = None
+    undefined: str = ""
+
+    @property
+    def difference(self) -> Floats:
+        """A's true positive rate less B's at each of the false positive rates."""
+        return self.tpr[0] - self.tpr[1]
+
+    @property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """Where the curves cross."""
+        return crossings(self.parts)
+
+    @property
+    def hull_crossings(self) -> tuple[Crossing, ...]:
+        """Where their convex hulls cross."""
+        return crossings(self.hull_parts)
+
+    @property
+    def dominant(self) -> str:
+        """The name of the curve that is nowhere below the other and somewhere above it, or nothing."""
+        better = {part.better for part in self.parts if part.better}
+        return self.name_of(better.pop()) if len(better) == 1 else ""
+
+    @property
+    def verdict(self) -> str:
+        """Who is better where, in a sentence or two."""
+        if self.undefined:
+            return f"There is nothing to compare: {self.undefined}."
+        apart = [part for part in self.parts if part.better]
+        if not apart:
+            return f"{self.names[0]} and {self.names[1]} have the same ROC curve."
+        if self.dominant:
+            other = self.names[1] if self.dominant == self.names[0] else self.names[0]
+            return f"{self.dominant} dominates: its ROC curve is nowhere below that of {other}."
+        met = len(self.crossings)
+        return f"{self._along_hulls()} The curves themselves cross {_times(met)}."
+
+    def _along_hulls(self) -> str:
+        apart = [part for part in self.hull_parts if part.better]
+        turns = self.hull_crossings
+        if not apart:
+            return "The convex hulls of the curves are the same."
+        if not turns:
+            winner = apart[0].better
+            return f"The convex hull of {self.name_of(winner)} is nowhere below that of {self.name_of(_other(winner))}."
+        first = self.name_of(turns[0].before)
+        words = [f"{first} is better at false positive rates up to {share(turns[0].fpr)}"]
+        for one, two in zip(turns[:MOST], (*turns[1:MOST], None), strict=False):
+            reach = f"from there to {share(two.fpr)}" if two else "at larger ones"
+            words.append(f"{self.name_of(one.after)} {reach}")
+        return f"{', '.join(words)} (by their convex hulls)."
+
+    def name_of(self, side: Side) -> str:
+        """The name of one of the two, or nothing."""
+        return {"a": self.names[0], "b": self.names[1], "": ""}[side]
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row to each false positive rate."""
+        columns = (self.fpr, *self.tpr, self.difference, self.low, self.high)
+        method = f"paired bootstrap, {self.replicates}"
+        return [
+            {
+                "measure": "recall_difference", "class": self.positive, "average": None, "value": gap, "low": low,
+                "high": high, "level": self.level, "method": method, "n": self.area.n, "a": self.names[0],
+                "b": self.names[1], "false_positive_rate": at, "recall_a": one, "recall_b": two,
+            }
+            for at, one, two, gap, low, high in zip(*(column.tolist() for column in columns), strict=True)
+        ]  # fmt: skip
+
+    def facts(self) -> dict[str, object]:
+        """The crossings, the stretches and the areas."""
+        tested = self.area
+        return {
+            "a": self.names[0], "b": self.names[1], "positive": self.positive,
+            "n_positive": self.curves[0].n_positive, "n_negative": self.curves[0].n_negative,
+            "areas": {
+                "a": self.curves[0].area, "b": self.curves[1].area, "difference": tested.difference,
+                "low": tested.low, "high": tested.high, "level": tested.level, "method": tested.method,
+                "statistic": tested.statistic, "p": tested.p,
+            },
+            "dominant": self.dominant, "verdict": self.verdict, "undefined": self.undefined,
+            "crossings": [self._crossing(point) for point in self.crossings],
+            "hull_crossings": [self._crossing(point) for point in self.hull_crossings],
+            "stretches": [self._stretch(part) for part in self.parts],
+            "hull_stretches": [self._stretch(part) for part in self.hull_parts],
+            "replicates": self.replicates, "seed": self.seed,
+        }  # fmt: skip
+
+    def _crossing(self, point: Crossing) -> dict[str, object]:
+        before, after = self.name_of(point.before), self.name_of(point.after)
+        return {"false_positive_rate": point.fpr, "recall": point.tpr, "before": before, "after": after}
+
+    def _stretch(self, part: Stretch) -> dict[str, object]:
+        ends = {"from": (part.fpr_low, part.tpr_low), "to": (part.fpr_high, part.tpr_high)}
+        return {"better": self.name_of(part.better) or None, **ends}
+
+    def blocks(self) -> list[Block]:
+        """The verdict, the areas, the crossings and the difference at some rates."""
+        one, two = self.names
+        first = self.curves[0]
+        words = f"{count(first.n_positive)} positive, {count(first.n_negative)} negative"
+        if self.positive is not None:
+            words += f"; positive is {self.positive}"
+        blocks: list[Block] = [Title(f"ROC curve of {one} against {two}", words), Prose(self.verdict, "Verdict")]
+        if self.undefined:
+            return blocks
+        tested = self.area
+        blocks.append(
+            Prose(
+                f"{one} {share(self.curves[0].area or 0.0)}, {two} {share(self.curves[1].area or 0.0)}: difference "
+                f"{share(tested.difference)}, {100 * tested.level:g} % interval {limits(tested.low, tested.high)}, "
+                f"p = {share(tested.p)} (DeLong).",
+                "Areas",
+            )
+        )
+        if self.hull_crossings:
+            blocks.append(self._crossing_table())
+        blocks.append(self._difference_table())
+        note = f"Limits of the differences: {self.replicates:,} paired bootstraps, at one false positive rate each."
+        return [*blocks, Note(note)]
+
+    def _crossing_table(self) -> Table:
+        heads = Column("FPR", "right"), Column("TPR", "right"), Column("better before"), Column("after")
+        rows: list[tuple[Cell, ...]] = [
+            (Number(at.fpr), Number(at.tpr), self.name_of(at.before), self.name_of(at.after))
+            for at in self.hull_crossings[:MOST]
+        ]
+        return Table(heads, tuple(rows), "Where the convex hulls cross")
+
+    def _difference_table(self) -> Table:
+        heads = (
+            Column("FPR", "right"), Column(f"TPR of {self.names[0]}", "right"),
+            Column(f"TPR of {self.names[1]}", "right"), Column("difference", "right"), Column(""),
+        )  # fmt: skip
+        places = np.unique([int(np.abs(self.fpr - rate).argmin()) for rate in SHOWN])
+        rows: list[tuple[Cell, ...]] = []
+        for at in places:
+            cells: list[Cell] = [Number(float(column[at])) for column in (self.fpr, *self.tpr, self.difference)]
+            rows.append((*cells, Range(float(self.low[at]), float(self.high[at]))))
+        return Table(heads, tuple(rows), "Difference of the true positive rates")
+
+    def chart(self, *, difference: bool = False) -> AnyChart:
+        """Both curves with the crossings of their hulls as an Altair chart; or the difference with its band."""
+        from heldout.comparisons.roc_chart import difference_chart, pair_chart
+
+        return difference_chart(self) if difference else pair_chart(self)
+
+    def save(self, path: str | Path, *, difference: bool = False) -> Path:
+        """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
+        from heldout.curves.saving import save_chart
+
+        return save_chart(self.chart(difference=difference), path)
+
+
+def compare_roc(
+    scores_a: ArrayLike,
+    scores_b: ArrayLike,
+    positive: ArrayLike,
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    label: Label | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+    groups: NDArray[Any] | None = None,
+) -> RocComparison:
+    """Compare two ROC curves on the same cases; `label` names the positive class in what is printed.
+
+    >>> truth = [True, True, True, False, True, False, False, False]
+    >>> found = compare_roc([8, 7, 6, 5, 1, 4, 3, 2], [8, 4, 5, 7, 6, 3, 2, 1], truth, names=("M1", "M2"))
+    >>> print(found.verdict)
+    M1 is better at false positive rates up to .182, M2 at larger ones (by their convex hulls). The curves \
+themselves cross once.
+    """
+    held, mask = checked_scores([np.asarray(scores_a), np.asarray(scores_b)], positive)
+    if names[0] == names[1]:
+        raise OptionError(f"Both models are called {names[0]!r}.", hint="give each a name of its own.")
+    curves = roc(rank(held[0], mask), None, positive=label), roc(rank(held[1], mask), None, positive=label)
+    area = delong_paired(held[0], held[1], mask, level=level, groups=groups)
+    if curves[0].undefined:
+        none = np.zeros(0)
+        return RocComparison(
+            names, curves, area, none, (none, none), none, none, level, replicates, seed, positive=label,
+            undefined=curves[0].undefined,
+        )  # fmt: skip
+    grid = np.linspace(0.0, 1.0, GRID)
+    tpr = _rates(curves[0].fp, curves[0].tp, grid), _rates(curves[1].fp, curves[1].tp, grid)
+    drawn = _resampled(held, mask, grid, groups, replicates, np.random.default_rng([seed, 26]))
+    # A resample of groups can lack a class.
+    drawn = drawn[~np.isnan(drawn).any(axis=1)]
+    if len(drawn) < 2:
+        raise OptionError(
+            f"{len(drawn)} resamples of {replicates} have both classes, and a band needs more.",
+            hint="use more replicates, or groups that hold both classes.",
+        )
+    low, high = order_limits(drawn.T, level)
+    gap = tpr[0] - tpr[1]
+    paths = [(curve.x, curve.y) for curve in curves]
+    hulls = [(hull.x, hull.y) for hull in (curve.hull() for curve in curves)]
+    return RocComparison(
+        names, curves, area, grid, tpr, np.minimum(low, gap), np.maximum(high, gap), level, replicates, seed,
+        stretches(paths[0], paths[1]), stretches(hulls[0], hulls[1]), label,
+    )  # fmt: skip
+
+
+def _rates(fp: NDArray[Any], tp: NDArray[Any], grid: Floats) -> Floats:
+    """The highest true positive rate of a curve at each false positive rate, from its counts."""
+    # Of several points at one place np.interp takes the last, the top of a rise. The hair is for .29 · 100 < 29.
+    return np.asarray(np.interp(grid * fp[-1] + HAIR, fp, tp) / tp[-1])
+
+
+def _resampled(
+    scores: Floats,
+    mask: NDArray[np.bool_],
+    grid: Floats,
+    groups: NDArray[Any] | None,
+    replicates: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """A's rates less B's on resampled cases, the same for both: an array (replicates, places)."""
+    orders = [np.argsort(-row, kind="stable") for row in scores]
+    starts = [score_starts(row[order]) for row, order in zip(scores, orders, strict=True)]
+    found = []
+    for counts in case_draws(mask, groups, replicates, rng):
+        rates = np.empty((2, len(counts), len(grid)))
+        for side, (order, begin) in enumerate(zip(orders, starts, strict=True)):
+            ordered, up = counts[:, order], mask[order]
+            tp, fp = (
+                np.pad(np.cumsum(collapsed(part, begin), axis=1), ((0, 0), (1, 0)))
+                for part in (ordered * up, ordered * ~up)
+            )
+            for at in range(len(counts)):
+                both = tp[at, -1] > 0 and fp[at, -1] > 0
+                rates[side, at] = _rates(fp[at], tp[at], grid) if both else np.nan
+        found.append(rates[0] - rates[1])
+    return np.concatenate(found)
+
+
+def _other(side: Side) -> Side:
+    return "b" if side == "a" else "a"
+
+
+def _times(number: int) -> str:
+    return {0: "nowhere", 1: "once", 2: "twice"}.get(number, f"{number:,} times")

@@ -1,0 +1,296 @@
+"""Two classifiers on different test sets: the difference of two independent estimates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.comparisons.draw_tails import tail_note, tail_p
+from heldout.comparisons.effects import PER_CASE, per_case_of_two
+from heldout.comparisons.paired_counts import set_aside
+from heldout.comparisons.procedure import find_procedure, procedure
+from heldout.comparisons.tested import Tested
+from heldout.errors import OptionError, listing
+from heldout.estimates.draws import CELL_PRIOR, MOST_CELLS, Draws, order_limits, posterior_draws
+from heldout.estimates.interval import Estimator, check_level, check_whole
+from heldout.estimates.proportion import wilson, z_value
+from heldout.estimates.spread import cluster_variance, effective_scale
+from heldout.estimates.subject import Subject
+from heldout.evidence import Confusion
+from heldout.evidence.labels import join_labels
+from heldout.measures.cells import class_cells
+from heldout.measures.quantity import Quantity, micro_cells
+
+Floats = NDArray[np.float64]
+
+NEWCOMBE = procedure(
+    "unpaired-newcombe",
+    "different cases",
+    "Wilson's intervals of two shares, joined by Pythagoras; pooled z test. Default for shares.",
+    "Newcombe (1998), Statistics in Medicine 17, 873-890, method 10",
+)
+NORMAL = procedure(
+    "unpaired-normal",
+    "different cases",
+    "Difference ± z standard errors, with the variances of the two added (Wald).",
+    "Mitchell (1997), Machine Learning, section 5.5",
+    "too short near 0 and 1 and with few cases",
+)
+FISHER = procedure(
+    "fisher",
+    "different cases",
+    "Fisher's exact test of two shares; interval of Newcombe.",
+    "Fisher (1935); Agresti (2013), Categorical Data Analysis, ch. 3",
+    "rejects true nulls well below the rate it says: cautious",
+)
+DIRICHLET = procedure(
+    "unpaired-dirichlet",
+    "different cases",
+    "Quantiles of the difference of two posteriors, drawn independently. Default for measures that are not shares.",
+    "Gelman et al. (2013), Bayesian Data Analysis, ch. 3",
+)
+# A procedure's name says its setting; a person who has said "different cases" need not say it twice.
+SHORT = {
+    "newcombe": NEWCOMBE.name,
+    "normal": NORMAL.name,
+    "z": NORMAL.name,
+    "dirichlet": DIRICHLET.name,
+}
+OF_SHARES = (NEWCOMBE.name, NORMAL.name, FISHER.name)
+NO_CASES = "there are no such cases in one of the two test sets"
+NO_SPREAD = "both shares are 0 or 1, so the standard error is zero and says nothing"
+EFFECT = "Cohen's h"
+# Posterior draws of the two sides come from streams that no seed of a single evaluation shares.
+OTHER_SIDE = 1 << 40
+
+
+def two_shares(
+    hits_a: float, n_a: float, hits_b: float, n_b: float, *, method: str = "newcombe", level: float = 0.95
+) -> Tested:
+    """Compare a share of n_a cases with a share of n_b other cases.
+
+    >>> errors = two_shares(30, 100, 20, 100, method="normal")
+    >>> print(f"d = {errors.difference:.2f}, sigma = {(errors.high - errors.difference) / 1.96:.3f}")
+    d = 0.10, sigma = 0.061
+    """
+    name = _procedure(method)
+    level = check_level(level)
+    if name not in OF_SHARES:
+        raise OptionError(f"{name!r} compares tables, not shares.", hint=f"use one of: {listing(OF_SHARES)}.")
+    for hits, n in ((hits_a, n_a), (hits_b, n_b)):
+        if not 0 <= hits <= n:
+            raise OptionError(f"{hits:g} of {n:g} is not a share.", hint="give counts with 0 ≤ hits ≤ n.")
+    cases = int(n_a + n_b)
+    if not n_a or not n_b:
+        return Tested(math.nan, math.nan, math.nan, level, name, math.nan, cases, undefined=NO_CASES)
+    p_a, p_b = hits_a / n_a, hits_b / n_b
+    difference = p_a - p_b
+    spread = p_a * (1 - p_a) / n_a + p_b * (1 - p_b) / n_b
+    if name == NORMAL.name:
+        half = z_value(level) * math.sqrt(spread)
+        low, high = max(difference - half, -1.0), min(difference + half, 1.0)
+        z = _ratio(difference, spread)
+    else:
+        low, high = newcombe_unpaired_limits(hits_a, n_a, hits_b, n_b, level)
+        both = (hits_a + hits_b) / (n_a + n_b)
+        z = _ratio(difference, both * (1 - both) * (1 / n_a + 1 / n_b))
+    p = _fisher(hits_a, n_a, hits_b, n_b) if name == FISHER.name else math.erfc(abs(z) / math.sqrt(2))
+    return Tested(
+        difference, low, high, level, name, p, cases,
+        statistic=math.nan if name == FISHER.name else z,
+        effect=2 * (math.asin(math.sqrt(p_a)) - math.asin(math.sqrt(p_b))), effect_name=EFFECT,
+        note=NO_SPREAD if name == NORMAL.name and not spread else "",
+        interval_method=NORMAL.name if name == NORMAL.name else NEWCOMBE.name,
+    )  # fmt: skip
+
+
+def newcombe_unpaired_limits(
+    hits_a: float, n_a: float, hits_b: float, n_b: float, level: float = 0.95
+) -> tuple[float, float]:
+    """Newcombe's method 10 for two independent shares.
+
+    >>> low, high = newcombe_unpaired_limits(56, 70, 48, 80)
+    >>> print(f"{low:.4f} {high:.4f}")
+    0.0524 0.3339
+    """
+    rates = np.array([hits_a / n_a, hits_b / n_b])
+    low, high = wilson([hits_a, hits_b], [n_a, n_b], level)
+    below, above = rates - low, high - rates
+    difference = float(rates[0] - rates[1])
+    return difference - math.hypot(below[0], above[1]), difference + math.hypot(above[0], below[1])
+
+
+def compare_unpaired(
+    a: Confusion, b: Confusion, quantity: Quantity, *, method: str | None = None, level: float = 0.95, seed: int = 0
+) -> Tested:
+    """The difference of a quantity between A on its test set and B on another.
+
+    Shares get Newcombe's interval, everything else the Dirichlet posteriors of the two tables. Rows that come in groups
+    get the normal interval with a standard error over groups.
+
+    >>> from heldout.measures.catalogue import find
+    >>> found = compare_unpaired(Confusion.of([[70, 30], [30, 70]]), Confusion.of([[80, 20], [20, 80]]),
+    ...                          Quantity(find("accuracy")))
+    >>> print(f"{found.difference:.2f} [{found.low:.3f}, {found.high:.3f}] p = {found.p:.3f}")
+    -0.10 [-0.183, -0.015] p = 0.021
+    """
+    level = check_level(level)
+    check_whole("seed", seed, 0)
+    asked = quantity.check(None)
+    if asked.class_ is not None or asked.bound.costs is not None:
+        labels = join_labels(a.labels, b.labels)
+        if asked.bound.costs is not None and asked.bound.costs.shape[0] != len(labels):
+            raise OptionError(
+                f"The costs are for {asked.bound.costs.shape[0]} classes, and the two test sets have {len(labels)}.",
+                hint="give a cost for every class that either test set holds.",
+            )
+        a, b = a.with_labels(labels), b.with_labels(labels)
+    sides = [_Side(confusion, asked) for confusion in (a, b)]
+    shares = [side.share for side in sides]
+    name = _default(sides) if method is None else _procedure(method)
+    _must_fit(name, sides, asked)
+    difference = sides[0].value - sides[1].value
+    if math.isnan(difference):
+        nan, cases = math.nan, a.n_cases + b.n_cases
+        without = " and ".join(side for side, held in zip("AB", sides, strict=True) if math.isnan(held.value))
+        reason = f"{without}: {asked.bound.undefined}"
+        return Tested(nan, nan, nan, level, name, nan, cases, undefined=reason)
+    if (
+        name in OF_SHARES
+        and shares[0] is not None
+        and shares[1] is not None
+        and not sides[0].grouped | sides[1].grouped
+    ):
+        found = two_shares(*shares[0], *shares[1], method=name, level=level)
+        # Fractional hits of weighted cases are the share of an effective number of cases.
+        return replace(found, difference=difference, n=a.n_cases + b.n_cases)
+    if name == NORMAL.name:
+        return _normal(sides, level)
+    drawn = sides[0].drawn(level, seed) - sides[1].drawn(level, seed + OTHER_SIDE)
+    defined = drawn[~np.isnan(drawn)]
+    low, high = (float(limit) for limit in order_limits(defined, level))
+    notes = set_aside(len(drawn) - len(defined), len(drawn)), tail_note(defined)
+    return Tested(
+        difference, min(low, difference), max(high, difference), level, name, tail_p(defined), a.n_cases + b.n_cases,
+        effect=_effect(sides), effect_name=PER_CASE, note="; ".join(filter(None, notes)), interval_method=name,
+    )  # fmt: skip
+
+
+class _Side:
+    """One of the two: its value, its share if it is one, and its random values."""
+
+    def __init__(self, confusion: Confusion, quantity: Quantity) -> None:
+        self.confusion = confusion
+        self.grouped = confusion.clusters is not None
+        subject = Estimator(confusion).subject(quantity)
+        weighted = confusion.weighted and not self.grouped
+        self.subject: Subject = subject.scaled(effective_scale(subject)) if weighted else subject
+        self.place = 0 if quantity.class_ is None else confusion.index(quantity.class_)
+        self.factor = float(confusion.n) if quantity.bound.measure.name == "total_cost" else 1.0
+
+    def _one(self, found: Any) -> float:
+        return float(np.asarray(found)[self.place] if self.subject.axis == "class" else found)
+
+    @property
+    def value(self) -> float:
+        return self._one(self.subject.value) * self.factor
+
+    @property
+    def variance(self) -> float:
+        found = cluster_variance(self.subject) if self.grouped else self.subject.variance
+        return self._one(found) * self.factor**2
+
+    @property
+    def share(self) -> tuple[float, float] | None:
+        """How many of how many, for a plain share."""
+        trials = self.subject.trials
+        if trials is not None and self.subject.measure.name != "no_information_rate":
+            return self._one(trials[0]), self._one(trials[1])
+        if self.subject.axis == "micro":
+            at = np.array([0.25, 0.875])
+            n = float(self.confusion.n * self.subject.scale)
+            if np.allclose(self.subject.bound.value(micro_cells(at, 1.0, max(self.subject.n_classes, 2))), at):
+                return self.value * n, n
+        return None
+
+    def drawn(self, level: float, seed: int) -> Floats:
+        """The value on draws from the posterior of the table."""
+        subject = self.subject
+        if subject.axis == "class":
+            shapes = subject.corners[self.place] + CELL_PRIOR
+            rng = np.random.default_rng([seed, 24])
+            size = posterior_draws(len(shapes), level)
+            return np.asarray(subject.of_classes(class_cells(*rng.standard_gamma(shapes[:, None], size=(4, size)))))
+        draws = Draws(self.confusion, seed, scale=subject.scale, level=level)
+        return np.asarray(subject.of_tables(draws.posterior_tables)) * self.factor
+
+
+def _default(sides: list[_Side]) -> str:
+    if any(side.grouped for side in sides):
+        return NORMAL.name
+    if all(side.share is not None for side in sides):
+        return NEWCOMBE.name
+    small = all(side.subject.axis == "class" or side.subject.n_classes**2 <= MOST_CELLS for side in sides)
+    return DIRICHLET.name if small else NORMAL.name
+
+
+def _must_fit(name: str, sides: list[_Side], quantity: Quantity) -> None:
+    if any(side.grouped for side in sides) and name != NORMAL.name:
+        raise OptionError(
+            f"The cases come in groups, and {name!r} takes rows as independent.",
+            hint="use 'normal', whose standard error is over groups, or count without group.",
+        )
+    if name in (NEWCOMBE.name, FISHER.name) and any(side.share is None for side in sides):
+        raise OptionError(
+            f"The method {name!r} is for shares of cases, and {quantity.bound.name} is none.",
+            hint=f"use {DIRICHLET.name!r} or {NORMAL.name!r}.",
+        )
+    if name not in (*OF_SHARES, DIRICHLET.name):
+        raise OptionError(
+            f"The method {name!r} does not work on counted answers.",
+            hint=f"use one of: {listing([*OF_SHARES, DIRICHLET.name])}.",
+        )
+    if name == FISHER.name and any(side.confusion.weighted for side in sides):
+        raise OptionError("Fisher's test takes whole cases, and these have weights.", hint="use 'newcombe'.")
+
+
+def _normal(sides: list[_Side], level: float) -> Tested:
+    difference = sides[0].value - sides[1].value
+    spread = sides[0].variance + sides[1].variance
+    half = z_value(level) * math.sqrt(spread)
+    z = _ratio(difference, spread)
+    grouped = any(side.grouped for side in sides)
+    return Tested(
+        difference, difference - half, difference + half, level, NORMAL.name, math.erfc(abs(z) / math.sqrt(2)),
+        sum(side.confusion.n_cases for side in sides), statistic=z, effect=_effect(sides), effect_name=PER_CASE,
+        note="standard error over groups" if grouped else "", interval_method=NORMAL.name,
+    )  # fmt: skip
+
+
+def _effect(sides: list[_Side]) -> float:
+    one, two = sides
+    error = math.sqrt(one.variance + two.variance)
+    return per_case_of_two(one.value - two.value, error, one.confusion.n_cases, two.confusion.n_cases)
+
+
+def _ratio(difference: float, variance: float) -> float:
+    """Difference over standard error; equal and without spread is no difference."""
+    if variance > 0:
+        return difference / math.sqrt(variance)
+    return math.copysign(math.inf, difference) if difference else 0.0
+
+
+def _fisher(hits_a: float, n_a: float, hits_b: float, n_b: float) -> float:
+    from scipy.stats import fisher_exact
+
+    table = np.rint([[hits_a, n_a - hits_a], [hits_b, n_b - hits_b]]).astype(np.int64)
+    return min(1.0, float(fisher_exact(table).pvalue))
+
+
+def _procedure(method: str) -> str:
+    key = str(method).strip().casefold()
+    return find_procedure(SHORT.get(key, key), "different cases").name

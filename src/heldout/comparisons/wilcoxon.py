@@ -1,0 +1,261 @@
+"""Two learners over many data sets: Wilcoxon's signed ranks, and the signs alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.comparisons.procedure import procedure
+from heldout.comparisons.ranks import ROUNDING, normal_p, tied_ranks
+from heldout.comparisons.tested import Tested
+from heldout.errors import OptionError, ValuesError, closest, listing
+from heldout.estimates.interval import check_level
+from heldout.estimates.proportion import z_value
+
+Floats = NDArray[np.float64]
+Zeros = Literal["drop", "split"]
+Form = Literal["auto", "exact", "normal"]
+# R and SciPy use the exact distribution up to this many data sets.
+EXACT = 50
+EQUAL = "A and B are equal on every data set"
+
+WILCOXON = procedure(
+    "wilcoxon",
+    "data sets",
+    "The signed ranks of the differences: exact for up to 50 without ties, otherwise normal.",
+    "Wilcoxon (1945), Demšar (2006)",
+)
+SIGN = procedure(
+    "sign",
+    "data sets",
+    "On how many data sets A wins, against a fair coin; ties are shared.",
+    "Demšar (2006)",
+    "weak: for normal differences it needs half as many data sets again as the signed ranks (Hodges & Lehmann, 1956)",
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SignedRanks:
+    """The ranks of the absolute differences, summed over those where A is higher (`plus`) and lower (`minus`).
+
+    `signed` are the ranks of the differences that are not zero; `zeros` counts those that are, and `ties` says whether
+    any of the others share a rank.
+    """
+
+    plus: float
+    minus: float
+    signed: Floats
+    zeros: int
+    ties: bool
+
+    @property
+    def smaller(self) -> float:
+        """T, the smaller of the two sums."""
+        return min(self.plus, self.minus)
+
+
+def paired_values(a: Any, b: Any) -> tuple[Floats, Floats, Floats]:
+    """The differences A − B, those that are rounding alone made 0, with both sides; refused unless they pair."""
+    try:
+        first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValuesError("The results are not numbers.", hint="give one number for every data set.") from None
+    if first.ndim != 1 or first.shape != second.shape:
+        raise ValuesError(
+            f"Results must come in pairs. Got {first.size} of A and {second.size} of B.",
+            hint="give one result of each learner for every data set, in the same order.",
+        )
+    wrong = np.flatnonzero(~(np.isfinite(first) & np.isfinite(second)))
+    if len(wrong):
+        raise ValuesError(
+            f"Every learner needs a finite result on every data set. Not so on number {listing(wrong + 1)}.",
+            hint="leave out these data sets.",
+        )
+    if len(first) < 2:
+        raise OptionError(
+            f"A comparison over data sets needs at least 2. Got {len(first)}.",
+            hint="compare on a single data set with the predictions or the folds of both learners.",
+        )
+    scale = np.maximum(np.abs(first), np.abs(second))
+    found = first - second
+    found[np.abs(found) <= ROUNDING * scale] = 0.0
+    return found, first, second
+
+
+def signed_ranks(a: Any, b: Any, *, zeros: Zeros = "drop") -> SignedRanks:
+    """Rank the absolute differences; zeros are dropped, or their ranks are split, but for one of an odd number.
+
+    >>> found = signed_ranks([5.0, 3.0, 4.0], [1.0, 3.0, 6.0])
+    >>> found.plus, found.minus
+    (2.0, 1.0)
+    """
+    check_zeros(zeros)
+    found, first, second = paired_values(a, b)
+    scale = np.maximum(np.abs(first), np.abs(second))
+    none = np.flatnonzero(found == 0)
+    drop = none if zeros == "drop" else none[: len(none) % 2]
+    kept = np.setdiff1d(np.arange(len(found)), drop)
+    d, size = found[kept], scale[kept]
+    if not len(kept):
+        return SignedRanks(0.0, 0.0, np.empty(0), len(none), ties=False)
+    ranks = tied_ranks(np.abs(d), size)
+    shared = float(ranks[d == 0].sum()) / 2
+    signed = ranks[d != 0] * np.sign(d[d != 0])
+    plus, minus = float(signed[signed > 0].sum()), -float(signed[signed < 0].sum())
+    ties = len(np.unique(np.abs(signed))) < len(signed)
+    return SignedRanks(plus + shared, minus + shared, signed, len(none), ties=ties)
+
+
+def check_zeros(zeros: object) -> None:
+    """Refuse a name that is none of the two."""
+    if zeros not in get_args(Zeros):
+        near = closest(str(zeros), get_args(Zeros))
+        raise OptionError(
+            f"Differences of zero are treated by {listing(get_args(Zeros))}. Got {zeros!r}.",
+            hint=f"did you mean {near!r}?" if near else "leave zeros out for 'drop'.",
+        )
+
+
+def wilcoxon(
+    a: Any,
+    b: Any,
+    *,
+    zeros: Zeros = "drop",
+    form: Form = "auto",
+    continuity: bool | None = None,
+    level: float = 0.95,
+) -> Tested:
+    """Wilcoxon's signed-rank test, with the median of all averages of two differences and its interval.
+
+    `zeros` "drop" is what R and SciPy do; "split" is Demšar's, whose normal form corrects neither for ties nor for
+    continuity. `form` "exact" counts all signs of the ranks that there are, ties or not.
+
+    >>> a, b = [0.77, 0.91, 0.83, 0.66, 0.95, 0.71], [0.74, 0.90, 0.78, 0.59, 0.93, 0.67]
+    >>> found = wilcoxon(a, b)
+    >>> found.statistic, found.p, round(found.difference, 4)
+    (0.0, 0.03125, 0.035)
+    """
+    check_level(level)
+    if form not in get_args(Form):
+        raise OptionError(
+            f"The distribution is one of {listing(get_args(Form))}. Got {form!r}.", hint="leave form out for 'auto'."
+        )
+    found, _, _ = paired_values(a, b)
+    ranked = signed_ranks(a, b, zeros=zeros)
+    median, low, high, note = pseudomedian(found, level)
+    exact = form == "exact" or (form == "auto" and len(ranked.signed) <= EXACT and not ranked.ties and not ranked.zeros)
+    total = ranked.plus + ranked.minus
+    if not len(ranked.signed):
+        p, effect, notes = 1.0, 0.0, [EQUAL]
+    else:
+        normal = _normal_split if zeros == "split" else _normal
+        p = _exact(ranked) if exact else normal(ranked, (zeros == "drop") if continuity is None else continuity)
+        effect, notes = (ranked.plus - ranked.minus) / total, [_zero_note(ranked.zeros, zeros)]
+    return Tested(
+        median, low, high, level, WILCOXON.name, p, len(found), statistic=ranked.smaller, effect=effect,
+        effect_name="rank-biserial correlation", note="; ".join(filter(None, [*notes, note])),
+        interval_method="walsh-averages" if not math.isnan(low) else "",
+    )  # fmt: skip
+
+
+def _zero_note(zeros: int, how: Zeros) -> str:
+    if not zeros:
+        return ""
+    are = "data set shows" if zeros == 1 else "data sets show"
+    return f"{zeros} {are} no difference and {'is' if zeros == 1 else 'are'} {'left out' if how == 'drop' else 'split'}"
+
+
+def _exact(ranked: SignedRanks) -> float:
+    """Twice the smaller tail over all signs that the ranks could have had."""
+    chance, steps = _distribution(np.abs(ranked.signed))
+    at = round(2 * float(ranked.signed[ranked.signed > 0].sum()) / steps)
+    return min(1.0, 2 * min(float(chance[: at + 1].sum()), float(chance[at:].sum())))
+
+
+def _distribution(ranks: Floats) -> tuple[Floats, int]:
+    """The chance of every sum of positive ranks when signs are tossed; sums count in halves where ranks are halves."""
+    doubled = np.rint(2 * ranks).astype(np.int64)
+    steps = 2 if not (doubled % 2).any() else 1
+    units = doubled // steps
+    chance = np.zeros(int(units.sum()) + 1)
+    chance[0] = 1.0
+    for unit in units:
+        moved = chance[: len(chance) - unit].copy()
+        chance *= 0.5
+        chance[unit:] += 0.5 * moved
+    return chance, steps
+
+
+def _normal(ranked: SignedRanks, continuity: bool) -> float:
+    # The variance given the ranks that there are, which is the tie-corrected one.
+    spread = math.sqrt(float((ranked.signed**2).sum()) / 4)
+    away = abs(ranked.plus - ranked.minus) / 2 - (0.5 if continuity else 0.0)
+    return float(normal_p(max(away, 0.0) / spread))
+
+
+def _normal_split(ranked: SignedRanks, continuity: bool) -> float:
+    n = len(ranked.signed) + ranked.zeros - ranked.zeros % 2
+    spread = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    away = abs(ranked.plus - ranked.minus) / 2 - (0.5 if continuity else 0.0)
+    return float(normal_p(max(away, 0.0) / spread))
+
+
+def pseudomedian(differences: Floats, level: float) -> tuple[float, float, float, str]:
+    """The median of the averages of all pairs of differences, its interval, and why it has none where it has none.
+
+    Hodges & Lehmann (1963); the interval holds what the signed ranks would not reject.
+
+    >>> pseudomedian(np.array([1.0, 2.0, 6.0, 4.0, 3.0, 5.0]), 0.95)[:3]
+    (3.5, 1.0, 6.0)
+    """
+    n = len(differences)
+    rows, columns = np.triu_indices(n)
+    averages = np.sort((differences[rows] + differences[columns]) / 2)
+    tail = (1 - level) / 2
+    if n <= EXACT:
+        chance, _ = _distribution(np.arange(1, n + 1, dtype=np.float64))
+        place = int((np.cumsum(chance) < tail).sum())
+    else:
+        place = math.floor(n * (n + 1) / 4 - z_value(level) * math.sqrt(n * (n + 1) * (2 * n + 1) / 24))
+    median = float(np.median(averages))
+    if place < 1:
+        return median, math.nan, math.nan, f"{n} data sets are too few for a {100 * level:g} % interval"
+    return median, float(averages[place - 1]), float(averages[-place]), ""
+
+
+def sign_test(a: Any, b: Any, *, ties: Zeros = "split", level: float = 0.95) -> Tested:
+    """On how many data sets A is higher, against a fair coin; ties are split (one of an odd number goes) or dropped.
+
+    The difference is the median one, with the interval that the same test gives it.
+
+    >>> found = sign_test([0.8, 0.9, 0.7, 0.9, 0.8, 0.6], [0.7, 0.8, 0.6, 0.7, 0.7, 0.6])
+    >>> found.statistic, found.p
+    (5.0, 0.0625)
+    """
+    from scipy.special import bdtr
+
+    check_zeros(ties)
+    check_level(level)
+    found, _, _ = paired_values(a, b)
+    above, below = int((found > 0).sum()), int((found < 0).sum())
+    none = len(found) - above - below
+    shared = none // 2 if ties == "split" else 0
+    n = above + below + 2 * shared
+    p = min(1.0, 2 * float(bdtr(min(above, below) + shared, n, 0.5))) if n else 1.0
+    ordered = np.sort(found)
+    chance = bdtr(np.arange(len(found)), len(found), 0.5)
+    place = int((chance < (1 - level) / 2).sum())
+    enough = 0 < place <= len(found) // 2
+    low, high = (float(ordered[place - 1]), float(ordered[-place])) if enough else (math.nan, math.nan)
+    notes = [EQUAL if none == len(found) else _zero_note(none, ties)]
+    if not enough:
+        notes.append(f"{len(found)} data sets are too few for a {100 * level:g} % interval")
+    return Tested(
+        float(np.median(found)), low, high, level, SIGN.name, p, len(found), statistic=float(above + shared),
+        effect=(above - below) / len(found), effect_name="wins less losses, as a share of the data sets",
+        note="; ".join(filter(None, notes)), interval_method="median-order" if enough else "",
+    )  # fmt: skip

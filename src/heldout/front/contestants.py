@@ -1,0 +1,306 @@
+"""Who is compared: evaluations, validations, files or columns of one file, each under a name of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import OptionError, listing
+from heldout.evaluation import Evaluation
+from heldout.evidence import Confusion, Label
+from heldout.files import column_names, read_table
+from heldout.front.evaluate import evaluate
+from heldout.front.lost_rows import frame_part, rows_of, without_lost_rows
+from heldout.predictions.guess import check_column, guess, is_usual
+from heldout.predictions.scores import may_be_score
+from heldout.predictions.source import gather
+from heldout.predictions.table import Missing
+from heldout.validation import Validation, Validations
+
+Contestant = Evaluation | Validation
+# Columns of these names are said not to be used where nobody names them.
+NOTED = ("weight", "group", "fold")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files and frames among the contestants are to be read; `ranked` where only the scores are asked for."""
+
+    truth: Any = None
+    predicted: Any = None
+    score: Any = None
+    threshold: float | None = None
+    id: Any = None
+    fold: Any = None
+    group: Any = None
+    positive: Label | None = None
+    labels: Sequence[Label] | None = None
+    costs: Any = None
+    level: float = 0.95
+    missing: Missing = "refuse"
+    seed: int = 0
+    ranked: bool = False
+
+    def said(self) -> list[str]:
+        """What was said of how to read files."""
+        usual = Reading(level=self.level, seed=self.seed, ranked=self.ranked)
+        return [part.name for part in fields(self) if getattr(self, part.name) is not getattr(usual, part.name)]
+
+    def read(self, data: Any, **columns: Any) -> Evaluation:
+        """The predictions in a file or a frame; no measure is worked out yet."""
+        named = self.named(columns)
+        try:
+            return self._evaluated(data, named)
+        except OptionError as error:
+            if not (_bare(self.named(columns, ranked=False)) and "threshold=" in error.hint):
+                raise
+            hint = f"{error.hint} Or compare the scores alone: measure='roc_auc' (--measure roc_auc)."
+            raise OptionError(error.what, hint=hint) from None
+
+    def named(self, columns: Mapping[str, Any], *, ranked: bool | None = None) -> dict[str, Any]:
+        """The columns of a contestant: those that all share, and its own."""
+        held = {
+            "truth": self.truth,
+            "predicted": self.predicted,
+            "score": self.score,
+            "threshold": self.threshold,
+            "id": self.id,
+            "fold": self.fold,
+            "group": self.group,
+        } | dict(columns)
+        if (self.ranked if ranked is None else ranked) and _bare(held):
+            # Nobody asks for the classes, so scores without a natural threshold may have any.
+            held["threshold"] = 0.0
+        return held
+
+    def _evaluated(self, data: Any, named: dict[str, Any]) -> Evaluation:
+        return evaluate(
+            data,
+            **named,
+            positive=self.positive,
+            labels=self.labels,
+            costs=self.costs,
+            level=self.level,
+            missing=self.missing,
+            seed=self.seed,
+            measures=[],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A contestant that is read: from what, how, and which columns are its own."""
+
+    data: Any
+    reading: Reading
+    columns: Mapping[str, Any] = field(default_factory=dict)
+
+    def evaluation(self) -> Evaluation:
+        """What it comes to."""
+        return self.reading.read(self.data, **self.columns)
+
+    def rows_kept(self, frame: Any, n: int) -> NDArray[np.int64]:
+        """Which of n rows of a frame have all values that this contestant needs."""
+        named = self.reading.named(self.columns)
+        # Its rows carry their numbers through the reading as ids.
+        roles = {**{role: named[role] for role in ("truth", "predicted", "group", "fold")}, "id": np.arange(n)}
+        found, _ = gather(
+            frame,
+            roles,
+            labels=self.reading.labels,
+            missing="drop",
+            score=named["score"],
+            positive=self.reading.positive,
+            threshold=named["threshold"],
+        )
+        if found.id is None:
+            return np.arange(n)
+        return np.asarray(found.id.labels)[found.id.codes.astype(np.int64) - found.id.offset]
+
+    def part(self, frame: Any, keep: NDArray[np.bool_]) -> Read:
+        """The same with these rows of the frame only."""
+        roles = {role: rows_of(getattr(self.reading, role), keep) for role in ("truth", "id", "fold", "group")}
+        return replace(self, data=frame_part(frame, keep), reading=replace(self.reading, **roles))
+
+
+def _bare(named: Mapping[str, Any]) -> bool:
+    """Whether there is one column of scores, and nothing that says which class they mean."""
+    return named["threshold"] is None and named["predicted"] is None and isinstance(named["score"], str)
+
+
+def gather_contestants(
+    given: Sequence[Any], names: Sequence[str] | None, reading: Reading, *, together: bool = True
+) -> dict[str, Contestant]:
+    """The contestants by name, in the order they were given; `together` where all of them judged the same cases.
+
+    >>> from heldout.front.evaluate import evaluate
+    >>> one, two = evaluate([0, 1], [0, 1]), evaluate([0, 1], [1, 1])
+    >>> list(gather_contestants([one, two], None, Reading()))
+    ['A', 'B']
+    """
+    held: list[tuple[str, Contestant]] = []
+    spread = _spread(given)
+    _check_said([item for _, item in spread], reading)
+    for position, (name, item) in enumerate(spread):
+        held.append((name or _letter(position), _contestant(item, reading)))
+    if together and reading.id is None and all(is_readable(item) for _, item in spread):
+        whole = without_lost_rows([one for _, one in held], [Read(item, reading) for _, item in spread])
+        held = [(name, one) for (name, _), one in zip(held, whole, strict=True)]
+    return _told_apart(_named(held, names))
+
+
+def _named(held: list[tuple[str, Contestant]], names: Sequence[str] | None) -> list[tuple[str, Contestant]]:
+    if names is None:
+        return held
+    if isinstance(names, str) or len(names) != len(held):
+        raise OptionError(
+            f"There are {len(held)} classifiers to compare, and names= gives {names!r}.",
+            hint="give one name to each, in their order.",
+        )
+    return [(str(name), item) for name, (_, item) in zip(names, held, strict=True)]
+
+
+def _check_said(items: Sequence[Any], reading: Reading) -> None:
+    """Refuse options about reading where nothing is read."""
+    if any(is_readable(item) for item in items):
+        return
+    counted = any(isinstance(item, Confusion) for item in items)
+    unused = [name for name in reading.said() if not (counted and name in ("positive", "labels", "costs"))]
+    if unused:
+        raise OptionError(
+            f"These options are for files and frames, and here are none to read: {listing(unused)}.",
+            hint="give them to evaluate() or validate(), whose results are compared.",
+        )
+
+
+def is_readable(item: Any) -> bool:
+    """Whether an item is a file or a frame of predictions."""
+    return isinstance(item, str | Path) or (hasattr(item, "columns") and not isinstance(item, Mapping))
+
+
+def is_contestant(item: Any) -> bool:
+    """Whether an item can be compared with others."""
+    return isinstance(item, Evaluation | Validation | Confusion) or is_readable(item)
+
+
+def columns_of_one(
+    data: Any, reading: Reading, names: Sequence[str] | None = None, *, together: bool = True
+) -> dict[str, Contestant]:
+    """Several classifiers in one file: a column of predictions, or of scores, or one of both, each."""
+    given = {by: list(getattr(reading, by)) for by in ("predicted", "score") if _several(getattr(reading, by))}
+    alone = [by for by in ("predicted", "score") if by not in given and getattr(reading, by) is not None]
+    if alone or len({len(columns) for columns in given.values()}) > 1:
+        raise OptionError(
+            "The columns of predictions and of scores do not pair up: "
+            f"predicted names {_shown(reading.predicted)}, score names {_shown(reading.score)}.",
+            hint="name one of both for each classifier, in the same order, or leave one of them out.",
+        )
+    by, columns = next(iter(given.items()))
+    if len(columns) < 2:
+        raise OptionError(
+            f"One {by} column was named, and there is nothing to compare it with: {listing(columns)}.",
+            hint=f"name several, as in --{by} A --{by} B.",
+        )
+    twice = [column for each in given.values() for column in dict.fromkeys(each) if each.count(column) > 1]
+    if twice:
+        raise OptionError(f"A column is named twice: {listing(twice)}.", hint="name each classifier once.")
+    data, reading = _read_once(data, reading, [column for each in given.values() for column in each])
+    each = [Read(data, reading, {role: own[place] for role, own in given.items()}) for place in range(len(columns))]
+    made = [one.evaluation() for one in each]
+    held = list(zip(map(str, columns), without_lost_rows(made, each) if together else made, strict=True))
+    return _told_apart(_named(held, names))
+
+
+def _read_once(data: Any, reading: Reading, columns: Sequence[Any]) -> tuple[Any, Reading]:
+    """A file as a frame, so that it is read once for all columns; what is missing is said with the name of the file."""
+    if not isinstance(data, str | Path):
+        return data, reading
+    name = "standard input" if str(data) == "-" else Path(data).name
+    # What comes through a pipe can be read only once, so it is read whole.
+    frame = None if str(data) != "-" and Path(data).is_file() else read_table(data)
+    every = list(column_names(data) if frame is None else frame.columns)
+    named = [
+        column for column in (*columns, reading.truth, reading.id, reading.fold, reading.group) if column is not None
+    ]
+    for column in named:
+        if isinstance(column, str):
+            check_column(column, every, name)
+    if reading.truth is None:
+        reading = replace(reading, truth=guess("truth", every, name))
+    if frame is None:
+        wanted = {*filter(_is_text, named), reading.truth}
+        frame = read_table(data, columns=[column for column in every if column in wanted or _may_be_used(column)])
+    return frame, reading
+
+
+def _is_text(column: Any) -> bool:
+    return isinstance(column, str)
+
+
+def _may_be_used(column: str) -> bool:
+    """Whether a column that nobody named is used, or is said not to be."""
+    return may_be_score(column) or is_usual("predicted", column) or column.strip().casefold().rstrip("s") in NOTED
+
+
+def _several(columns: Any) -> bool:
+    return isinstance(columns, list | tuple)
+
+
+def _shown(columns: Any) -> str:
+    return "nothing" if columns is None else listing(columns if _several(columns) else [columns])
+
+
+def _spread(given: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Each contestant with its name, where it has one."""
+    held: list[tuple[str, Any]] = []
+    for one in given:
+        if isinstance(one, Mapping):
+            held += [(str(name), item) for name, item in one.items()]
+        elif isinstance(one, Validations):
+            held += [(validation.learner, validation) for validation in one]
+        elif isinstance(one, Validation):
+            held.append((one.learner, one))
+        elif isinstance(one, str | Path):
+            held.append((Path(one).name, one))
+        else:
+            held.append((one.source.name if isinstance(one, Evaluation) else "", one))
+    return held
+
+
+def _contestant(item: Any, reading: Reading) -> Contestant:
+    if isinstance(item, Evaluation | Validation):
+        return item
+    if isinstance(item, Confusion):
+        return evaluate(
+            item,
+            positive=reading.positive,
+            labels=reading.labels,
+            costs=reading.costs,
+            level=reading.level,
+            measures=[],
+        )
+    if is_readable(item):
+        return reading.read(item)
+    raise OptionError(
+        f"A {type(item).__name__} cannot be compared.",
+        hint="give evaluations, validations, files of predictions, or one table of results.",
+    )
+
+
+def _letter(position: int) -> str:
+    return chr(ord("A") + position) if position < 26 else f"model {position + 1}"
+
+
+def _told_apart(held: list[tuple[str, Contestant]]) -> dict[str, Contestant]:
+    made: dict[str, Contestant] = {}
+    for name, item in held:
+        own, number = name, 2
+        while own in made:
+            own, number = f"{name} ({number})", number + 1
+        made[own] = item
+    return made

@@ -1,0 +1,197 @@
+"""Every pair by every measure: tested, corrected for their number, and put into words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from heldout.comparison import Outcome, Pair
+from heldout.comparisons.corrections import adjust, find_correction, left_out
+from heldout.comparisons.equivalence import check_margin, interval_level, judge_margin
+from heldout.comparisons.procedure import PROCEDURES
+from heldout.comparisons.tested import Tested
+from heldout.errors import OptionError
+from heldout.front.meeting import Meeting, Rules
+from heldout.front.outcomes import Finding, chance, needed, outcome
+from heldout.measures.quantity import Quantity
+from heldout.show.blocks import Style
+from heldout.show.numbers import count, digits_between, limits, number
+
+DEFAULT_CORRECTION = "holm"
+DEFAULT_KIND = "non-inferiority"
+
+
+@dataclass(frozen=True)
+class Claims:
+    """How strong a claim may be: the correction for many pairs, and the margin to be judged."""
+
+    correction: str | None = None
+    margin: float | None = None
+    margin_kind: str = DEFAULT_KIND
+
+    def used(self, duels: int) -> str:
+        """The correction that was used, empty where there was nothing to correct for or nobody wanted it."""
+        name = find_correction(DEFAULT_CORRECTION if self.correction is None else self.correction).name
+        return "" if duels < 2 or name == "none" else name
+
+    def check(self, control: object = None) -> None:
+        """Refuse a margin that is none, a kind of claim without one, and a correction that a control rules out."""
+        if self.margin is not None:
+            check_margin(self.margin)
+        elif self.margin_kind != DEFAULT_KIND:
+            raise OptionError(
+                f"There is no margin for {self.margin_kind}.", hint="say how much does not matter (margin=, --margin)."
+            )
+        if control is not None and str(self.correction).strip().casefold() == "shaffer":
+            raise OptionError(
+                "Shaffer's correction is for all pairs, and here all are compared with one control.",
+                hint="use 'holm', 'hommel' or 'bonferroni', or leave out the control.",
+            )
+
+
+def fight(
+    meeting: Meeting,
+    names: Sequence[str],
+    duels: Sequence[tuple[int, int]],
+    quantities: Sequence[Quantity],
+    rules: Rules,
+    claims: Claims,
+) -> tuple[Pair, ...]:
+    """Compare every pair by every quantity."""
+    used = claims.used(len(duels))
+    made: list[Pair] = []
+    for quantity in quantities:
+        tested = [meeting.test(one, two, quantity, rules) for one, two in duels]
+        raw = [test.p for test in tested]
+        corrected = adjust(raw, used, pairs_of=_learners(names, duels)) if used else raw
+        for (one, two), test, p in zip(duels, tested, corrected, strict=True):
+            values = meeting.value(one, quantity), meeting.value(two, quantity)
+            pair = _pair((names[one], names[two]), quantity, values, test, float(p))
+            if claims.margin is not None:
+                pair = _with_margin(pair, meeting, (one, two), quantity, rules, claims)
+            made.append(pair)
+    return tuple(made)
+
+
+def fitting(meeting: Meeting, duel: tuple[int, int], quantities: Sequence[Quantity], rules: Rules) -> list[Quantity]:
+    """The quantities, of those that nobody asked for by name, that the method applies to; at least one must be."""
+    kept: list[Quantity] = []
+    first: OptionError | None = None
+    for quantity in quantities:
+        try:
+            meeting.test(*duel, quantity, rules)
+        except OptionError as error:
+            first = first or error
+        else:
+            kept.append(quantity)
+    if not kept and first is not None:
+        raise first
+    return kept
+
+
+def _learners(names: Sequence[str], duels: Sequence[tuple[int, int]]) -> int | None:
+    """The number of classifiers, where all pairs of them are compared."""
+    return len(names) if len(duels) == len(names) * (len(names) - 1) // 2 else None
+
+
+def _with_margin(
+    pair: Pair, meeting: Meeting, duel: tuple[int, int], quantity: Quantity, rules: Rules, claims: Claims
+) -> Pair:
+    """The pair judged against the margin, by an interval whose one-sided error is that of the level."""
+    wide = meeting.test(*duel, quantity, replace(rules, level=interval_level(rules.level)))
+    direction = quantity.bound.measure.direction
+    found = judge_margin(wide, claims.margin or 0.0, direction, claims.margin_kind, names=(pair.a, pair.b))
+    return replace(pair, margin=found)
+
+
+def _pair(names: tuple[str, str], quantity: Quantity, values: tuple[float, float], tested: Tested, p: float) -> Pair:
+    better = outcome(tested, p, quantity.bound.measure.direction)
+    cases = needed(tested, p) if better == "undecided" else None
+    return Pair(
+        *names,
+        quantity.bound.name,
+        quantity.class_,
+        quantity.average,
+        *values,
+        tested,
+        p,
+        better,
+        _verdict(names, quantity, values, tested, p, better, cases),
+        cases,
+    )
+
+
+def _verdict(
+    names: tuple[str, str],
+    quantity: Quantity,
+    values: tuple[float, float],
+    tested: Tested,
+    p: float,
+    better: Outcome,
+    cases: int | None,
+) -> str:
+    measure = quantity.bound.title
+    measure = f"{quantity.average} {measure}" if quantity.average else measure
+    measure += f" ({quantity.class_})" if quantity.class_ is not None else ""
+    if math.isnan(tested.difference):
+        return f"{names[0]} and {names[1]} cannot be compared by {measure}: {tested.undefined}."
+    sure = chance(tested, p, better)
+    if better == "b":
+        # The winner stands first.
+        names, values = names[::-1], values[::-1]
+        tested = replace(tested, difference=-tested.difference, low=-tested.high, high=-tested.low)
+    style: Style = "share" if quantity.bound.measure.bounded else "plain"
+    digits = digits_between(tested.low, tested.high) if style == "share" and not math.isnan(tested.low) else None
+    first, second, gap = (number(value, style, digits) for value in (*values, tested.difference))
+    ends = "" if math.isnan(tested.low) else f" [{limits(tested.low, tested.high, style, digits)}]"
+    figures = f"{measure} {first} against {second}, a difference of {gap}{ends}, {sure}"
+    directed = quantity.bound.measure.direction in ("higher", "lower")
+    if better in ("a", "b"):
+        return f"{names[0]} {'is better than' if directed else 'differs from'} {names[1]}: {figures}."
+    if better == "same" and "same" in tested.note:
+        return f"{names[0]} and {names[1]} give the same answers: {figures}."
+    more = f" About {count(cases)} cases would be needed to show a difference of this size." if cases else ""
+    return f"{names[0]} and {names[1]} cannot be told apart: {figures}.{more}"
+
+
+def not_corrected(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """What is said of pairs without a p-value, which a correction leaves out."""
+    by_measure: dict[str, list[float]] = {}
+    for pair in pairs:
+        by_measure.setdefault(pair.name, []).append(pair.tested.p)
+    gaps = {name: left_out(ps) for name, ps in by_measure.items() if not all(math.isnan(p) for p in ps)}
+    return tuple(f"{name}: {said}" for name, said in gaps.items() if said)
+
+
+def said_of_many(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """What is said of several measures and of several pairs, which no correction covers."""
+    measures = dict.fromkeys(pair.name for pair in pairs)
+    duels = dict.fromkeys((pair.a, pair.b) for pair in pairs)
+    said: list[str] = []
+    if len(measures) > 1 and not all(math.isnan(pair.p) for pair in pairs):
+        said.append(f"{len(measures)} measures were compared, and their p-values are not corrected for that")
+    if len(duels) > 1:
+        what = "margins and intervals are" if any(pair.margin is not None for pair in pairs) else "intervals are"
+        said.append(f"{what} for each pair alone")
+    return tuple(said)
+
+
+def said_of_methods(found: Sequence[Finding], pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """What was found of the methods that were named, where their tests do not say it themselves."""
+    own = " ".join(pair.tested.note for pair in pairs)
+    return tuple(f"{one.method}: {one.title}" for one in found if one.title not in own)
+
+
+def how(meeting: Meeting, pairs: Sequence[Pair]) -> str:
+    """Which procedures were used for what, and why, in a sentence or two."""
+    by_method: dict[tuple[str, str], list[str]] = {}
+    for pair in pairs:
+        by_method.setdefault((pair.tested.method, pair.tested.interval_method), []).append(pair.name)
+    parts = []
+    for (method, interval), measures in by_method.items():
+        found = PROCEDURES.get(method)
+        source = f" ({found.reference})" if found is not None and found.reference else ""
+        by = f", interval by {interval}" if interval and interval != method else ""
+        parts.append(f"{', '.join(dict.fromkeys(measures))} by {method}{source}{by}")
+    return f"{meeting.why()}: {'; '.join(parts)}."

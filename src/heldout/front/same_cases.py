@@ -1,0 +1,208 @@
+"""Contestants that judged the same cases, compared case by case."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.comparisons.delong_tests import DELONG, DELONG_MOVER, delong_pairs, model_areas
+from heldout.comparisons.paired_counts import compare_counts
+from heldout.comparisons.paired_scores import AREAS, compare_scores
+from heldout.comparisons.tested import Tested
+from heldout.comparisons.together import Together, areas_together, right_together
+from heldout.errors import OptionError, listing
+from heldout.evidence import Label
+from heldout.evidence.pairs import PairCounts
+from heldout.front.meeting import Judged, Rules, fitting_scores, is_score, no_rope
+from heldout.measures.quantity import Quantity
+from heldout.predictions.pairing import Paired
+from heldout.predictions.table import Predictions
+
+
+@dataclass(frozen=True, eq=False)
+class SameCases(Judged):
+    """All of them judged the same cases."""
+
+    paired: Paired = field(kw_only=True)
+
+    @property
+    def words(self) -> str:
+        """How many cases, and how they were matched."""
+        return f"{self.paired.n:,} cases that each of them judged, matched by {self.paired.by}"
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The classes of all of them."""
+        return self.paired.labels
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was said of the predictions and of their labels."""
+        return (*super().notes, *self.paired.notes)
+
+    def why(self) -> str:
+        """Why they are compared so."""
+        return f"Each of them judged the same {self.paired.n:,} cases, so they are compared case by case"
+
+    @cached_property
+    def _counts(self) -> dict[tuple[int, int], PairCounts]:
+        return {}
+
+    def counts(self, one: int, two: int) -> PairCounts:
+        """The joint counts of two of them."""
+        if (one, two) not in self._counts:
+            held = self.paired
+            self._counts[one, two] = PairCounts.of(held.truth, held.predicted[one], held.predicted[two], held.labels)
+        return self._counts[one, two]
+
+    def test(self, one: int, two: int, quantity: Quantity, rules: Rules) -> Tested:
+        """The difference of two contestants on their common cases."""
+        no_rope(rules)
+        if is_score(quantity):
+            return self._scores(one, two, quantity, rules)
+        if self._dependent:
+            raise OptionError(
+                "Cases that come in groups or have weights cannot be compared by their counts yet.",
+                hint="leave out group and weight, or compare by roc_auc or brier, which know of groups.",
+            )
+        costs = quantity.bound.costs
+        if costs is not None and len(costs) != len(self.labels):
+            raise OptionError(
+                f"The costs are for {len(costs)} classes, and the predictions hold {listing(self.labels)}.",
+                hint="name all classes with labels=, and give a cost for each.",
+            )
+        return compare_counts(
+            self.counts(one, two), quantity, method=rules.method, level=rules.level, seed=rules.seed,
+            replicates=rules.replicates,
+        )  # fmt: skip
+
+    def _predictions(self, place: int) -> Predictions:
+        held = self.evaluations[place].predictions
+        if held is None:
+            message = "an evaluation without predictions cannot be paired"
+            raise TypeError(message)
+        return held
+
+    @cached_property
+    def _dependent(self) -> bool:
+        """Whether the cases come in groups or have weights."""
+        held = [self._predictions(place) for place in range(len(self.evaluations))]
+        return any(one.group is not None or one.weight is not None for one in held)
+
+    @property
+    def has_curves(self) -> bool:
+        """Whether there is a ROC curve for each: scores of two classes, one of them positive."""
+        return self.scored and self.evaluations[0].positive is not None and len(self.paired.labels) == 2
+
+    def positives(self) -> tuple[NDArray[np.bool_], Label | None]:
+        """Which cases are positive, and the class that is."""
+        label = self.evaluations[0].positive
+        place = 1 if label is None else self.paired.labels.index(label)
+        return self.paired.truth == place, label
+
+    def scores_in_order(self, place: int) -> NDArray[Any]:
+        """The scores of one of them, in the order of the cases."""
+        scores = self._predictions(place).scores
+        if scores is None:
+            message = "there are no scores"
+            raise TypeError(message)
+        return np.asarray(scores.values)[self.paired.rows[place]]
+
+    def groups(self) -> NDArray[np.int64] | None:
+        """The groups of the cases, which are the same for all."""
+        group = self._predictions(0).group
+        return None if group is None else group.codes.astype(np.int64)[self.paired.rows[0]]
+
+    def weights(self) -> NDArray[np.float64] | None:
+        """The weights of the cases, which are the same for all."""
+        weight = self._predictions(0).weight
+        return None if weight is None else weight[self.paired.rows[0]]
+
+    def _positive(self, quantity: Quantity) -> NDArray[np.bool_]:
+        """Which cases are of the class that the scores of a quantity are of."""
+        label = quantity.class_ if quantity.class_ is not None else self.evaluations[0].positive
+        labels = self.paired.labels
+        return np.asarray(self.paired.truth == labels.index(labels[-1] if label is None else label))
+
+    @cached_property
+    def _areas(self) -> dict[tuple[Label | None, str, float], dict[tuple[int, int], Tested]]:
+        return {}
+
+    def _all_areas(self, quantity: Quantity, rules: Rules) -> dict[tuple[int, int], Tested] | None:
+        """DeLong's tests of all pairs from one sort of each; None where there are two only, or another method."""
+        name = DELONG.name if rules.method is None else str(rules.method).strip().casefold().replace("_", "-")
+        few = len(self.evaluations) < 3 or quantity.bound.measure.name not in AREAS
+        if few or name not in (DELONG.name, DELONG_MOVER.name):
+            return None
+        key = quantity.class_, name, rules.level
+        if key not in self._areas:
+            values = [self._score_values(place, quantity) for place in range(len(self.evaluations))]
+            if values[0].ndim != 1:
+                return None
+            self._areas[key] = delong_pairs(
+                values, self._positive(quantity), level=rules.level, interval="t" if name == DELONG.name else "mover",
+                weight=self.weights(), groups=self.groups(),
+            )  # fmt: skip
+        return self._areas[key]
+
+    def _scores(self, one: int, two: int, quantity: Quantity, rules: Rules) -> Tested:
+        together = self._all_areas(quantity, rules)
+        if together is not None:
+            found = together[min(one, two), max(one, two)]
+            factor = AREAS[quantity.bound.measure.name]
+            return times(found, factor if one < two else -factor)
+        values = [self._score_values(place, quantity) for place in (one, two)]
+        return compare_scores(
+            values[0],
+            values[1],
+            self._positive(quantity) if values[0].ndim == 1 else self.paired.truth,
+            quantity.bound,
+            method=rules.method,
+            level=rules.level,
+            seed=rules.seed,
+            replicates=rules.score_replicates,
+            groups=self.groups(),
+            weight=self.weights(),
+        )
+
+    def _score_values(self, place: int, quantity: Quantity) -> NDArray[Any]:
+        """The scores that a measure needs, in the order of the cases and of the classes."""
+        held = self._predictions(place)
+        return fitting_scores(self.scores_in_order(place), held, quantity, self.labels)
+
+    def omnibus(self, quantities: Sequence[Quantity], rules: Rules) -> tuple[Together, ...]:
+        """Cochran's Q: whether all of them are right equally often; DeLong's test: whether all areas are the same."""
+        made: list[Together] = []
+        if not self._dependent and not all(is_score(quantity) for quantity in quantities):
+            right = np.stack([predicted == self.paired.truth for predicted in self.paired.predicted], axis=1)
+            made.append(right_together(right, level=rules.level))
+        for quantity in quantities:
+            if quantity.bound.measure.name not in AREAS:
+                continue
+            values = [self._score_values(place, quantity) for place in range(len(self.evaluations))]
+            if values[0].ndim == 1:
+                areas = model_areas(values, self._positive(quantity), weight=self.weights(), groups=self.groups())
+                name = (
+                    f"{quantity.bound.name}[{quantity.class_}]" if quantity.class_ is not None else quantity.bound.name
+                )
+                made.append(areas_together(areas, name, level=rules.level))
+        return tuple(made)
+
+
+def times(tested: Tested, factor: float) -> Tested:
+    """A difference times a factor: 2 for Gini, which is twice the area less 1; negative for B − A."""
+    if factor == 1:
+        return tested
+    ends = sorted((factor * tested.low, factor * tested.high))
+    sign = math.copysign(1.0, factor)
+    # Adding 0 leaves no −0 behind.
+    return replace(
+        tested, difference=factor * tested.difference + 0.0, low=ends[0] + 0.0, high=ends[1] + 0.0,
+        statistic=sign * tested.statistic + 0.0,
+    )  # fmt: skip

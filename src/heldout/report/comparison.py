@@ -1,0 +1,265 @@
+"""The report of a comparison: the verdict, the differences with their intervals, the tests, and what they rest on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+from heldout.comparisons.deciding import decides
+from heldout.comparisons.margins import Margin
+from heldout.comparisons.tested import Tested
+from heldout.comparisons.together import Together
+from heldout.evidence import Label
+from heldout.measures.catalogue import read_quantity
+from heldout.measures.quantity import Bound
+from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Span, Style, Table, Title
+from heldout.show.numbers import digits_between, number
+
+SHOWN_VERDICTS = 6
+# What the values of a table of results are called where nobody says by which measure they are.
+UNNAMED = "result"
+
+
+class PairView(Protocol):
+    """Two classifiers by one measure, as their report sees them."""
+
+    @property
+    def a(self) -> str:
+        """The first."""
+
+    @property
+    def b(self) -> str:
+        """The second."""
+
+    @property
+    def measure(self) -> str:
+        """The measure."""
+
+    @property
+    def class_(self) -> Label | None:
+        """Its class."""
+
+    @property
+    def average(self) -> str | None:
+        """Its average."""
+
+    @property
+    def value_a(self) -> float:
+        """The value of the first."""
+
+    @property
+    def value_b(self) -> float:
+        """The value of the second."""
+
+    @property
+    def tested(self) -> Tested:
+        """The difference and its test."""
+
+    @property
+    def p(self) -> float:
+        """The corrected p-value."""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in words."""
+
+    @property
+    def better(self) -> str:
+        """Which is better."""
+
+    @property
+    def margin(self) -> Margin | None:
+        """What it says of a margin."""
+
+
+class ComparisonView(Protocol):
+    """A comparison as its report sees it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classifiers."""
+
+    @property
+    def pairs(self) -> Sequence[PairView]:
+        """Every pair and measure."""
+
+    @property
+    def setting(self) -> str:
+        """What they have in common."""
+
+    @property
+    def reason(self) -> str:
+        """Which procedure, and why."""
+
+    @property
+    def level(self) -> float:
+        """The level of the intervals."""
+
+    @property
+    def correction(self) -> str:
+        """How p-values were corrected."""
+
+    @property
+    def omnibus(self) -> tuple[Together, ...]:
+        """Tests of all classifiers together."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that a reader must see."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences about the costs."""
+
+
+def comparison_blocks(view: ComparisonView, *, full: bool = False) -> list[Block]:
+    """The report; `full` adds every figure of every test."""
+    many = len(view.names) > 2
+    title = " against ".join(view.names) if not many else f"{len(view.names)} classifiers: {', '.join(view.names)}"
+    blocks: list[Block] = [Title(title, view.setting)]
+    shown = _verdicts(view, full=full)
+    blocks += [Prose("\n".join(shown), label="Verdict")] if shown else []
+    blocks += [Prose(f"{_named(p)}: {p.margin.verdict}", label="Margin") for p in view.pairs if p.margin is not None]
+    blocks.append(Prose(view.reason, label="How"))
+    blocks.append(_differences(view))
+    if full:
+        blocks.append(_tests(view))
+    blocks += [Prose(_omnibus(test), label="All") for test in view.omnibus]
+    blocks += [Prose(text, label="Costs") for text in view.remarks]
+    if many:
+        pairs = len({(pair.a, pair.b) for pair in view.pairs})
+        how = f"corrected by {view.correction}" if view.correction else "NOT corrected for their number"
+        how = "there are no p-values" if all(math.isnan(p.p) for p in view.pairs) else f"p-values are {how}"
+        blocks.append(Note(f"{len(view.names)} classifiers make {pairs} comparisons; {how}."))
+    said = dict.fromkeys([*view.notes, *(pair.tested.note for pair in view.pairs if pair.tested.note)])
+    return [*blocks, *(Note(_sentence(text, view.names), "warning") for text in said)]
+
+
+def _sentence(text: str, names: Sequence[str]) -> str:
+    """A note as a sentence; one that begins with the name of a classifier keeps it as it is written."""
+    named = any(text.startswith((f"{name}:", f"{name} ")) for name in names)
+    start = text[:1] if named else text[:1].upper()
+    return f"{start}{text[1:].rstrip('.')}."
+
+
+def _verdicts(view: ComparisonView, *, full: bool) -> list[str]:
+    """The verdicts by the first measure, and those by others that say something else; in full, all of them."""
+    first: dict[tuple[str, str], str] = {}
+    shown: list[str] = []
+    for pair in view.pairs:
+        known = first.setdefault((pair.a, pair.b), pair.measure)
+        outcome = next(p.better for p in view.pairs if (p.a, p.b) == (pair.a, pair.b))
+        if full or known == pair.measure or pair.better != outcome:
+            shown.append(pair.verdict)
+    if full or len(shown) <= SHOWN_VERDICTS:
+        return shown
+    return [*shown[:SHOWN_VERDICTS], f"… and {len(shown) - SHOWN_VERDICTS} more in the table."]
+
+
+def _bound(measure: str) -> Bound | None:
+    """The measure, unless it is the unnamed one of a table of results."""
+    return None if measure == UNNAMED else read_quantity(measure).bound
+
+
+def _named(pair: PairView) -> str:
+    bound = _bound(pair.measure)
+    title = pair.measure if bound is None else bound.title
+    if pair.class_ is not None:
+        return f"{title} ({pair.class_})"
+    return f"{pair.average} {title}" if pair.average else title
+
+
+def _differences(view: ComparisonView) -> Table:
+    """One line per pair and measure, with the difference drawn around zero."""
+    many = len(view.names) > 2
+    widest = max([abs(x) for p in view.pairs for x in (p.tested.low, p.tested.high) if math.isfinite(x)], default=1.0)
+    reach = max(min(widest, 1.0), 1e-9)
+    rows: list[tuple[Cell, ...]] = []
+    for pair in view.pairs:
+        t = pair.tested
+        bound = _bound(pair.measure)
+        style: Style = "share" if bound is not None and bound.measure.bounded else "plain"
+        digits = digits_between(t.low, t.high) if style == "share" else None
+        drawn = style == "share" and math.isfinite(t.low) and math.isfinite(t.high)
+        cells: list[Cell] = [f"{pair.a} − {pair.b}"] if many else []
+        cells += [
+            _named(pair),
+            Number(pair.value_a, style, digits),
+            Number(pair.value_b, style, digits),
+            Number(t.difference, style, digits),
+            Range(t.low, t.high, style, digits),
+            p_text(pair.p),
+            Span(t.difference, t.low, t.high, -reach, reach) if drawn and not many else None,
+        ]
+        rows.append(tuple(cells))
+    first = [Column("pair")] if many else []
+    named = ("first", "second") if many else (view.names[0], view.names[1] if len(view.names) > 1 else "")
+    columns = (
+        *first,
+        Column("measure"),
+        Column(named[0], "right"),
+        Column(named[1], "right"),
+        Column("difference", "right"),
+        Column(f"{100 * view.level:g} % interval"),
+        Column("p", "right"),
+        Column(""),
+    )
+    if all(row[-1] is None for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return Table(columns, tuple(rows))
+
+
+def p_text(p: float) -> str:
+    """A p-value as it is printed.
+
+    >>> p_text(0.0271), p_text(0.00002), p_text(float("nan")), p_text(1.0)
+    ('.027', '<.001', '–', '1.000')
+    """
+    if math.isnan(p):
+        return "–"
+    if p < 0.001:
+        return "<.001"
+    text = f"{p:.3f}"
+    return text if p >= 0.9995 else text[1:]
+
+
+def _tests(view: ComparisonView) -> Table:
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            f"{pair.a} − {pair.b}",
+            _named(pair),
+            pair.tested.method,
+            Number(pair.tested.statistic, "plain"),
+            Number(pair.tested.df, "plain"),
+            p_text(pair.tested.p),
+            Number(pair.tested.effect, "plain", 3),
+            pair.tested.effect_name,
+            Number(pair.tested.n, "count"),
+        )
+        for pair in view.pairs
+    )
+    columns = (
+        Column("pair"),
+        Column("measure"),
+        Column("method", wrap=True),
+        Column("statistic", "right"),
+        Column("df", "right"),
+        Column("p, not corrected", "right"),
+        Column("effect", "right"),
+        Column("", wrap=True),
+        Column("n", "right"),
+    )
+    return Table(columns, rows, "The tests")
+
+
+def _omnibus(test: Together) -> str:
+    start = f"{test.about}, by {test.method}"
+    if math.isnan(test.p):
+        return f"{start[:1].upper()}{start[1:]}: {test.undefined or test.note}."
+    df = "" if math.isnan(test.df) else f", df = {test.df:g}"
+    told = "differ" if decides(test.p, test.level) else "cannot be told apart"
+    p = p_text(test.p) if test.p < 0.001 else f"= {p_text(test.p)}"
+    figures = "" if math.isnan(test.statistic) else f"statistic {number(test.statistic, 'plain')}{df}, "
+    note = f" ({test.note})" if test.note else ""
+    return f"{start[:1].upper()}{start[1:]}: {figures}p {p}: together they {told}{note}."
