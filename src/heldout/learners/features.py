@@ -114,7 +114,9 @@ def _checked(matrix: NDArray[Any], names: Sequence[str], table: Table) -> tuple[
         return ()
     said: list[str] = []
     # A gap is one more value, so a column with gaps is not constant.
-    constant = [name for name, same in zip(names, (matrix == matrix[0]).all(axis=0), strict=True) if same]
+    # The first rows tell for nearly every column that it is none.
+    likely = (matrix[:TELLING_HEAD] == matrix[0]).all(axis=0)
+    constant = [name for at, name in enumerate(names) if likely[at] and bool((matrix[:, at] == matrix[0, at]).all())]
     if constant:
         said.append(f"{_columns(constant)} the same value in every row, which tells nothing: {listing(constant)}")
     numbering = [name for place, name in enumerate(names) if _numbers_rows(name) and _all_distinct(matrix[:, place])]

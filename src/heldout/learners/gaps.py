@@ -47,6 +47,11 @@ def _gaps(problem: Problem) -> tuple[int, list[int]]:
         entries = features.tocoo()
         bad = np.isnan(entries.data)
         return len(np.unique(entries.row[bad])), np.bincount(entries.col[bad], minlength=features.shape[1]).tolist()
+    if isinstance(features, np.ndarray) and features.dtype.kind == "f":
+        with np.errstate(over="ignore", invalid="ignore"):
+            # One missing value makes the sum missing, so a sum that is none needs no second look.
+            if not np.isnan(features.sum()):
+                return 0, [0] * features.shape[1]
     missing = _is_missing(features)
     return int(missing.any(axis=1).sum()), missing.sum(axis=0).tolist()
 
