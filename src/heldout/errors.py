@@ -83,6 +83,15 @@ def listing(names: Iterable[object], most: int = 12) -> str:
     return f"{', '.join(items[:most])} and {len(items) - most} more"
 
 
+def method_key(name: object) -> str:
+    """The name of a method as registers spell it: lower case, hyphens for spaces and underscores.
+
+    >>> method_key(" Corrected_T ")
+    'corrected-t'
+    """
+    return str(name).strip().casefold().replace("_", "-").replace(" ", "-")
+
+
 def closest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that a person who typed `name` most likely meant, if any is near.
 

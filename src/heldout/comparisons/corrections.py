@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import OptionError, ValuesError, closest, listing
+from heldout.errors import OptionError, ValuesError, closest, listing, method_key
 
 Floats = NDArray[np.float64]
 Adjusting = Callable[[Floats, "int | None"], Floats]
@@ -53,7 +53,7 @@ def find_correction(name: object) -> Correction:
     >>> find_correction("Holm").reference
     'Holm (1979)'
     """
-    key = str(name).strip().casefold().replace("_", "-").replace(" ", "-").replace("š", "s").replace("á", "a")
+    key = method_key(name).replace("š", "s").replace("á", "a")
     if key not in CORRECTIONS:
         near = closest(key, CORRECTIONS)
         raise OptionError(

@@ -11,7 +11,7 @@ from typing import get_args
 
 from heldout.comparisons.margins import Kind, Margin, MarginOutcome
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError, closest, listing
+from heldout.errors import OptionError, closest, listing, method_key
 from heldout.estimates.interval import check_level
 from heldout.estimates.proportion import z_value
 from heldout.measures.declare import Direction
@@ -99,7 +99,7 @@ def judge_margin(
 
 
 def _kind(kind: str) -> Kind:
-    key = str(kind).strip().casefold().replace("_", "-").replace(" ", "-")
+    key = method_key(kind)
     for known in KINDS:
         if key in (known, known.replace("-", "")):
             return known

@@ -50,7 +50,7 @@ from heldout.comparisons.score_resampling import (
     swapped_score_differences,
 )
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError, ValuesError, listing
+from heldout.errors import OptionError, ValuesError, listing, method_key
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import gini, roc_auc, value_range
 
@@ -245,7 +245,7 @@ def _method(bound: Bound, method: str | None, setting: Setting, replicates: int)
     if method is None:
         name = fitting[0]
     else:
-        key = str(method).strip().casefold().replace("_", "-").replace(" ", "-")
+        key = method_key(method)
         name = find_procedure(SHORT[setting].get(key, key), setting).name
     if name not in fitting:
         raise OptionError(

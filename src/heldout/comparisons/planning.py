@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heldout.comparisons.sample_size import SampleSize
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError, closest, listing
+from heldout.errors import OptionError, closest, listing, method_key
 from heldout.estimates import proportion
 from heldout.estimates.delong import hanley_mcneil_variance
 from heldout.estimates.interval import check_level
@@ -46,7 +46,7 @@ def cases_for_width(p: float, width: float, level: float = 0.95, method: str = "
     _share("p", p, ends=True)
     if not 0 < width < 1:
         raise OptionError(f"The width must lie between 0 and 1. Got {width!r}.", hint="for example 0.05 for ± .025.")
-    key = str(method).strip().casefold().replace("_", "-").replace(" ", "-")
+    key = method_key(method)
     if key not in METHODS:
         near = closest(key, METHODS)
         raise OptionError(

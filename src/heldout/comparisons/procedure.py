@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from heldout.errors import OptionError, closest, listing
+from heldout.errors import OptionError, closest, listing, method_key
 
 Setting = Literal["same cases", "different cases", "same splits", "data sets"]
 
@@ -42,7 +42,7 @@ def find_procedure(name: str, setting: Setting) -> Procedure:
     'Tosses a coin.'
     >>> del PROCEDURES["coin"]
     """
-    key = str(name).strip().casefold().replace("_", "-").replace(" ", "-")
+    key = method_key(name)
     fitting = [p.name for p in PROCEDURES.values() if p.setting == setting]
     if key not in PROCEDURES:
         near = closest(key, fitting) or closest(key, PROCEDURES)

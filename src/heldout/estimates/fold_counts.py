@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import OptionError
+from heldout.errors import OptionError, method_key
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_estimate import FoldEstimate, Rule
 from heldout.estimates.fold_methods import FOLD_METHODS, FoldMethod, nothing_told, spread
@@ -95,7 +95,7 @@ class FoldEstimator(Estimator):
         return Subject(subject.bound, self.training, subject.axis, strict=subject.strict).value
 
     def _method(self, name: str | None) -> FoldMethod | None:
-        return self.fold_method if name is None else FOLD_METHODS.get(_spelled(name))
+        return self.fold_method if name is None else FOLD_METHODS.get(method_key(name))
 
     def _folded(
         self, made: Estimate, values: NDArray[np.float64], training: float, by_fold: FoldMethod | None, *, must: bool
@@ -137,7 +137,3 @@ class FoldEstimator(Estimator):
             low = high = math.nan
         note = "; ".join(filter(None, (made.note, method.finding, silent)))
         return {"value": float(there.mean()), "low": low, "high": high, "method": method.name, "note": note}
-
-
-def _spelled(name: str) -> str:
-    return name.strip().casefold().replace("_", "-").replace(" ", "-")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.engines.scores import ScoreEvidence
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError, listing, method_key
 from heldout.estimates.delong import logit_limits
 from heldout.estimates.dependence import LEAST, Dependence
 from heldout.estimates.estimate import Estimate
@@ -82,7 +82,7 @@ class FoldScores(ScoreEstimator):
     def _method(self, name: str | None) -> FoldMethod | None:
         if name is None:
             return self.fold_method
-        key = name.strip().casefold().replace("_", "-").replace(" ", "-")
+        key = method_key(name)
         if key in FOLD_METHODS and len(self._rows) == 1:
             raise OptionError(
                 f"The method {name!r} needs at least two folds, and there is one.",

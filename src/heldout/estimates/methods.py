@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.errors import OptionError, closest, listing
+from heldout.errors import OptionError, closest, listing, method_key
 from heldout.estimates import proportion
 from heldout.estimates.draws import MOST_CELLS, Draws, order_limits, share_limits
 from heldout.estimates.macro import Cells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
@@ -55,7 +55,7 @@ def find_method(name: str) -> Method:
     >>> find_method("Wilson").summary
     'Inverts the score test of a proportion.'
     """
-    key = str(name).strip().casefold().replace("_", "-").replace(" ", "-")
+    key = method_key(name)
     if key not in METHODS:
         near = closest(key, METHODS)
         raise OptionError(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heldout.costs import Costs, read_costs, settle_costs
 from heldout.engines.folds import count_folds
 from heldout.engines.scores import ScoreEvidence
-from heldout.errors import OptionError, closest, listing
+from heldout.errors import OptionError, closest, listing, method_key
 from heldout.estimates.dependence import Dependence
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_counts import FoldEstimator
@@ -66,7 +66,7 @@ class Settings:
 
     def by_fold(self) -> FoldMethod | None:
         """The method that makes intervals from the values in single folds, if one was named."""
-        return None if self.method is None else FOLD_METHODS.get(_spelled(self.method))
+        return None if self.method is None else FOLD_METHODS.get(method_key(self.method))
 
     @property
     def nested(self) -> bool:
@@ -75,11 +75,11 @@ class Settings:
             return False
         from heldout.resampling.nested_cv import METHOD
 
-        return _spelled(self.method) == METHOD
+        return method_key(self.method) == METHOD
 
     def of_counts(self) -> Method | None:
         """The method for measures of counts; one that is for scores or folds alone leaves those to their defaults."""
-        key = None if self.method is None or self.nested else _spelled(self.method)
+        key = None if self.method is None or self.nested else method_key(self.method)
         if key is None or key in FOLD_METHODS or (key in score_method_names() and key not in METHODS):
             return None
         if key not in METHODS:
@@ -188,10 +188,6 @@ def _score_estimator(
         resubstituted=None if again is None else ScoreEstimator(ScoreEvidence(again, again.labels), positive),
         weight=folded.weight,
     )
-
-
-def _spelled(name: str) -> str:
-    return str(name).strip().casefold().replace("_", "-").replace(" ", "-")
 
 
 def cost_matrix(costs: Any, confusion: Confusion, rows: str | None) -> NDArray[np.float64]:

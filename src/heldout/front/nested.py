@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from heldout.errors import OptionError
+from heldout.errors import OptionError, method_key
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_counts import FoldEstimator
 from heldout.estimates.fold_estimate import FoldEstimate
@@ -83,7 +83,7 @@ class NestedEstimator(FoldEstimator):
 
     def ask(self, quantity: Quantity, method: str | None = None) -> Estimate:
         """One estimate; another method may be named for the error and the accuracy too."""
-        asked = method is not None and method.strip().casefold().replace("_", "-").replace(" ", "-") == METHOD
+        asked = method is not None and method_key(method) == METHOD
         alone = quantity.class_ is None and quantity.average is None
         known = alone and quantity.bound.measure.name in MEASURES
         if self.found is None or not known or not (asked or method is None):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import OptionError, closest, listing
+from heldout.errors import OptionError, closest, listing, method_key
 from heldout.estimates import proportion
 from heldout.estimates.interval import check_level, check_whole
 from heldout.result import ROW_KEYS, Result
@@ -135,7 +135,7 @@ def _binomial(n: int, p: float) -> Floats:
 
 
 def _method(name: Any) -> str:
-    key = str(name).strip().casefold().replace("_", "-").replace(" ", "-")
+    key = method_key(name)
     if key not in METHODS:
         near = closest(key, METHODS)
         raise OptionError(
