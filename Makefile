@@ -1,7 +1,7 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint test promises bench docs clean
+.PHONY: help setup demo lint chromium test promises bench docs clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -46,7 +46,21 @@ lint: setup ## style, types and the direction of imports
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 
-test: lint ## everything that must pass: lint, then every test and example
+# The browser that tests look at pages with; CHROMIUM=/path/to/it where it has another name.
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+export CHROMIUM
+
+chromium: ## install the browser that the tests need, where it is missing and may be installed
+	@if [ -n "$(CHROMIUM)" ] && command -v "$(CHROMIUM)" >/dev/null; then exit 0; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update && apt-get install --yes chromium; \
+	else \
+		echo "There is no Chromium here, and the tests of pages need one."; \
+		echo "Hint: run 'sudo apt-get install chromium', or 'make test CHROMIUM=/path/to/chromium'."; \
+		exit 1; \
+	fi
+
+test: lint chromium ## everything that must pass: lint, then every test and example
 	$(PYTHON) -m pytest
 
 promises: setup ## measure again what intervals cover and how often tests reject (long)
@@ -67,8 +81,9 @@ promises: setup ## measure again what intervals cover and how often tests reject
 bench: .venv-bench/.made ## time us against our peers, interleaved (long); writes benchmarks/results/
 	.venv-bench/bin/python -m benchmarks
 
-docs: setup ## write docs/measures.md from the catalogue
+docs: setup ## write docs/measures.md and docs/findings.md from the declarations
 	$(PYTHON) docs/measures_page.py
+	$(PYTHON) docs/findings_page.py
 
 clean: ## remove environments, caches and built files
 	rm -rf .venv .venv-bench .venv-uv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

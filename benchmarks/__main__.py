@@ -23,7 +23,7 @@ def main() -> None:
     )
     parser.add_argument(
         "--only",
-        choices=("counts", "ranking", "probabilities", "resampling", "comparison"),
+        choices=("counts", "ranking", "probabilities", "resampling", "comparison", "page"),
         help="the races of one kind alone",
     )
     asked = parser.parse_args()
@@ -32,11 +32,17 @@ def main() -> None:
     measured_on = machine()
     print(json.dumps(measured_on, indent=2))
 
+    if asked.only in (None, "page"):
+        from benchmarks.page import page_memory
+
+        held = page_memory(10_000_000 // shrink)
+        print(json.dumps(held))
+        _write("page-memory", {"memory": held}, measured_on, quick=quick)
     if asked.only is None:
         _before_the_races(measured_on, shrink, quick=quick)
 
     # Imported late: the peers are heavy, and would swell the memory that the processes above start from.
-    from benchmarks import comparison, counts, probabilities, ranking, resampling
+    from benchmarks import comparison, counts, page, probabilities, ranking, resampling
 
     kinds = {
         "counts": counts,
@@ -44,6 +50,7 @@ def main() -> None:
         "probabilities": probabilities,
         "resampling": resampling,
         "comparison": comparison,
+        "page": page,
     }
     chosen = [module for name, module in kinds.items() if asked.only in (None, name)]
     for name, one in chain.from_iterable(module.races(shrink) for module in chosen):

@@ -20,7 +20,8 @@ def many_classes(n: int, classes: int) -> dict[str, object]:
     return measured
 
 
-def _peak_mib() -> float:
+def peak_mib() -> float:
+    """The most memory that this process has held so far."""
     status = Path("/proc/self/status")
     if status.exists():
         # Not getrusage's ru_maxrss where this can be had: on Linux a new process starts with its parent's.
@@ -37,11 +38,11 @@ def _main(n: int, classes: int) -> None:
     from benchmarks.data import integers
 
     truth, predicted = integers(n, classes)
-    before = _peak_mib()
+    before = peak_mib()
     begin = time.perf_counter()
     heldout.evaluate(truth, predicted)
     seconds = time.perf_counter() - begin
-    after = _peak_mib()
+    after = peak_mib()
     labels = (truth.nbytes + predicted.nbytes) / 2**20
     print(
         json.dumps(

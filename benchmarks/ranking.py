@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl  # loaded before timing, as it is after any file was read
 from sklearn import metrics
 
-from benchmarks.memory import _peak_mib as peak_mib
+from benchmarks.memory import peak_mib
 from benchmarks.timing import Contender, Race, race
 from heldout.engines.ranking import rank
 from heldout.estimates.delong import delong_logit

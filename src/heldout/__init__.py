@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heldout import lab, plans
+    from heldout.cards.card import Card
+    from heldout.cards.making import card
     from heldout.comparison import Comparison
     from heldout.comparisons.learner_ranks import LearnerRanks
     from heldout.comparisons.planning import (
@@ -21,11 +23,15 @@ if TYPE_CHECKING:
     from heldout.estimates.estimate import Estimate
     from heldout.evaluation import Evaluation
     from heldout.evidence import Confusion, Ranking
+    from heldout.findings.review import Review
+    from heldout.front.check import check
     from heldout.front.compare import compare
     from heldout.front.evaluate import count, evaluate
     from heldout.front.learning import bias_variance, learning_curve
     from heldout.front.thresholds import choose_threshold
     from heldout.front.validate import validate
+    from heldout.gate import Gate
+    from heldout.report.report import Report
     from heldout.resampling.bias_variance import BiasVariance
     from heldout.resampling.learning import LearningCurve
     from heldout.validation import Validation, Validations
@@ -34,23 +40,29 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "BiasVariance": "heldout.resampling.bias_variance",
+    "Card": "heldout.cards.card",
     "Comparison": "heldout.comparison",
     "Confusion": "heldout.evidence",
     "Costs": "heldout.costs",
     "Decision": "heldout.decisions.decision",
     "Estimate": "heldout.estimates.estimate",
     "Evaluation": "heldout.evaluation",
+    "Gate": "heldout.gate",
     "HeldoutError": "heldout.errors",
     "LearnerRanks": "heldout.comparisons.learner_ranks",
     "LearningCurve": "heldout.resampling.learning",
     "Ranking": "heldout.evidence",
+    "Report": "heldout.report.report",
+    "Review": "heldout.findings.review",
     "Validation": "heldout.validation",
     "Validations": "heldout.validation",
     "bias_variance": "heldout.front.learning",
+    "card": "heldout.cards.making",
     "cases_for_auc_difference": "heldout.comparisons.planning",
     "cases_for_difference": "heldout.comparisons.planning",
     "cases_for_two": "heldout.comparisons.planning",
     "cases_for_width": "heldout.comparisons.planning",
+    "check": "heldout.front.check",
     "choose_threshold": "heldout.front.thresholds",
     "compare": "heldout.front.compare",
     "count": "heldout.front.evaluate",
@@ -63,23 +75,29 @@ _PACKAGES = ("lab", "plans")
 
 __all__ = [
     "BiasVariance",
+    "Card",
     "Comparison",
     "Confusion",
     "Costs",
     "Decision",
     "Estimate",
     "Evaluation",
+    "Gate",
     "HeldoutError",
     "LearnerRanks",
     "LearningCurve",
     "Ranking",
+    "Report",
+    "Review",
     "Validation",
     "Validations",
     "bias_variance",
+    "card",
     "cases_for_auc_difference",
     "cases_for_difference",
     "cases_for_two",
     "cases_for_width",
+    "check",
     "choose_threshold",
     "compare",
     "count",

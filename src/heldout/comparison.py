@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
 from heldout.comparisons.margins import Margin
 from heldout.comparisons.optimal_ranges import OptimalRanges
+from heldout.comparisons.procedure import Setting
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together
 from heldout.errors import OptionError, listing
 from heldout.evidence import Label
+from heldout.findings.review import Review, review
+from heldout.findings.rule import Finding
 from heldout.measures.catalogue import read_quantity
 from heldout.report.comparison import comparison_blocks
+from heldout.report.comparison_page import comparison_page
 from heldout.result import Result
 from heldout.show.blocks import Block
 
@@ -33,16 +38,25 @@ class Curves(Protocol):
         """All curves, and where each is best."""
 
 
-class MethodFinding(Protocol):
-    """What was found of a method that somebody asked for by name."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was measured of a method that somebody asked for by name, with figures."""
 
-    @property
-    def method(self) -> str:
-        """The method."""
+    method: str
+    title: str
 
-    @property
-    def title(self) -> str:
-        """What was found, with figures."""
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One classifier by itself: the classes of its cases with their numbers, its accuracy, and what it costs.
+
+    The cost is that of all cases where all judged as many, and otherwise that of a case; nan where there are no costs.
+    """
+
+    name: str
+    classes: tuple[tuple[Label, float], ...] = ()
+    accuracy: float = math.nan
+    cost: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +65,8 @@ class Pair:
 
     `p` is corrected for the number of pairs, `tested.p` is not. `better` says which of them is better beyond doubt at
     the level asked for, "same" where there is no difference at all, "undecided" otherwise. `needed` is the number of
-    cases that would show a difference of this size with 80 % power.
+    cases that would show a difference of this size with 80 % power; `apart` are the numbers of cases that A alone and
+    that B alone gets right, where both judged the same ones.
     """
 
     a: str
@@ -67,6 +82,7 @@ class Pair:
     verdict: str
     needed: int | None = None
     margin: Margin | None = None
+    apart: tuple[int, int] | None = None
 
     @property
     def name(self) -> str:
@@ -119,7 +135,7 @@ class Comparison(Result):
     """Two or more classifiers compared, pair by pair.
 
     `reason` says which procedure was taken and why, `correction` how the p-values were corrected for the number of
-    pairs, and `findings` what is known of a method that was asked for by name.
+    pairs. `met` is what they have in common, `asked` the method that was named and `known` what was measured of it.
     """
 
     schema: ClassVar[str] = "heldout/comparison@1"
@@ -134,9 +150,12 @@ class Comparison(Result):
     omnibus: tuple[Together, ...] = ()
     notes: tuple[str, ...] = ()
     seed: int = 0
-    remarks: tuple[str, ...] = field(default=(), repr=False)
     curves: Curves | None = field(default=None, repr=False)
-    findings: tuple[MethodFinding, ...] = ()
+    met: Setting | None = None
+    asked: str = ""
+    known: tuple[Known, ...] = ()
+    sides: tuple[Side, ...] = field(default=(), repr=False)
+    mute: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Comparison of {listing(self.names)} on {self.setting}; print it to read it>"
@@ -189,6 +208,16 @@ class Comparison(Result):
             )
         return self.curves
 
+    @cached_property
+    def review(self) -> Review:
+        """What a careful statistician would point out: every rule, with what it found."""
+        return review("comparison", self, self.mute)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules found, the severe ones first."""
+        return self.review.fired
+
     @property
     def p(self) -> float:
         """The p-value of the first pair."""
@@ -216,22 +245,17 @@ class Comparison(Result):
                 {"method": t.method, "about": t.about, "statistic": t.statistic, "df": t.df, "p": t.p, "n": t.n}
                 for t in self.omnibus
             ],
-            "notes": [*self.notes, *self.remarks],
-            "findings": [
-                {
-                    "code": "",
-                    "severity": "warning",
-                    "title": found.title,
-                    "facts": {"method": found.method},
-                    "advice": "leave the method out for the one that fits how they were tested.",
-                }
-                for found in self.findings
-            ],
+            "notes": list(self.notes),
+            **self.review.document(),
         }
 
     def blocks(self) -> list[Block]:
         """The report."""
         return comparison_blocks(self)
+
+    def page_blocks(self) -> list[Block]:
+        """The report as a page: every difference drawn, every test, and ROC curves where there are scores."""
+        return comparison_page(self, self.review)
 
     def full_blocks(self) -> list[Block]:
         """The report with every figure of every test."""

@@ -26,6 +26,7 @@ from heldout.curves import (
     thinned,
     threshold_table,
 )
+from heldout.curves.coarse import shortened
 from heldout.errors import OptionError, listing
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_counts import FoldEstimator
@@ -33,12 +34,22 @@ from heldout.estimates.fold_scores import FoldScores
 from heldout.estimates.interval import Estimator, check_level, check_whole
 from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.evidence import Confusion, Label, Ranking
+from heldout.findings.confused import Confused, confused
+from heldout.findings.every_slice import slices_of
+from heldout.findings.hard_cases import HardCases, hardest
+from heldout.findings.review import Review, review
+from heldout.findings.rule import Finding
+from heldout.findings.slice_basis import Basis, chosen_columns
+from heldout.findings.slices import Slices
+from heldout.findings.worst_slices import worst_of
 from heldout.measures.catalogue import find, read_quantity
 from heldout.measures.quantity import AVERAGES, Average, Quantity
 from heldout.predictions.match import fitted
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions
+from heldout.report.page import chosen_page, evaluation_page
 from heldout.report.screen import chosen_blocks, evaluation_blocks
+from heldout.report.slices import chosen_slice_blocks, slice_blocks
 from heldout.result import Result
 from heldout.show.blocks import Block
 
@@ -76,6 +87,7 @@ class Evaluation(Result):
     predictions: Predictions | None = field(default=None, repr=False)
     costs: NDArray[np.float64] | None = field(default=None, repr=False)
     scores: ScoreEstimator | None = field(default=None, repr=False)
+    mute: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
@@ -122,6 +134,67 @@ class Evaluation(Result):
     def fingerprint(self) -> str:
         """A short hash of the true labels in their order, empty where only counts are known."""
         return "" if self.predictions is None else self.predictions.fingerprint()
+
+    @cached_property
+    def review(self) -> Review:
+        """What a careful statistician would point out: every rule, with what it found."""
+        return review("evaluation", self, self.mute)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules found, the severe ones first."""
+        return self.review.fired
+
+    @property
+    def sliced(self) -> bool:
+        """Whether columns were named that divide the cases."""
+        return self.predictions is not None and bool(self.predictions.slices)
+
+    @cached_property
+    def _found_slices(self) -> dict[Any, Slices]:
+        return {}
+
+    @cached_property
+    def _basis(self) -> Basis:
+        if self.predictions is None:
+            message = "there are no cases to slice"
+            raise TypeError(message)
+        return Basis(self.predictions, self.estimator, self.scores)
+
+    def slices(self, measure: str | None = None, columns: str | Iterable[str] | None = None) -> Slices:
+        """A measure, the error rate unless said, in every slice of the cases, each against all other cases.
+
+        `columns` are some of those that divide the cases, all unless said. Intervals are those of the whole on the
+        cases of the slice; p-values are corrected for the number of slices.
+        """
+        held = chosen_columns(self.predictions, columns)
+        quantity = self._sliced_quantity(measure)
+        key = ("slices", quantity.bound.name, quantity.class_, quantity.average, tuple(c.name for c in held))
+        if key not in self._found_slices:
+            self._found_slices[key] = slices_of(self._basis, quantity, held, self._answer(quantity))
+        return self._found_slices[key]
+
+    def worst_slices(self, measure: str | None = None, depth: int = 2, most: int = 10) -> Slices:
+        """The slices of one column, and with `depth` 2 of two, in which most goes wrong beyond the rest."""
+        held = chosen_columns(self.predictions, None)
+        quantity = self._sliced_quantity(measure)
+        key = ("worst", quantity.bound.name, quantity.class_, quantity.average, depth, most)
+        if key not in self._found_slices:
+            whole = self._answer(quantity)
+            self._found_slices[key] = worst_of(self._basis, quantity, held, whole, depth=depth, most=most)
+        return self._found_slices[key]
+
+    def _sliced_quantity(self, measure: str | None) -> Quantity:
+        name = "error_rate" if measure is None else measure
+        return self._with_costs(read_quantity(name, self.labels, costs=self.costs).check(self.positive))
+
+    def hardest(self, most: int = 20) -> HardCases:
+        """The most confidently wrong cases and the hardest, at most so many of each, with their rows."""
+        return hardest(self.predictions, most)
+
+    def confused(self, most: int = 10) -> Confused:
+        """The kinds of error that occur most, each as a share of its true class with an interval."""
+        return confused(self.confusion, most, level=self.level, independent=self.independent)
 
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, Any, str | None], Estimate]:
@@ -202,14 +275,22 @@ class Evaluation(Result):
             "source": {"name": self.source.name, "columns": dict(self.source.columns)},
             "notes": list(self.notes),
             "curves": self._curve_documents(),
+            **({"slices": self.slices().rows()} if self.sliced else {}),
+            **self.review.document(),
         }
 
     def _curve_documents(self) -> dict[str, object]:
         """The ROC and the precision-recall curve of the positive class, thinned to what a screen can show."""
         if self.scores is None or self.scores.evidence.per_class or self.positive is None:
             return {}
-        drawn = {kind: thinned(self.curve(kind, bands=None), WRITTEN_PIXELS) for kind in ("roc", "precision_recall")}
-        return {kind: {"points": curve.rows(), "left_out": curve.dropped} for kind, curve in drawn.items()}
+        whole = self.ranking()
+        short = shortened(whole)
+        joined = len(whole) - len(short)
+        drawn = {
+            kind: thinned(draw(short, None, positive=self.positive), WRITTEN_PIXELS)
+            for kind, draw in (("roc", roc), ("precision_recall", precision_recall))
+        }
+        return {kind: {"points": curve.rows(), "left_out": curve.dropped + joined} for kind, curve in drawn.items()}
 
     def _confusion_document(self) -> dict[str, object]:
         document: dict[str, object] = {"labels": list(self.labels), "rows": "truth"}
@@ -225,11 +306,19 @@ class Evaluation(Result):
 
     def blocks(self) -> list[Block]:
         """The report, short enough for one screen."""
-        return evaluation_blocks(self)
+        return [*evaluation_blocks(self), *slice_blocks(self)]
 
     def full_blocks(self) -> list[Block]:
         """The report with every measure and every class."""
-        return evaluation_blocks(self, full=True)
+        return [*evaluation_blocks(self, full=True), *slice_blocks(self, full=True)]
+
+    def page_blocks(self) -> list[Block]:
+        """The report as a page: everything, with a threshold to move, curves, and how each number was made."""
+        return evaluation_page(self)
+
+    def chosen_page_blocks(self) -> list[Block]:
+        """Only the estimates that were asked for, as a page."""
+        return chosen_page(self)
 
     def ranking(self, class_: Label | None = None) -> Ranking:
         """The cases ranked by their score for a class, the positive one unless said."""
@@ -275,7 +364,7 @@ class Evaluation(Result):
 
     def chosen_blocks(self) -> list[Block]:
         """Only the estimates that were asked for."""
-        return chosen_blocks(self)
+        return [*chosen_blocks(self), *chosen_slice_blocks(self)]
 
     def value(self, name: str) -> float:
         """The value alone; nan where it is undefined."""

@@ -79,6 +79,10 @@ class Result(ABC):
     def blocks(self) -> list[Block]:
         """How the answer reads, from top to bottom."""
 
+    def page_blocks(self) -> list[Block]:
+        """How it reads on a page of its own; what `blocks` says, unless there is more to show."""
+        return self.blocks()
+
     def facts(self) -> dict[str, object]:
         """What stands beside the rows in the JSON document, such as n and the confusion matrix."""
         return {}
@@ -178,7 +182,7 @@ class Result(ABC):
             return _csv(_columns(self.rows()))
         if ending == ".json":
             return self.to_json() + "\n"
-        blocks = self.blocks()
+        blocks = self.page_blocks() if ending == ".html" else self.blocks()
         if ending == ".html":
             titles = [block.text for block in blocks if isinstance(block, Title)]
             return render_page(blocks, title=titles[0] if titles else self.schema)

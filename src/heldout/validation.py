@@ -19,10 +19,14 @@ from heldout.estimates.estimate import Estimate
 from heldout.estimates.gap import overfitting_gap
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion
+from heldout.findings.review import Review, review
+from heldout.findings.rule import Finding
+from heldout.findings.together import reviewed_together
 from heldout.learners.problem import Problem
 from heldout.measures.quantity import Average
 from heldout.plans.plan import Plan
 from heldout.report.validation import FoldLine, several_blocks, validation_blocks
+from heldout.report.validation_page import validation_page, validations_page
 from heldout.resampling.optimism import Optimism
 from heldout.resampling.outcome import Run
 from heldout.result import Result
@@ -49,6 +53,7 @@ class Validation(Result):
     training: Confusion | None = field(default=None, repr=False)
     optimism: Optimism | None = None
     notes: tuple[str, ...] = ()
+    mute: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Validation of {self.learner} by {self.plan.text}, {self.problem.n:,} cases; print it to read it>"
@@ -88,6 +93,17 @@ class Validation(Result):
         for rows in (problem.truth, problem.group, problem.kept):
             digest.update(b"|" if rows is None else np.ascontiguousarray(rows, dtype="<i8").tobytes())
         return digest.hexdigest()
+
+    @cached_property
+    def review(self) -> Review:
+        """What a careful statistician would point out of the measures, the plan and the data."""
+        # What is wrong with the splits comes before what they show.
+        return review("validation", self, self.mute) + self.evaluation.review
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules found, the severe ones first."""
+        return self.review.fired
 
     @property
     def complete(self) -> bool:
@@ -192,6 +208,7 @@ class Validation(Result):
             "target": self.plan.target,
             "failures": [{"where": f.where, "message": f.message} for f in run.failures],
             "chosen": list(run.chosen),
+            **self.review.document(),
             "optimism": None
             if self.optimism is None
             else {
@@ -208,6 +225,10 @@ class Validation(Result):
     def blocks(self) -> list[Block]:
         """The report, short enough for one screen."""
         return validation_blocks(self)
+
+    def page_blocks(self) -> list[Block]:
+        """The report as a page: with the splits drawn, every measure, and how each was made."""
+        return validation_page(self)
 
     def full_blocks(self) -> list[Block]:
         """The report with every measure, every class and every fold."""
@@ -251,6 +272,16 @@ class Validations(Result):
             )
         return by_name[learner]
 
+    @cached_property
+    def review(self) -> Review:
+        """What the rules say of all learners: once where it is the same for all, by name where it is not."""
+        return reviewed_together({validation.learner: validation.review for validation in self.held})
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules found, the severe ones first."""
+        return self.review.fired
+
     @property
     def complete(self) -> bool:
         """Whether every split of every learner gave predictions."""
@@ -274,12 +305,17 @@ class Validations(Result):
 
     def blocks(self) -> list[Block]:
         """All learners in one table."""
-        return several_blocks(self.held, missing=self.missing)
+        return [*several_blocks(self.held, missing=self.missing), *self.review.blocks()]
+
+    def page_blocks(self) -> list[Block]:
+        """All learners in one chart and one table, then each by itself."""
+        return validations_page(self.held, self.review, self.missing)
 
     def full_blocks(self) -> list[Block]:
         """All learners in one table, then each by itself."""
-        return [*self.blocks(), *(block for held in self.held for block in held.full_blocks())]
+        table = several_blocks(self.held, missing=self.missing)
+        return [*table, *(block for held in self.held for block in held.full_blocks())]
 
     def chosen_blocks(self) -> list[Block]:
         """All learners, by the measures that were asked for."""
-        return several_blocks(self.held, chosen=True, missing=self.missing)
+        return [*several_blocks(self.held, chosen=True, missing=self.missing), *self.review.blocks()]

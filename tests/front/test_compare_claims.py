@@ -133,37 +133,44 @@ def folded(rows):
 SIDES = folded(np.arange(3)), folded(np.arange(5, 25))
 
 
-def test_what_was_found_of_a_named_method_is_a_note_and_a_finding():
-    finding = PROCEDURES["delong"].finding
-    assert finding
+def promises(found):
+    """What the document says of named methods."""
+    return [one for one in json.loads(found.to_json())["findings"] if one["code"] == "H052"]
+
+
+def test_what_was_measured_of_a_named_method_is_a_finding():
+    measured = PROCEDURES["delong"].finding
+    assert measured
     rng = np.random.default_rng(3)
     scored = [evaluate(TRUTH, score=rng.uniform(size=N) * 0.5 + TRUTH * 0.2, measures=[]) for _ in range(2)]
     named = compare(*scored, measure="roc_auc", method="delong")
-    assert sum(finding.rstrip(".") in note for note in named.notes) == 1
-    document = json.loads(named.to_json())["findings"]
-    assert [(one["severity"], one["title"], one["facts"]) for one in document] == [
-        ("warning", finding.rstrip("."), {"method": "delong"})
-    ]
-    assert document[0]["advice"]
+    (one,) = promises(named)
+    assert (one["severity"], one["title"]) == ("know", f"delong: {measured.rstrip('.')}.")
+    assert one["facts"] == {"method": "delong", "finding": measured.rstrip(".")}
+    assert one["advice"]
+    assert named.notes == ()
     usual = compare(*scored, measure="roc_auc")
     assert usual["roc_auc"].tested.method == "delong"
-    assert (usual.notes, usual.to_dict()["findings"]) == ((), [])
+    assert (usual.notes, promises(usual)) == ((), [])
 
 
 def test_what_a_test_says_of_itself_is_not_said_twice():
     named = compare(*SIDES, measure="accuracy", method="paired-t")
-    finding = PROCEDURES["paired-t"].finding
-    assert text_of(named).count(finding[1:60]) == 1
-    assert [one["facts"] for one in named.to_dict()["findings"]] == [{"method": "paired-t"}]
+    measured = PROCEDURES["paired-t"].finding
+    assert text_of(named).count(measured[1:60]) == 1
+    assert [one["facts"]["method"] for one in promises(named)] == ["paired-t"]
+    # Nor is it lost where nobody wants to hear the finding.
+    muted = compare(*SIDES, measure="accuracy", method="paired-t", mute="H052")
+    assert text_of(muted).count(measured[1:60]) == 1
+    assert promises(muted) == []
 
 
-def test_tables_tell_what_was_found_too():
+def test_tables_tell_what_was_measured_too():
     table = {"x": [0.7, 0.8, 0.6, 0.9, 0.8], "y": [0.8, 0.9, 0.7, 0.85, 0.9]}
     for method in ("wilcoxon", "sign"):
-        found = compare(table, method=method)
-        titles = [one["title"] for one in found.to_dict()["findings"]]
-        finding = PROCEDURES[method].finding.rstrip(".")
-        assert titles == ([finding] if finding else [])
+        measured = PROCEDURES[method].finding.rstrip(".")
+        titles = [one["title"] for one in promises(compare(table, method=method))]
+        assert titles == ([f"{method}: {measured}."] if measured else [])
 
 
 # Splits that differ by the same amount

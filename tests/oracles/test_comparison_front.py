@@ -137,6 +137,6 @@ def test_the_more_accurate_of_the_note_s_two_models_costs_more(order):
     costly = found["total_cost"]
     assert {costly.a: costly.value_a, costly.b: costly.value_b} == {"M1": 3910, "M2": 4255}
     said = "M2 is more accurate than M1 (.900 against .800), but it costs more: 4,255 against 3,910."
-    assert found.remarks == (said,)
+    assert found.review["H053"].title == said
     assert said in " ".join(str(found).split())
     assert found["accuracy"].verdict.startswith("M2 is better than M1")

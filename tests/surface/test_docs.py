@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from docs.measures_page import PAGE, page
+from docs import findings_page, measures_page
 
 
 def test_the_page_of_measures_is_current():
-    assert PAGE.read_text(encoding="utf-8") == page(), "run `make docs`"
+    assert measures_page.PAGE.read_text(encoding="utf-8") == measures_page.page(), "run `make docs`"
+
+
+def test_the_page_of_findings_is_current():
+    assert findings_page.PAGE.read_text(encoding="utf-8") == findings_page.page(), "run `make docs`"

@@ -12,10 +12,14 @@ from typing import Annotated, Any
 import typer
 
 from heldout import __version__
+from heldout.cli.card import card
+from heldout.cli.check import check
 from heldout.cli.compare import compare
 from heldout.cli.evaluate import evaluate
+from heldout.cli.explain import explain
 from heldout.cli.learn import learn
 from heldout.cli.measures import measures
+from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
 from heldout.cli.validate import validate
 from heldout.cli.writing import Nearest, end_quietly, tell
@@ -34,7 +38,11 @@ Examples:
   heldout validate data.csv --target outcome --learner knn:5
   heldout learn data.csv --target outcome --learner forest
   heldout compare model_a.csv model_b.csv
+  heldout check predictions.csv --require 'recall >= 0.8'
+  heldout card data.csv --target outcome --learner forest
   heldout measures recall
+  heldout explain H001
+  heldout serve
 """
 
 # Typer brings its own copy of click, or uses the one installed: this is UsageError of whichever it is.
@@ -53,7 +61,11 @@ app.command("thresholds")(thresholds)
 app.command("validate")(validate)
 app.command("learn")(learn)
 app.command("compare")(compare)
+app.command("check")(check)
+app.command("card")(card)
 app.command("measures")(measures)
+app.command("explain")(explain)
+app.command("serve")(serve)
 
 
 def _version(asked: bool) -> None:

@@ -23,6 +23,7 @@ from heldout.cli.options import (
     Markdown,
     Measures,
     Missing,
+    Mute,
     Positive,
     Replicates,
     Seed,
@@ -159,6 +160,7 @@ def compare(
     html: Html = None,
     markdown: Markdown = None,
     latex: Latex = None,
+    mute: Mute = None,
 ) -> None:
     """Compare classifiers, by the procedure that fits how they were tested.
 
@@ -190,6 +192,7 @@ def compare(
         "level": level,
         "seed": seed,
         "replicates": replicates,
+        "mute": mute or (),
     }
     of_files = {
         "truth": truth,

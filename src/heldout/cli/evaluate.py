@@ -24,6 +24,7 @@ from heldout.cli.options import (
     Markdown,
     Measures,
     Missing,
+    Mute,
     Positive,
     Replicates,
     Seed,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from heldout.evaluation import Evaluation
 
 # Options that are about the rows of a file, of which a matrix has none.
-OF_ROWS = ("truth", "predicted", "score", "threshold", "weight", "group", "fold", "id", "missing")
+OF_ROWS = ("truth", "predicted", "score", "threshold", "weight", "group", "fold", "id", "slice", "missing")
 
 
 def evaluate(
@@ -91,6 +92,14 @@ def evaluate(
             rich_help_panel=INPUT,
         ),
     ] = None,
+    slice: Annotated[  # noqa: A002 - the word for it everywhere
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column that divides the cases, to see where it fails; may be repeated, all is every other column.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
     missing: Missing = None,
     matrix: Annotated[
         str | None,
@@ -120,6 +129,7 @@ def evaluate(
     replicates: Replicates = 2000,
     seed: Seed = 0,
     measure: Measures = None,
+    mute: Mute = None,
     full: Full = False,
     layout: Annotated[
         str | None,
@@ -151,6 +161,7 @@ def evaluate(
       heldout evaluate predictions.csv --truth outcome --predicted answer
       heldout evaluate predictions.csv --score p_yes --threshold 0.3 --costs 'yes,no:10; no,yes:1'
       heldout evaluate predictions.parquet --measure 'macro f1' --json -
+      heldout evaluate predictions.csv --slice sex --slice age
       heldout evaluate --matrix '50 0; 2 48' --labels no,yes --positive yes
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     chosen = bool(measure)
@@ -165,6 +176,7 @@ def evaluate(
         "group": group,
         "fold": fold,
         "id": id,
+        "slice": None if not slice else "all" if slice == ["all"] else slice,
         "missing": missing,
     }
     settings = {
@@ -177,6 +189,7 @@ def evaluate(
         "method": method,
         "replicates": replicates,
         "seed": seed,
+        "mute": mute or (),
     }
     charts = [split_chart(text) for text in chart or []]
     result = _evaluation(predictions, matrix, rows, roles, settings)
@@ -223,6 +236,7 @@ def _evaluation(
         raise OptionError("--rows says what the rows of a --matrix are, and there is none.", hint="leave out --rows.")
     if predictions == "-":
         _announce_standard_input()
+    roles["slices"] = roles.pop("slice")
     return run(predictions, **(roles | {"missing": roles["missing"] or "refuse"}), **settings)
 
 

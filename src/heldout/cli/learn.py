@@ -29,6 +29,7 @@ from heldout.cli.options import (
     Level,
     Markdown,
     Missing,
+    Mute,
     Seed,
     split_labels,
 )
@@ -72,6 +73,7 @@ def learn(
     html: Html = None,
     markdown: Markdown = None,
     latex: Latex = None,
+    mute: Mute = None,
 ) -> None:
     """Draw the learning curve: error on training and on other cases as the training set grows.
 
@@ -107,6 +109,7 @@ def learn(
             labels=split_labels(labels),
             level=level,
             seed=seed,
+            mute=mute or (),
         )
     if chart is not None:
         curve.save(chart)

@@ -71,6 +71,15 @@ Measures = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Mute = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mute",
+        metavar="CODE",
+        help="Do not check this rule, such as H014; may be repeated. heldout explain lists them.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Full = Annotated[bool, typer.Option("--full", help="Show everything there is.", rich_help_panel=OUTPUT)]
 Json = Annotated[
     str | None,

@@ -19,6 +19,8 @@ STANDARD_OUTPUT = "-"
 LAYOUTS = ("heldout", "weka")
 # Columns to a line where there is no terminal to ask.
 WIDTH = 100
+# The summary of a step on GitHub may have so many bytes.
+SUMMARY = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +136,66 @@ def _document(result: Result, form: str, outputs: Outputs) -> str:
     if form == "html":
         from heldout.show.html import render_page
 
-        blocks = _blocks(result, full=True, chosen=outputs.chosen)
-        return render_page(blocks, title=_title(result))
+        return render_page(_page(result, chosen=outputs.chosen), title=_title(result))
     from heldout.show import render_latex, render_markdown
 
-    render = render_markdown if form == "markdown" else render_latex
-    return render(_blocks(result, full=outputs.full, chosen=outputs.chosen))
+    blocks = _blocks(result, full=outputs.full, chosen=outputs.chosen)
+    return cut_markdown(render_markdown(blocks)) if form == "markdown" else render_latex(blocks)
+
+
+def _page(result: Result, *, chosen: bool) -> list[Block]:
+    """The blocks of the page, with the command that made it."""
+    ask = result.page_blocks
+    if chosen:
+        ask = getattr(result, "chosen_page_blocks", getattr(result, "chosen_blocks", ask))
+    return with_command(ask(), _command())
+
+
+def _command() -> str:
+    """The command line as it was typed, where heldout was started from one."""
+    import shlex
+    import sys
+
+    started = Path(sys.argv[0] if sys.argv else "")
+    name = started.parent.name if started.name == "__main__.py" else started.stem
+    return shlex.join(["heldout", *sys.argv[1:]]) if name in ("heldout", "cli") else ""
+
+
+def with_command(blocks: list[Block], command: str) -> list[Block]:
+    """The blocks with the command among the facts of where the page comes from."""
+    from dataclasses import replace
+
+    from heldout.show.blocks import Section, Verbatim
+    from heldout.show.provenance import NAME
+
+    if not command:
+        return blocks
+    return [
+        replace(block, blocks=(*block.blocks, Verbatim(command)))
+        if isinstance(block, Section) and block.name == NAME
+        else block
+        for block in blocks
+    ]
+
+
+def cut_markdown(text: str, most: int = SUMMARY) -> str:
+    r"""Markdown that fits a summary on GitHub: whole lines up to the limit, and a sentence on what is missing.
+
+    >>> print(cut_markdown("one\ntwo\nthree" * 40, 200).splitlines()[-1])
+    Cut here: 17 of 81 lines fit into the 200 bytes that a step summary on GitHub may have.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) <= most:
+        return text
+    lines = text.split("\n")
+    said = "Cut here: {kept:,} of {all:,} lines fit into the {most:,} bytes that a step summary on GitHub may have."
+    room = most - len(said.format(kept=len(lines), all=len(lines), most=most)) - 2
+    kept = 0
+    for line in lines:
+        room -= len(line.encode("utf-8", "surrogatepass")) + 1
+        if room < 0:
+            break
+        kept += 1
+    return "\n".join([*lines[:kept], "", said.format(kept=kept, all=len(lines), most=most)])
 
 
 def _title(result: Result) -> str:

@@ -34,6 +34,7 @@ from heldout.cli.options import (
     Markdown,
     Measures,
     Missing,
+    Mute,
     Positive,
     Replicates,
     Seed,
@@ -114,6 +115,7 @@ def validate(
     html: Html = None,
     markdown: Markdown = None,
     latex: Latex = None,
+    mute: Mute = None,
 ) -> None:
     """Estimate how good a learner will be on new cases, by a plan that trains and tests it.
 
@@ -162,6 +164,7 @@ def validate(
             replicates=replicates,
             seed=seed,
             measures=measure or "all",
+            mute=mute or (),
         )
     deliver(found, outputs)
     if not found.finished:

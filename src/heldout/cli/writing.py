@@ -18,7 +18,7 @@ class Nearest:
     """What stands for a character that a terminal's encoding lacks: one of the same width."""
 
     NAME = "heldout.nearest"
-    LOOKS_LIKE = str.maketrans("–—−·…●├┤─│×≤≥‘’“”▏▎▍▌▋▊▉█░▒▓", "---.~*||-|x<>''\"\"||||####.:#")
+    LOOKS_LIKE = str.maketrans("–—−·…●├┤┊─│×≤≥‘’“”▏▎▍▌▋▊▉█░▒▓", "---.~*||:-|x<>''\"\"||||####.:#")
 
     @classmethod
     def install(cls) -> None:

@@ -210,6 +210,12 @@ class LearnerRanks(Result):
             blocks.append(Note(f"{left} more pairs, with larger p, stand in the rows (to_frame, to_json)."))
         return [*blocks, *(Note(note) for note in self.notes)]
 
+    def page_blocks(self) -> list[Block]:
+        """The report as a page, with the ranks drawn."""
+        from heldout.comparisons.ranks_page import ranks_page
+
+        return ranks_page(self)
+
     def _learner_table(self) -> Table:
         record = self.record()
         ordered = sorted(self.average_ranks.items(), key=lambda item: item[1])

@@ -45,7 +45,7 @@ def curve_chart(curve: Curve, *, hull: bool = False) -> AnyChart:
 
     short = thinned(curve, PIXELS)
     line = thinned(interpolated(curve), PIXELS) if curve.kind == "precision_recall" else short
-    domains = _domains([curve])
+    domains = domains_of([curve])
     x, y = (_axis(scale, domain) for scale, domain in zip((curve.x_scale, curve.y_scale), domains, strict=True))
     layers: list[Any] = [_references(curve.references, [short], domains, x, y)]
     if curve.band is not None:
@@ -76,7 +76,7 @@ def overlay(curves: Sequence[Curve], names: Sequence[str]) -> AnyChart:
     import altair as alt
 
     first = curves[0]
-    domains = _domains(curves)
+    domains = domains_of(curves)
     x, y = (_axis(scale, domain) for scale, domain in zip((first.x_scale, first.y_scale), domains, strict=True))
     keys = [
         str(name) if curve.area is None else f"{name} ({number(curve.area)})"
@@ -134,7 +134,8 @@ def _must_draw(curves: Sequence[Curve]) -> None:
             )
 
 
-def _domains(curves: Sequence[Curve]) -> tuple[Domain, Domain]:
+def domains_of(curves: Sequence[Curve]) -> tuple[Domain, Domain]:
+    """What part of the two axes is drawn."""
     first = curves[0]
     x = [_extent(first.x_scale, curve.x) for curve in curves]
     values = [curve.y for curve in curves]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
+from heldout.decisions.decision_page import decision_page
 from heldout.decisions.figures import Figures
 from heldout.decisions.objective import settled
 from heldout.decisions.screen import decision_blocks
@@ -158,6 +159,10 @@ class Decision(Result):
     def blocks(self) -> list[Block]:
         """The answer on one screen."""
         return decision_blocks(self)
+
+    def page_blocks(self) -> list[Block]:
+        """The answer as a page, with every measure at the threshold."""
+        return decision_page(self)
 
 
 def _honest_facts(honest: Honest | None) -> Mapping[str, object] | None:

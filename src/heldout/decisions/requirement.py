@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.decisions.objective import Classes, quantity_values, settled
+from heldout.decisions.written import read_all, shortfall
 from heldout.errors import OptionError
 from heldout.measures.cells import Cells
 from heldout.measures.quantity import Quantity
-
-HOW = "write for example require='recall >= 0.9' or require='recall >= 0.9, specificity >= 0.5'."
-# Rounding only: 0.9 of 10 cases must count as 0.9, also after the cases were reweighted.
-SAME = 1e-12
-PART = re.compile(
-    r"\s*(?P<name>.+?)\s*(?P<sign>>=|<=|≥|≤|==|=|>|<)\s*(?P<value>[-+.\deE]+)\s*(?P<percent>%?)\s*", re.DOTALL
-)
 
 
 @dataclass(frozen=True)
@@ -51,11 +44,7 @@ class Requirement:
 
     def shortfall(self, values: Any) -> Any:
         """How much is missing: 0 where it is met, infinite where it is undefined."""
-        missing = self.limit - values if self.sign[0] == ">" else values - self.limit
-        slack = SAME * max(1.0, abs(self.limit))
-        # A strict sign is not met at the limit itself.
-        met = missing < -slack if self.sign in (">", "<") else missing <= slack
-        return np.where(np.isnan(values), np.inf, np.where(met, 0.0, np.maximum(missing, slack)))
+        return shortfall(self.sign, self.limit, values)
 
     def is_met(self, value: float) -> bool:
         """Whether a value meets it."""
@@ -69,18 +58,14 @@ def read_requirements(text: str, classes: Classes, costs: NDArray[np.float64] | 
     ['recall >= 0.9', 'false_positive_rate < 0.2']
     """
     made = []
-    # A comma inside brackets, as in f_score(beta=2), separates nothing.
-    for part in re.split(r"(?:,|\band\b|&)(?![^(\[]*[)\]])", text):
-        match = PART.fullmatch(part)
-        if match is None or match["sign"] in ("=", "=="):
-            raise OptionError(f"{part.strip()!r} is not a requirement.", hint=HOW)
-        try:
-            limit = float(match["value"]) / (100 if match["percent"] else 1)
-        except ValueError:
-            raise OptionError(f"{match['value']!r} in {part.strip()!r} is not a number.", hint=HOW) from None
-        quantity = settled(match["name"], classes, costs)
-        sign = {"≥": ">=", "≤": "<="}.get(match["sign"], match["sign"])
-        made.append(Requirement(quantity, sign, limit, classes))
+    for written in read_all(text):
+        if written.baseline:
+            raise OptionError(
+                f"{written.text!r} names a baseline, and a threshold is chosen without one.",
+                hint="write a number, as in 'recall >= 0.9'.",
+            )
+        quantity = settled(written.name, classes, costs)
+        made.append(Requirement(quantity, written.sign, written.limit, classes))
     return tuple(made)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from heldout.estimates.delong import HAIR, effective_sizes, logit_limits
 from heldout.estimates.proportion import t_value, wilson_at, z_value
 from heldout.evidence import Ranking
+from heldout.measures.ranked import Span, inner, sweep
 from heldout.measures.ranking import average_precision
 
 Floats = NDArray[np.float64]
@@ -32,7 +33,7 @@ def average_precision_influence(ranking: Ranking) -> tuple[Floats, Floats]:
     found = np.maximum(ranking.tp + ranking.fp, 1e-300)
     precision = ranking.tp / found
     value = float(ranking.positives @ precision) / total
-    weight = ranking.positives / (found * found)
+    weight = ranking.positives / found / found
     up = precision - value + _at_and_below(weight * ranking.fp)
     return up / total, -_at_and_below(weight * ranking.tp) / total
 
@@ -47,16 +48,49 @@ def average_precision_variance(ranking: Ranking) -> float:
     >>> round(average_precision_variance(Ranking(np.array([2.0, 1.0]), np.array([1, 1]), np.array([0, 2]))), 6)
     0.046875
     """
-    up, down = average_precision_influence(ranking)
     groups = ranking.groups
     if groups is not None:
+        up, down = average_precision_influence(ranking)
         each = groups.positives * up[groups.place] + groups.negatives * down[groups.place]
         sums = np.bincount(groups.group, weights=each)
         number = np.unique(groups.group).size
         return float(sums @ sums) * number / (number - 1) if number > 1 else math.nan
-    positives = ranking.positives if ranking.positive_squares is None else ranking.positive_squares
-    negatives = ranking.negatives if ranking.negative_squares is None else ranking.negative_squares
-    return float(positives @ (up * up) + negatives @ (down * down))
+    return _swept_variance(ranking)
+
+
+def _swept_variance(ranking: Ranking) -> float:
+    """The same in two passes over blocks, so that no array as long as the ranking is made."""
+    below = [0.0, 0.0]
+    for span in sweep(ranking):
+        _, weight = _precision(span)
+        below[0] += inner(weight, span.fp)
+        below[1] += inner(weight, span.tp)
+    top, bottom = average_precision.function(ranking)
+    value, total, start = top / bottom, 0.0, 0
+    for span in sweep(ranking):
+        precision, weight = _precision(span)
+        # What is at a score and below it is what is left of the sum after the scores above.
+        rest = []
+        for place, entries in enumerate((weight * span.fp, weight * span.tp)):
+            gone = np.cumsum(entries)
+            rest.append(below[place] - (gone - entries))
+            below[place] -= float(gone[-1])
+        up, down = precision - value + rest[0], rest[1]
+        stop = start + len(up)
+        squares = [
+            side if held is None else held[start:stop]
+            for side, held in ((span.positives, ranking.positive_squares), (span.negatives, ranking.negative_squares))
+        ]
+        total += inner(squares[0], up * up) + inner(squares[1], down * down)
+        start = stop
+    return float(total) / float(bottom) ** 2
+
+
+def _precision(span: Span) -> tuple[Floats, Floats]:
+    """The precision at each score of a stretch, and the weight of its positives in the change of it."""
+    found = np.maximum(span.tp + span.fp, 1e-300)
+    # Not by the square, which vanishes where nothing was found.
+    return span.tp / found, span.positives / found / found
 
 
 def average_precision_limits(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:

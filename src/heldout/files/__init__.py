@@ -21,12 +21,13 @@ __all__ = ["check_matrix", "column_names", "parse_matrix", "read_arff", "read_ma
 _HEAD_BYTES = 1 << 20
 
 
-def read_table(path: str | Path, *, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def read_table(path: str | Path, *, columns: Sequence[str] | None = None, labels: Sequence[str] = ()) -> pl.DataFrame:
     r"""Read a table, and of it only `columns` when they are named.
 
     The format is told by the ending (.csv, .tsv, .tab, .parquet, .pq, .jsonl, .ndjson, .npz, .arff, each
     also with .gz) or by the first bytes, and `-` is standard input. Missing values become nulls; no row
-    is ever dropped.
+    is ever dropped. The columns `labels` hold texts that repeat: where that saves memory they come as Polars'
+    Categorical.
 
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -43,7 +44,7 @@ def read_table(path: str | Path, *, columns: Sequence[str] | None = None) -> pl.
     from heldout.files.parquet import read_parquet
 
     if on_disk := _parquet_on_disk(path):
-        return read_parquet(on_disk, str(path), columns)
+        return read_parquet(on_disk, str(path), columns, labels)
     content = load(path)
     match _kind(content):
         case "delimited":

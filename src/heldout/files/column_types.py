@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
 # The three ways in which programs write booleans; a mixture of them is text.
@@ -66,12 +68,12 @@ def _numbers(text: pl.Series) -> pl.Series | None:
     return None if is_code else real
 
 
-def widened(frame: pl.DataFrame) -> pl.DataFrame:
-    """Turn every integer, float and text-like type of `frame` into Int64, Float64 and String.
+def widened(frame: pl.DataFrame, kept: Sequence[str] = ()) -> pl.DataFrame:
+    """Turn every integer, float and text-like type of `frame` into Int64, Float64 and String, except in those `kept`.
 
     Whole numbers that do not fit 64 bits become text, so that no two of them fall together.
     """
-    return frame.with_columns(_widened(frame.get_column(name)) for name in frame.columns)
+    return frame.with_columns(_widened(frame.get_column(name)) for name in frame.columns if name not in kept)
 
 
 def _widened(column: pl.Series) -> pl.Series:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -15,6 +15,7 @@ from heldout.comparisons.result_table import read_results
 from heldout.errors import ColumnError, OptionError, closest, listing
 from heldout.estimates.interval import check_level, check_whole
 from heldout.evidence import Label
+from heldout.findings.review import check_codes
 from heldout.front.contestants import (
     Contestant,
     Reading,
@@ -23,10 +24,10 @@ from heldout.front.contestants import (
     is_contestant,
     is_readable,
 )
-from heldout.front.duels import Claims, fight, fitting, how, not_corrected, said_of_many, said_of_methods
+from heldout.front.duels import Claims, fight, fitting, how, not_corrected, said_of_many
 from heldout.front.matching import meeting_of
 from heldout.front.meeting import Rules, is_score
-from heldout.front.outcomes import findings
+from heldout.front.outcomes import known_of
 from heldout.front.roc_meeting import curves_of
 from heldout.front.table_meeting import TableRules, compare_in_table, wants_pairs
 from heldout.measures.catalogue import read_quantity
@@ -61,6 +62,7 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
     replicates: int = 2000,
+    mute: str | Iterable[str] = (),
 ) -> Comparison | LearnerRanks:
     """Compare classifiers by the procedure that fits how they were tested, and say which and why.
 
@@ -68,7 +70,7 @@ def compare(
     same splits, one file with several columns of predictions or scores (`predicted=["a", "b"]`), or one table of
     results (data sets × learners). `paired=False` says that the test sets differ. With more than two, all pairs are
     compared, or all with the `control`, and the p-values corrected (Holm unless said). A `margin` asks whether the
-    first is not worse, or not different, by more than that.
+    first is not worse, or not different, by more than that. `mute` names rules that are not to be checked.
 
     >>> from heldout.front.evaluate import evaluate
     >>> truth = [0] * 60 + [1] * 60
@@ -80,6 +82,7 @@ def compare(
     check_level(level)
     check_whole("seed", seed, 0)
     check_whole("replicates", replicates, 1)
+    muted = check_codes(mute)
     reading = Reading(
         truth, predicted, score, threshold, id, fold, group, positive, labels, costs, level, missing, seed,
         ranked=only_scores(measure),
@@ -91,7 +94,7 @@ def compare(
     held = _contestants(classifiers, names, reading, together=paired is not False)
     if held is None:
         _check_ranked(classifiers[0], {"names": names, "paired": paired, "margin": margin}, reading)
-        return _tabled(classifiers[0], control, TableRules(level, method, rope, claims, seed=seed), measure)
+        return _tabled(classifiers[0], control, TableRules(level, method, rope, claims, seed=seed, mute=muted), measure)
     if len(held) < 2:
         raise OptionError(f"There is one classifier only: {next(iter(held))}.", hint="give at least two to compare.")
     meeting = meeting_of(held, paired=paired)
@@ -102,7 +105,6 @@ def compare(
         quantities = fitting(meeting, duels[0], quantities, rules)
     pairs = fight(meeting, list(held), duels, quantities, rules, claims)
     used = claims.used(len(duels))
-    known = findings([pair.tested.method for pair in pairs], method)
     return Comparison(
         tuple(held),
         pairs,
@@ -111,16 +113,14 @@ def compare(
         level,
         used,
         meeting.omnibus(quantities, rules) if len(held) > 2 else (),
-        (
-            *meeting.notes,
-            *(not_corrected(pairs) if used else ()),
-            *said_of_many(pairs),
-            *said_of_methods(known, pairs),
-        ),
+        (*meeting.notes, *(not_corrected(pairs) if used else ()), *said_of_many(pairs)),
         seed,
-        meeting.remarks(),
         curves_of(meeting, rules),
-        known,
+        meeting.met,
+        method or "",
+        known_of([pair.tested.method for pair in pairs], method),
+        meeting.sides(),
+        muted,
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.comparisons.paired_scores import compare_scores_unpaired
+from heldout.comparisons.procedure import Setting
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together
 from heldout.comparisons.unpaired import compare_unpaired
@@ -22,6 +23,8 @@ from heldout.measures.quantity import Quantity
 @dataclass(frozen=True, eq=False)
 class DifferentCases(Judged):
     """Each of them has a test set of its own; `counted` are those of which only counts are known."""
+
+    met: ClassVar[Setting] = "different cases"
 
     counted: tuple[str, ...] = field(kw_only=True, default=())
 

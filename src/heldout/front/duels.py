@@ -12,8 +12,8 @@ from heldout.comparisons.equivalence import check_margin, interval_level, judge_
 from heldout.comparisons.procedure import PROCEDURES
 from heldout.comparisons.tested import Tested
 from heldout.errors import OptionError
-from heldout.front.meeting import Meeting, Rules
-from heldout.front.outcomes import Finding, chance, needed, outcome
+from heldout.front.meeting import Meeting, Rules, is_score
+from heldout.front.outcomes import chance, needed, outcome
 from heldout.measures.quantity import Quantity
 from heldout.show.blocks import Style
 from heldout.show.numbers import count, digits_between, limits, number
@@ -68,6 +68,7 @@ def fight(
         for (one, two), test, p in zip(duels, tested, corrected, strict=True):
             values = meeting.value(one, quantity), meeting.value(two, quantity)
             pair = _pair((names[one], names[two]), quantity, values, test, float(p))
+            pair = pair if is_score(quantity) else replace(pair, apart=meeting.apart(one, two))
             if claims.margin is not None:
                 pair = _with_margin(pair, meeting, (one, two), quantity, rules, claims)
             made.append(pair)
@@ -175,12 +176,6 @@ def said_of_many(pairs: Sequence[Pair]) -> tuple[str, ...]:
         what = "margins and intervals are" if any(pair.margin is not None for pair in pairs) else "intervals are"
         said.append(f"{what} for each pair alone")
     return tuple(said)
-
-
-def said_of_methods(found: Sequence[Finding], pairs: Sequence[Pair]) -> tuple[str, ...]:
-    """What was found of the methods that were named, where their tests do not say it themselves."""
-    own = " ".join(pair.tested.note for pair in pairs)
-    return tuple(f"{one.method}: {one.title}" for one in found if one.title not in own)
 
 
 def how(meeting: Meeting, pairs: Sequence[Pair]) -> str:

@@ -14,6 +14,7 @@ from heldout.errors import OptionError, ValuesError, listing
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.files import check_matrix
+from heldout.findings.review import check_codes
 from heldout.front.fold_column import fold_dependence
 from heldout.front.judge import Folded, Settings, judge
 from heldout.predictions.match import fitted
@@ -45,6 +46,8 @@ def evaluate(
     missing: Missing = "refuse",
     seed: int = 0,
     replicates: int = 2000,
+    slices: Any = None,
+    mute: str | Iterable[str] = (),
 ) -> Evaluation:
     """Measure a classifier from its predictions, every measure with an interval.
 
@@ -53,15 +56,18 @@ def evaluate(
     rows are. `score` is one score per case, or one per case and class; without `predicted` the class comes from it, at
     `threshold`. `weight` and `group` are one value per case, and rows are matched by position. `fold` says
     which model of a resampling plan made each prediction, and `id` which case it is about, where a case was predicted
-    more than once. `method` replaces the default interval where it applies.
+    more than once. `method` replaces the default interval where it applies. `slices` names columns that divide the
+    cases ("all" for every column without a role; for arrays, values by name), and `mute` rules that are not to be
+    checked, by their codes.
 
     >>> print(evaluate(["yes", "no", "no", "yes"], ["yes", "no", "yes", "yes"])["recall"])
     recall[yes] 1.000 [.342 – 1.000] (0.95 wilson, n = 2)
     """
     notes: tuple[str, ...] = ()
+    muted = check_codes(mute)
     source, predictions = Source(), None
     roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "fold": fold, "id": id}
-    beside = {**roles, "score": score, "threshold": threshold}
+    beside = {**roles, "score": score, "threshold": threshold, "slices": slices}
     for name, value in (("rows", rows), ("cost_rows", cost_rows)):
         if value not in (None, "truth", "predicted"):
             raise OptionError(
@@ -77,12 +83,19 @@ def evaluate(
     else:
         cut = _threshold(threshold, predicted)
         predictions, source = gather(
-            data, roles, labels=labels, missing=missing, score=score, positive=positive, threshold=cut
+            data,
+            roles,
+            labels=labels,
+            missing=missing,
+            score=score,
+            positive=positive,
+            threshold=cut,
+            slices=slices,
         )
         _check_ids(predictions)
         confusion = memory.count(predictions) if predictions.fold is None else case_counts(predictions)
         notes = predictions.notes
-    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates)
+    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, muted)
     folded = None if predictions is None or predictions.fold is None else Folded(fold_dependence(predictions))
     return judge(confusion, predictions, settings, source=source, notes=notes, folded=folded)
 

@@ -27,13 +27,13 @@ from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.estimates.score_methods import score_method_names
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
+from heldout.findings.review import check_codes
 from heldout.measures.catalogue import COUNTED, NAMED_F, find, read_quantity
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
 from heldout.predictions.match import choose_positive
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions
-from heldout.show.numbers import limits, share
 
 # Beyond this many classes the measures of one class whose interval needs draws are left for those who ask,
 # and beyond this many all but the first three.
@@ -54,6 +54,7 @@ class Settings:
     method: str | None = None
     seed: int = 0
     replicates: int = 2000
+    mute: str | Iterable[str] = ()
 
     def checked(self) -> Settings:
         """The same settings, refused where a number makes no sense."""
@@ -114,6 +115,7 @@ def judge(
 ) -> Evaluation:
     """Every measure that was asked for, with its interval."""
     settings.checked()
+    mute = check_codes(settings.mute)
     if settings.nested:
         raise OptionError(
             f"The method {settings.method!r} fits a learner again, and there are only predictions.",
@@ -135,13 +137,15 @@ def judge(
     if several and settings.method is not None and settings.of_counts() is None and settings.by_fold() is None:
         _one_model(predictions, settings.method)
     estimates = _estimates(estimator, scored, chosen, costs, settings)
-    said = [*notes, *_reversed(estimates)]
+    said = list(notes)
     if settings.measures == "all" and predictions is not None and predictions.scores is not None:
         why = predictions.scores.not_probability
         said += [f"{why}, so losses and calibration are left out: they need probabilities"] if why else []
     if settings.measures == "all" and confusion.n_classes > DRAWN_CLASSES:
         said.append(_shortened(confusion.n_classes))
-    return Evaluation(confusion, chosen, estimates, estimator, tuple(said), source, predictions, costs, scored)
+    return Evaluation(
+        confusion, chosen, estimates, estimator, tuple(said), source, predictions, costs, scored, mute=mute
+    )
 
 
 def _one_model(predictions: Predictions | None, method: str) -> None:
@@ -262,16 +266,6 @@ def _all(estimator: Estimator, costs: Any) -> list[Estimate]:
         if bound.measure.per_class and _listed(bound.measure, k):
             made += estimator.classes(bound)
     return made
-
-
-def _reversed(estimates: Sequence[Estimate]) -> list[str]:
-    """A sentence for each area that lies below one half beyond doubt; scores are never turned round in silence."""
-    return [
-        f"the ROC area of {e.class_} is {share(e.value)} [{limits(e.low, e.high)}], below one half: its scores run the "
-        "wrong way, or the classes are exchanged"
-        for e in estimates
-        if e.measure == "roc_auc" and e.class_ is not None and e.high < 0.5
-    ]
 
 
 def _listed(measure: Measure, k: int) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from heldout.errors import OptionError
 from heldout.evidence import Label
+from heldout.findings.review import check_codes
 from heldout.front.data import Data, named_learners, ready
 from heldout.predictions.table import Missing
 from heldout.resampling.bias_variance import BiasVariance, decompose
@@ -36,17 +37,20 @@ def learning_curve(
     jobs: int | Literal["auto"] | None = None,
     on_error: Literal["raise", "record"] = "raise",
     progress: Progress = None,
+    mute: str | Iterable[str] = (),
 ) -> LearningCurve:
     """Train on growing parts of the data, and say whether more of it would help.
 
     `sizes` grow "geometric" or "arithmetic", or are listed; of each size there are so many `draws`, tested on the share
-    `test` of the cases that the draw leaves out. The data are given as to `validate`.
+    `test` of the cases that the draw leaves out. The data are given as to `validate`. `mute` names rules that are not
+    to be checked, by their codes.
 
     >>> from sklearn.datasets import load_iris
     >>> curve = learning_curve("naive-bayes", *load_iris(return_X_y=True), points=3, draws=3)
     >>> len(curve.sizes)
     3
     """
+    muted = check_codes(mute)
     one = _one(learner, seed)
     problem = _data(X, y, target, group, features, drop, labels, missing).form_for(one)
     return learn(
@@ -62,6 +66,7 @@ def learning_curve(
         jobs=jobs,
         on_error=on_error,
         progress=progress,
+        mute=muted,
     )
 
 

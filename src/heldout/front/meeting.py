@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,9 +11,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.comparison import Side
+from heldout.comparisons.procedure import Setting
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together
-from heldout.costs import more_accurate_costs_more
 from heldout.errors import OptionError, listing
 from heldout.estimates.interval import Estimator
 from heldout.estimates.score_interval import SCORE_SCOPES
@@ -46,6 +48,8 @@ class Rules:
 class Meeting(Protocol):
     """What the contestants have in common, and how two of them are compared there."""
 
+    met: ClassVar[Setting]
+
     @property
     def words(self) -> str:
         """What they have in common, in words."""
@@ -69,8 +73,11 @@ class Meeting(Protocol):
     def omnibus(self, quantities: Sequence[Quantity], rules: Rules) -> tuple[Together, ...]:
         """Tests of all contestants together, where these quantities are compared."""
 
-    def remarks(self) -> tuple[str, ...]:
-        """Sentences about costs."""
+    def apart(self, one: int, two: int) -> tuple[int, int] | None:
+        """How many cases the one alone and the other alone gets right, where both judged the same ones."""
+
+    def sides(self) -> tuple[Side, ...]:
+        """Each of them by itself."""
 
 
 def is_score(quantity: Quantity) -> bool:
@@ -130,6 +137,7 @@ class Judged:
     """Contestants that are evaluations."""
 
     by_split: ClassVar[bool] = False
+    met: ClassVar[Setting]
 
     held: Mapping[str, Evaluation]
 
@@ -224,15 +232,32 @@ class Judged:
             return own
         return replace(own, labels=tuple(fitted(own.labels, self.labels))).with_labels(self.labels)
 
-    def remarks(self) -> tuple[str, ...]:
-        """Whether the more accurate of two costs more."""
+    def apart(self, one: int, two: int) -> tuple[int, int] | None:  # noqa: ARG002 - one signature
+        """How many cases the one alone and the other alone gets right; nobody knows unless they are the same cases."""
+        return None
+
+    def sides(self) -> tuple[Side, ...]:
+        """Each of them by itself."""
         first = self.evaluations[0]
-        if first.costs is None or len(self.evaluations) != 2 or len(first.costs) != len(self.labels):
-            return ()
-        # Sums can be compared where both judged as many cases; otherwise the cost of a case.
+        costs = first.costs if first.costs is not None and len(first.costs) == len(self.labels) else None
+        # Sums can be compared where all judged as many cases; otherwise the cost of a case.
         alike = len({e.confusion.n for e in self.evaluations}) == 1 and not self.by_split
         name = "total_cost" if alike else "expected_cost"
-        cost, accuracy = Quantity(find(name, costs=first.costs)), Quantity(find("accuracy"))
-        both = [(self.value(at, accuracy), self.value(at, cost)) for at in (0, 1)]
-        said = more_accurate_costs_more(both[0], both[1], names=(self.names[0], self.names[1]))
-        return (said,) if said else ()
+        cost = None if costs is None else Quantity(find(name, costs=costs))
+        accuracy = Quantity(find("accuracy"))
+        return tuple(
+            Side(
+                own,
+                tuple(zip(self.labels, self.confusion(at).truth_totals.tolist(), strict=True)),
+                self.value(at, accuracy),
+                math.nan if cost is None else self._cost(at, cost),
+            )
+            for at, own in enumerate(self.names)
+        )
+
+    def _cost(self, place: int, cost: Quantity) -> float:
+        try:
+            return self.value(place, cost)
+        except OptionError:
+            # The costs are for other classes, or in another order; nobody asked to compare by them.
+            return math.nan

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from heldout.comparison import Outcome
+from heldout.comparison import Known, Outcome
 from heldout.comparisons.bayes_folds import CERTAIN, Posterior
 from heldout.comparisons.deciding import decides
 from heldout.comparisons.planning import cases_needed
@@ -18,20 +18,12 @@ from heldout.report.comparison import p_text
 NO_SPREAD = "all splits differ by the same amount, so their spread says nothing of how sure that is"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What was found of a method that somebody asked for by name."""
-
-    method: str
-    title: str
-
-
-def findings(methods: list[str], asked: str | None) -> tuple[Finding, ...]:
+def known_of(methods: list[str], asked: str | None) -> tuple[Known, ...]:
     """What is known of the methods that were used because somebody named one."""
     if asked is None:
         return ()
     known = [PROCEDURES[name] for name in dict.fromkeys(methods) if name in PROCEDURES]
-    return tuple(Finding(found.name, found.finding.rstrip(".")) for found in known if found.finding)
+    return tuple(Known(found.name, found.finding.rstrip(".")) for found in known if found.finding)
 
 
 def outcome(tested: Tested, p: float, direction: Direction = "higher") -> Outcome:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from heldout.comparisons.delong_tests import DELONG, DELONG_MOVER, delong_pairs, model_areas
 from heldout.comparisons.paired_counts import compare_counts
 from heldout.comparisons.paired_scores import AREAS, compare_scores
+from heldout.comparisons.procedure import Setting
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together, areas_together, right_together
 from heldout.errors import OptionError, listing
@@ -28,6 +29,8 @@ from heldout.predictions.table import Predictions
 @dataclass(frozen=True, eq=False)
 class SameCases(Judged):
     """All of them judged the same cases."""
+
+    met: ClassVar[Setting] = "same cases"
 
     paired: Paired = field(kw_only=True)
 
@@ -60,6 +63,11 @@ class SameCases(Judged):
             held = self.paired
             self._counts[one, two] = PairCounts.of(held.truth, held.predicted[one], held.predicted[two], held.labels)
         return self._counts[one, two]
+
+    def apart(self, one: int, two: int) -> tuple[int, int] | None:
+        """How many cases the one alone gets right, and how many the other alone."""
+        counts = self.counts(one, two)
+        return counts.only_a, counts.only_b
 
     def test(self, one: int, two: int, quantity: Quantity, rules: Rules) -> Tested:
         """The difference of two contestants on their common cases."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.comparisons.folds import FoldValues, compare_folds
+from heldout.comparisons.procedure import Setting
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together
 from heldout.errors import OptionError
@@ -26,6 +27,7 @@ class SameSplits(Judged):
     """
 
     by_split: ClassVar[bool] = True
+    met: ClassVar[Setting] = "same splits"
 
     plan: str = field(kw_only=True)
     splits: int = field(kw_only=True)

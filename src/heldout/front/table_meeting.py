@@ -13,8 +13,8 @@ from heldout.comparisons.procedure import PROCEDURES, find_procedure
 from heldout.comparisons.result_table import ResultTable
 from heldout.comparisons.tested import Tested
 from heldout.errors import OptionError, listing
-from heldout.front.duels import Claims, not_corrected, said_of_many, said_of_methods
-from heldout.front.outcomes import chance, findings, outcome
+from heldout.front.duels import Claims, not_corrected, said_of_many
+from heldout.front.outcomes import chance, known_of, outcome
 from heldout.report.comparison import UNNAMED
 from heldout.show.numbers import limits, plain
 
@@ -31,6 +31,7 @@ class TableRules:
     claims: Claims
     measure: str = ""
     seed: int = 0
+    mute: tuple[str, ...] = ()
 
 
 def wants_pairs(table: ResultTable, method: str | None) -> bool:
@@ -50,7 +51,6 @@ def compare_in_table(table: ResultTable, duels: Sequence[tuple[int, int]], rules
         _pair(table, duel, test, float(p), rules) for duel, test, p in zip(duels, tested, corrected, strict=True)
     )
     found = PROCEDURES[tested[0].method]
-    known = findings([test.method for test in tested], rules.method)
     why = f"Each data set gives one value of every learner, so they are compared over data sets by {found.name}"
     names = tuple(map(str, table.learners))
     return Comparison(
@@ -60,9 +60,12 @@ def compare_in_table(table: ResultTable, duels: Sequence[tuple[int, int]], rules
         f"{why} ({found.reference}).",
         rules.level,
         used,
-        notes=(*(not_corrected(pairs) if used else ()), *said_of_many(pairs), *said_of_methods(known, pairs)),
+        notes=(*(not_corrected(pairs) if used else ()), *said_of_many(pairs)),
         seed=rules.seed,
-        findings=known,
+        met="data sets",
+        asked=rules.method or "",
+        known=known_of([test.method for test in tested], rules.method),
+        mute=rules.mute,
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from heldout.errors import OptionError
 from heldout.evaluation import Evaluation
 from heldout.evidence import Label
+from heldout.findings.review import check_codes
 from heldout.front.beforehand import check_settings
 from heldout.front.data import Data, cases_of, named_learners, ready
 from heldout.front.judge import Folded, Settings, judge
@@ -65,6 +66,7 @@ def validate(
     shortcuts: bool = True,
     training: bool = True,
     progress: Callable[[int, int], object] | Literal[False] | None = None,
+    mute: str | Iterable[str] = (),
 ) -> Validation | Validations:
     """Estimate how good a learner will be on new cases, by a plan such as "10-fold", ".632+ 200" or "loo".
 
@@ -73,7 +75,7 @@ def validate(
     with a `target` column; of files and for short names, columns of categories and gaps are dealt with inside every
     fold. `fold` is a column that says which fold each row belongs to, instead of a plan. With `grid`, the best settings
     are searched within every training part. `jobs` and whatever backend joblib is configured with run the splits in
-    parallel.
+    parallel. `mute` names rules that are not to be checked, by their codes.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -84,7 +86,8 @@ def validate(
     """
     # Read more than once: before anything is fitted, and when the measures are made.
     measures = measures if isinstance(measures, str) else tuple(measures)
-    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates).checked()
+    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, check_codes(mute))
+    settings.checked()
     if on_error not in ("raise", "record"):
         raise OptionError(
             f"on_error must be 'raise' or 'record'. Got {on_error!r}.",
@@ -182,7 +185,7 @@ def _validated(
     def make() -> Evaluation:
         return with_nested(_evaluation(plan, done, again, problem, settings, optimism), found)
 
-    return Validation(name, plan, done, problem, make, trained, optimism, notes)
+    return Validation(name, plan, done, problem, make, trained, optimism, notes, tuple(settings.mute))
 
 
 def _evaluation(

@@ -46,7 +46,8 @@ def check_learner(candidate: Any, called: str) -> None:
     if kind in _KINDS:
         what, instead = _KINDS[kind]
         raise OptionError(f"{called} {what}.", hint=instead)
-    if not callable(getattr(candidate, "predict", None)):
+    # Some say what they are before they can predict: a stack hides predict until its last learner is fitted.
+    if kind != "classifier" and not callable(getattr(candidate, "predict", None)):
         transforms = hasattr(candidate, "transform")
         raise OptionError(
             f"{called} has no predict{', only transform' if transforms else ''}, so it gives no classes.",

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.evidence.ranking import Ranking
+from heldout.measures.binned_logistic import MANY, BinnedLogits, bin_logits
 
 Floats = NDArray[np.float64]
 
@@ -41,12 +42,17 @@ class LogisticFit:
     reason: str = ""
 
 
+def logit(p: Any) -> Floats:
+    """The log odds of probabilities; those within rounding of 0 or 1 are moved to it."""
+    inside = np.clip(p, EPS, 1 - EPS)
+    return np.asarray(np.log(inside) - np.log1p(-inside))
+
+
 def logits(ranking: Ranking) -> Floats:
-    """The log odds of the distinct probabilities; those within rounding of 0 or 1 are moved to it."""
+    """The log odds of the distinct probabilities."""
     found: Floats | None = ranking.memo.get("logits")
     if found is None:
-        p = np.clip(ranking.scores, EPS, 1 - EPS)
-        found = ranking.memo["logits"] = np.log(p) - np.log1p(-p)
+        found = ranking.memo["logits"] = logit(ranking.scores)
     return found
 
 
@@ -69,7 +75,7 @@ def recalibrate(ranking: Ranking, *, fixed_slope: bool = False) -> LogisticFit:
 
 def fitted(ranking: Ranking, fit: LogisticFit, places: Any) -> Floats:
     """The fitted probabilities at some of the distinct scores."""
-    return _expit(fit.intercept + fit.slope * logits(ranking)[places])
+    return _expit(fit.intercept + fit.slope * logit(ranking.scores[places]))
 
 
 def _unfitted(reason: str) -> LogisticFit:
@@ -83,16 +89,21 @@ def _why_not(ranking: Ranking, *, fixed_slope: bool) -> str:
         return ONE_CLASS
     if fixed_slope:
         return ""
-    x = logits(ranking)
-    with_positives, with_negatives = x[np.asarray(ranking.positives) > 0], x[np.asarray(ranking.negatives) > 0]
+    ends = [_ends(np.asarray(side)) for side in (ranking.positives, ranking.negatives)]
     # The logits fall from the first to the last.
-    top, bottom = (with_positives[0], with_negatives[0]), (with_positives[-1], with_negatives[-1])
+    top, bottom = (tuple(logit(ranking.scores[[side[end] for side in ends]])) for end in (0, 1))
     if max(top) == min(bottom):
         return ONE_VALUE
     # The maximum exists only where the classes overlap by more than one value: Albert & Anderson (1984).
     if bottom[0] >= top[1] or bottom[1] >= top[0]:
         return SEPARATED
     return ""
+
+
+def _ends(counts: NDArray[Any]) -> tuple[int, int]:
+    """The first and the last place that holds a case; there is one."""
+    held = counts > 0
+    return int(held.argmax()), len(held) - 1 - int(held[::-1].argmax())
 
 
 def _newton(ranking: Ranking, *, fixed_slope: bool) -> LogisticFit:
@@ -120,8 +131,18 @@ def _newton(ranking: Ranking, *, fixed_slope: bool) -> LogisticFit:
     return _unfitted(NOT_REACHED)
 
 
+def _binned(ranking: Ranking) -> BinnedLogits:
+    found: BinnedLogits | None = ranking.memo.get("binned logits")
+    if found is None:
+        found = ranking.memo["binned logits"] = bin_logits(ranking, logit)
+    return found
+
+
 def _derivatives(ranking: Ranking, beta: Floats, size: int) -> tuple[float, Floats, Floats]:
     """Minus the log likelihood, its downhill slope and its second derivatives."""
+    if len(ranking) > MANY and _binned(ranking).fine(beta[1]):
+        loss, slopes, curved = _binned(ranking).derivatives(beta)
+        return loss, slopes[:size], curved[:size, :size]
     x = logits(ranking)
     loss, gradient, information = 0.0, np.zeros(2), np.zeros((2, 2))
     for start in range(0, len(x), BLOCK):

@@ -50,11 +50,12 @@ class Coded:
 
     def met(self) -> tuple[Label, ...]:
         """The labels that some row holds."""
-        counts = np.zeros(len(self.labels), dtype=np.int64)
+        # The mark of a missing value is one below the code of the first label.
+        counts = np.zeros(len(self.labels) + 1, dtype=np.int64)
         for start in range(0, len(self.codes), BLOCK):
             block = self.codes[start : start + BLOCK].astype(np.int64)
-            counts += np.bincount(block - self.offset, minlength=len(counts))
-        return tuple(label for label, count in zip(self.labels, counts.tolist(), strict=True) if count)
+            counts += np.bincount(block - (self.offset - 1), minlength=len(counts))
+        return tuple(label for label, count in zip(self.labels, counts[1:].tolist(), strict=True) if count)
 
     def classes(self) -> tuple[Label, ...]:
         """The labels that are declared, or else those that some row holds."""
@@ -302,6 +303,28 @@ def encode_strings(series: Any) -> Coded:
     return Coded(codes.to_numpy(), 0, tuple(labels.to_list()))
 
 
+def _encode_compressed(series: Any) -> Coded:
+    """Encode a Polars column of compressed text without unpacking it: its numbers become those of the sorted texts."""
+    import polars as pl
+
+    met = series.drop_nulls().unique()
+    order = met.cast(pl.String).arg_sort()
+    labels = tuple(met.cast(pl.String).gather(order).to_list())
+    numbers = met.to_physical().gather(order).to_numpy()
+    absent = series.null_count()
+    kind = np.int64 if absent else np.min_scalar_type(max(len(labels) - 1, 0))
+    move = np.zeros(int(numbers.max(initial=0)) + 2, dtype=kind)
+    move[numbers] = np.arange(len(labels))
+    held = series.to_physical()
+    if absent:
+        move[-1] = -1
+        held = held.fill_null(len(move) - 1)
+    codes = np.empty(len(series), dtype=kind)
+    for start in range(0, len(codes), BLOCK):
+        np.take(move, held[start : start + BLOCK].to_numpy(), out=codes[start : start + BLOCK])
+    return Coded(codes, 0, labels, missing=absent)
+
+
 def _encode_series(series: Any, name: str) -> Coded:
     """Encode a narwhals Series: the one place that knows how data frames keep labels."""
     import narwhals.stable.v2 as nw
@@ -345,7 +368,7 @@ def _encode_categories(series: Any, name: str) -> Coded:
         import polars as pl
 
         if native.dtype != pl.Enum:
-            return encode_strings(native.cast(pl.String))
+            return _encode_compressed(native)
         categories = native.dtype.categories.to_list()
         codes = native.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     elif series.implementation.is_pyarrow():

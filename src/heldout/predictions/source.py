@@ -13,9 +13,11 @@ from heldout.errors import ColumnError, OptionError, listing
 from heldout.evidence import Label
 from heldout.files import column_names, read_table
 from heldout.predictions.encode import encode
+from heldout.predictions.group_like import group_like, may_be_group
 from heldout.predictions.guess import check_column, guess, is_usual
 from heldout.predictions.match import choose_positive
 from heldout.predictions.scores import RawScores, class_of, may_be_score, raw_scores, score_columns
+from heldout.predictions.slice_choice import slice_names, slices_of_arrays, slices_of_columns
 from heldout.predictions.table import KEYS, Missing, Predictions, assemble
 
 ROLES = ("truth", "predicted", "weight", *KEYS)
@@ -25,11 +27,16 @@ CASE_NAMES = ("id", "row")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What was read: a name, the column of each role, and which of them were guessed."""
+    """What was read: a name, the column of each role, and which of them were guessed.
+
+    `group_like` are columns without a role whose names suggest that rows belong together: name, number of distinct
+    values, and rows, where values repeat.
+    """
 
     name: str = ""
     columns: tuple[tuple[str, str], ...] = ()
     guessed: tuple[str, ...] = ()
+    group_like: tuple[tuple[str, int, int], ...] = ()
 
     def sentence(self) -> str:
         """Which columns were read, e.g. "truth = actual, predicted = predicted"."""
@@ -45,6 +52,7 @@ class Asked:
     score: Any
     positive: Label | None
     threshold: float | None
+    slices: Any = None
 
     def options(self) -> dict[str, Any]:
         """The options that the assembly of the columns takes."""
@@ -86,6 +94,7 @@ def gather(
     score: Any = None,
     positive: Label | None = None,
     threshold: float | None = None,
+    slices: Any = None,
 ) -> tuple[Predictions, Source]:
     """Predictions from whatever was given, and where they came from.
 
@@ -93,7 +102,7 @@ def gather(
     >>> predictions.n, source.sentence()
     (2, 'truth = y, predicted = p')
     """
-    asked = Asked(labels, missing, score, positive, threshold)
+    asked = Asked(labels, missing, score, positive, threshold, slices)
     columns = _of_file(data, roles, asked) if isinstance(data, str | Path) else _of_frame(data, roles)
     if columns is not None:
         return _chosen(columns, roles, asked)
@@ -115,7 +124,9 @@ def gather(
             )
     given: dict[str, Any] = {role: roles.get(role) for role in ROLES}
     raw = None if score is None else raw_scores(score)
-    return assemble(**given, score=raw, notes=_index_notes([*given.values(), score]), **asked.options()), Source()
+    divided, said = slices_of_arrays(slices)
+    notes = [*_index_notes([*given.values(), score]), *said]
+    return assemble(**given, score=raw, notes=notes, slices=divided, **asked.options()), Source()
 
 
 def _index_notes(columns: Sequence[Any]) -> list[str]:
@@ -161,8 +172,14 @@ def _of_file(path: str | Path, roles: dict[str, Any], asked: Asked) -> _Columns:
     name, every = Path(path).name, column_names(path)
     wanted, _ = _columns_of_roles(_Columns({}, name, from_file=True, every=every), roles, asked)
     scores = asked.score_names() or [column for column in every if may_be_score(column)]
-    named = list(dict.fromkeys([*wanted.values(), *(check_column(column, every, name) for column in scores)]))
-    return _Columns(nw.from_native(read_table(path, columns=named)), name, from_file=True, every=every)
+    sliced = slice_names(asked.slices, every, name)
+    beside = [*sliced, *(column for column in every if may_be_group(column))]
+    named = list(dict.fromkeys([*wanted.values(), *(check_column(column, every, name) for column in scores), *beside]))
+    # Classes and named slices are few; what names cases or groups is not.
+    few = [wanted.get("truth"), wanted.get("predicted"), *(() if asked.slices == "all" else sliced)]
+    labels = [column for column in few if column is not None]
+    table = read_table(path, columns=named, labels=labels)
+    return _Columns(nw.from_native(table), name, from_file=True, every=every)
 
 
 def _is_pipe(path: Path) -> bool:
@@ -223,13 +240,15 @@ def _chosen(columns: _Columns, roles: dict[str, Any], asked: Asked) -> tuple[Pre
     notes = [
         f"the column {column!r} of {columns.name} was not used; "
         + (f"--{role} {column} would use it" if columns.from_file else f"{role}={column!r} would use it")
-        for role in ("weight", "group", "fold")
+        for role in ("weight", "fold")
         for column in columns.names
         if values[role] is None and str(column).strip().casefold() in (role, f"{role}s")
     ]
     notes += [found.note] if found.note else []
+    used = [*wanted.values(), *found.names]
+    divided, said = slices_of_columns(asked.slices, columns.names, columns.name, used, columns.values)
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
-    predictions = assemble(**values, score=raw, notes=notes, called=called, **asked.options())
+    predictions = assemble(**values, score=raw, notes=[*notes, *said], called=called, slices=divided, **asked.options())
     named = [(role, str(column)) for role, column in wanted.items()]
     if values["predicted"] is None and predictions.scores is not None:
         cut = predictions.threshold
@@ -237,7 +256,9 @@ def _chosen(columns: _Columns, roles: dict[str, Any], asked: Asked) -> tuple[Pre
     if found.names:
         named.append(("score", _score_name(found.names, predictions)))
         guessed += ["score"] * found.guessed
-    return predictions, Source(columns.name, tuple(named), tuple(guessed))
+    unused = [column for column in columns.names if column not in wanted.values() and str(column) not in found.names]
+    alike = () if values["group"] is not None else group_like(unused, columns.values)
+    return predictions, Source(columns.name, tuple(named), tuple(guessed), alike)
 
 
 def _no_scores(columns: _Columns, wanted: dict[str, Any]) -> ColumnError:

@@ -16,6 +16,7 @@ from heldout.predictions.case_values import check_weight, groups, weights
 from heldout.predictions.encode import Coded, as_label, encode
 from heldout.predictions.match import choose_positive, fitted, quoted, renamed, suspicions, usual_pair
 from heldout.predictions.scores import RawScores, Scores, settle_scores
+from heldout.predictions.slices import SliceColumn
 
 Missing = Literal["refuse", "drop"]
 # What tells rows apart without being counted itself.
@@ -35,7 +36,8 @@ class Predictions:
     `notes` are sentences a reader must see: labels that were joined, rows that were dropped. `keep_labels` says
     that the labels were declared, so that classes without a case stay classes. `threshold` is set where the
     prediction was made from the scores. `fold` says which split of a resampling plan made a prediction, and `id` which
-    case it is about, where a case was predicted more than once.
+    case it is about, where a case was predicted more than once. `slices` divide the cases. `rows` are the places, from
+    0, of the cases among the rows that were given, where some of those were left out.
     """
 
     truth: Coded
@@ -52,6 +54,8 @@ class Predictions:
     threshold: float | None = None
     fold: Coded | None = None
     id: Coded | None = None
+    slices: tuple[SliceColumn, ...] = ()
+    rows: NDArray[Any] | None = None
 
     @property
     def n(self) -> int:
@@ -67,7 +71,14 @@ class Predictions:
         }
         scores = None if self.scores is None else replace(self.scores, values=self.scores.values[rows])
         weight = None if self.weight is None else self.weight[rows]
-        return replace(self, **taken, scores=scores, weight=weight, keep_labels=True)
+        slices = tuple(column.taken(rows) for column in self.slices)
+        places = rows_of(rows) if self.rows is None else self.rows[rows]
+        return replace(self, **taken, scores=scores, weight=weight, keep_labels=True, slices=slices, rows=places)
+
+    def row_numbers(self, places: NDArray[Any]) -> NDArray[np.int64]:
+        """The numbers of cases as a person counts the rows that were given: the first row of data is 1."""
+        held = places if self.rows is None else self.rows[places]
+        return np.asarray(held, dtype=np.int64) + 1
 
     def fingerprint(self) -> str:
         """A short hash of the true labels in their order: equal for predictions of the same cases."""
@@ -99,6 +110,7 @@ def assemble(
     missing: Missing = "refuse",
     notes: Sequence[str] = (),
     called: Mapping[str, str] | None = None,
+    slices: Sequence[SliceColumn] = (),
 ) -> Predictions:
     """Check the columns and bring them together; `called` says what errors call them.
 
@@ -118,8 +130,10 @@ def assemble(
     }
     if score is not None:
         columns["score"] = score.values
-    _same_length(columns)
-    columns, dropped = _without_missing(columns, missing)
+    _same_length(columns, slices)
+    columns, dropped, keep = _without_missing(columns, missing)
+    if keep is not None:
+        slices = [column.taken(keep) for column in slices]
     if "weight" in columns:
         check_weight(columns["weight"])
     said = [*notes, *dropped]
@@ -156,7 +170,19 @@ def assemble(
         scores=scores,
         positive=kept,
         threshold=threshold,
+        slices=tuple(slices),
+        rows=None if keep is None else rows_of(keep),
     )
+
+
+def rows_of(kept: NDArray[Any]) -> NDArray[Any]:
+    """The places of the rows that are kept, in four bytes each where that is enough.
+
+    >>> rows_of(np.array([True, False, True])).tolist()
+    [0, 2]
+    """
+    places = np.flatnonzero(kept) if kept.dtype == bool else kept
+    return places.astype(np.uint32) if not len(places) or int(places.max()) < 2**32 else places
 
 
 def _two_classes(
@@ -197,8 +223,9 @@ def _joined(truth: Coded, predicted: Coded) -> tuple[tuple[Label, ...], Coded, l
     return join_labels(first, second), predicted, said
 
 
-def _same_length(columns: dict[str, Any]) -> None:
+def _same_length(columns: dict[str, Any], slices: Sequence[SliceColumn] = ()) -> None:
     sizes = {name: len(column) for name, column in columns.items()}
+    sizes |= {f"the slice column {column.name!r}": len(column) for column in slices}
     if len(set(sizes.values())) > 1:
         shown = ", ".join(f"{name} has {size:,}" for name, size in sizes.items())
         raise ValuesError(f"The columns differ in length: {shown}.", hint="pass one value per case in each.")
@@ -206,7 +233,10 @@ def _same_length(columns: dict[str, Any]) -> None:
         raise ValuesError("There are no cases: truth is empty.", hint="pass at least one case.")
 
 
-def _without_missing(columns: dict[str, Any], missing: Missing) -> tuple[dict[str, Any], list[str]]:
+def _without_missing(
+    columns: dict[str, Any], missing: Missing
+) -> tuple[dict[str, Any], list[str], NDArray[np.bool_] | None]:
+    """The columns without the rows that lack a value, what to say of it, and which rows were kept if not all."""
     gaps: dict[str, NDArray[np.bool_]] = {}
     for name, column in columns.items():
         if isinstance(column, Coded):
@@ -216,7 +246,7 @@ def _without_missing(columns: dict[str, Any], missing: Missing) -> tuple[dict[st
             gap = np.isnan(column)
             gaps[name] = gap.any(axis=1) if gap.ndim == 2 else gap
     if not gaps:
-        return columns, []
+        return columns, [], None
     counts = ", ".join(f"{name} in {int(where.sum()):,}" for name, where in gaps.items())
     lost = np.logical_or.reduce(list(gaps.values()))
     if missing == "refuse":
@@ -232,7 +262,8 @@ def _without_missing(columns: dict[str, Any], missing: Missing) -> tuple[dict[st
         )
     keep = ~lost
     kept = {name: column.taken(keep) if isinstance(column, Coded) else column[keep] for name, column in columns.items()}
-    return kept, [f"{int(lost.sum()):,} of {len(lost):,} rows were dropped because of missing values: {counts}"]
+    said = f"{int(lost.sum()):,} of {len(lost):,} rows were dropped because of missing values: {counts}"
+    return kept, [said], keep
 
 
 def _given(labels: Sequence[Label], columns: dict[str, Any], names: tuple[Label, ...]) -> tuple[Label, ...]:

@@ -11,6 +11,7 @@ from heldout.comparisons.margins import Margin
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together
 from heldout.evidence import Label
+from heldout.findings.review import Review
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Bound
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Span, Style, Table, Title
@@ -109,8 +110,8 @@ class ComparisonView(Protocol):
         """Sentences that a reader must see."""
 
     @property
-    def remarks(self) -> tuple[str, ...]:
-        """Sentences about the costs."""
+    def review(self) -> Review:
+        """What the rules found."""
 
 
 def comparison_blocks(view: ComparisonView, *, full: bool = False) -> list[Block]:
@@ -120,26 +121,30 @@ def comparison_blocks(view: ComparisonView, *, full: bool = False) -> list[Block
     blocks: list[Block] = [Title(title, view.setting)]
     shown = _verdicts(view, full=full)
     blocks += [Prose("\n".join(shown), label="Verdict")] if shown else []
-    blocks += [Prose(f"{_named(p)}: {p.margin.verdict}", label="Margin") for p in view.pairs if p.margin is not None]
+    blocks += [Prose(f"{named(p)}: {p.margin.verdict}", label="Margin") for p in view.pairs if p.margin is not None]
     blocks.append(Prose(view.reason, label="How"))
     blocks.append(_differences(view))
     if full:
         blocks.append(_tests(view))
     blocks += [Prose(_omnibus(test), label="All") for test in view.omnibus]
-    blocks += [Prose(text, label="Costs") for text in view.remarks]
     if many:
         pairs = len({(pair.a, pair.b) for pair in view.pairs})
-        how = f"corrected by {view.correction}" if view.correction else "NOT corrected for their number"
-        how = "there are no p-values" if all(math.isnan(p.p) for p in view.pairs) else f"p-values are {how}"
-        blocks.append(Note(f"{len(view.names)} classifiers make {pairs} comparisons; {how}."))
-    said = dict.fromkeys([*view.notes, *(pair.tested.note for pair in view.pairs if pair.tested.note)])
-    return [*blocks, *(Note(_sentence(text, view.names), "warning") for text in said)]
+        how = f"p-values are corrected by {view.correction}" if view.correction else ""
+        how = "there are no p-values" if all(math.isnan(p.p) for p in view.pairs) else how
+        # That they are not corrected is a finding.
+        blocks.append(Note(f"{len(view.names)} classifiers make {pairs} comparisons{'; ' * bool(how)}{how}."))
+    found = " ".join(finding.title for finding in view.review.fired)
+    tests = dict.fromkeys(pair.tested.note for pair in view.pairs if pair.tested.note)
+    # What a test says of itself and a finding says too is said once.
+    said = dict.fromkeys([*view.notes, *(text for text in tests if text.rstrip(".") not in found)])
+    blocks += [Note(_sentence(text, view.names), "warning") for text in said]
+    return [*blocks, *(view.review.full_blocks() if full else view.review.blocks())]
 
 
 def _sentence(text: str, names: Sequence[str]) -> str:
     """A note as a sentence; one that begins with the name of a classifier keeps it as it is written."""
-    named = any(text.startswith((f"{name}:", f"{name} ")) for name in names)
-    start = text[:1] if named else text[:1].upper()
+    of_one = any(text.startswith((f"{name}:", f"{name} ")) for name in names)
+    start = text[:1] if of_one else text[:1].upper()
     return f"{start}{text[1:].rstrip('.')}."
 
 
@@ -162,7 +167,8 @@ def _bound(measure: str) -> Bound | None:
     return None if measure == UNNAMED else read_quantity(measure).bound
 
 
-def _named(pair: PairView) -> str:
+def named(pair: PairView) -> str:
+    """The measure of a pair as a table writes it."""
     bound = _bound(pair.measure)
     title = pair.measure if bound is None else bound.title
     if pair.class_ is not None:
@@ -184,7 +190,7 @@ def _differences(view: ComparisonView) -> Table:
         drawn = style == "share" and math.isfinite(t.low) and math.isfinite(t.high)
         cells: list[Cell] = [f"{pair.a} − {pair.b}"] if many else []
         cells += [
-            _named(pair),
+            named(pair),
             Number(pair.value_a, style, digits),
             Number(pair.value_b, style, digits),
             Number(t.difference, style, digits),
@@ -194,12 +200,12 @@ def _differences(view: ComparisonView) -> Table:
         ]
         rows.append(tuple(cells))
     first = [Column("pair")] if many else []
-    named = ("first", "second") if many else (view.names[0], view.names[1] if len(view.names) > 1 else "")
+    heads = ("first", "second") if many else (view.names[0], view.names[1] if len(view.names) > 1 else "")
     columns = (
         *first,
         Column("measure"),
-        Column(named[0], "right"),
-        Column(named[1], "right"),
+        Column(heads[0], "right"),
+        Column(heads[1], "right"),
         Column("difference", "right"),
         Column(f"{100 * view.level:g} % interval"),
         Column("p", "right"),
@@ -228,7 +234,7 @@ def _tests(view: ComparisonView) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             f"{pair.a} − {pair.b}",
-            _named(pair),
+            named(pair),
             pair.tested.method,
             Number(pair.tested.statistic, "plain"),
             Number(pair.tested.df, "plain"),

@@ -62,15 +62,14 @@ def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list
         notes.append(
             Note("The standard deviation over folds says how much they differ; it is not the value's standard error.")
         )
-    used = dict.fromkeys(e.method for e in held if e.method in FOLD_METHODS)
-    notes += [
-        Note(f"{_capital(FOLD_METHODS[name].finding)}.", "warning") for name in used if FOLD_METHODS[name].finding
-    ]
     if full:
         reasons = dict.fromkeys((e.rule, e.reason, e.reference) for e in held)
         notes += [Note(f"{rule}: {reason} ({reference}).") for rule, reason, reference in reasons]
     return notes
 
 
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
+def method_notes(estimates: Iterable[Estimate]) -> list[Block]:
+    """What was measured of the methods over folds that were asked for by name, where no finding says it."""
+    used = dict.fromkeys(e.method for e in estimates if e.method in FOLD_METHODS)
+    found = [FOLD_METHODS[name].finding for name in used]
+    return [Note(f"{text[:1].upper()}{text[1:]}.", "warning") for text in found if text]

@@ -6,8 +6,9 @@ import math
 
 from heldout.errors import listing
 from heldout.estimates.estimate import Estimate
+from heldout.estimates.fold_methods import NAIVE
 from heldout.measures.catalogue import find
-from heldout.report.folds import fold_table, folded, rule_notes
+from heldout.report.folds import fold_table, folded, method_notes, rule_notes
 from heldout.report.tables import (
     SHOWN_CLASSES,
     average_table,
@@ -21,20 +22,24 @@ from heldout.report.verdict import sentences
 from heldout.report.view import View
 from heldout.show.blocks import Block, Note, Prose, Title
 from heldout.show.fitting import shorten
-from heldout.show.numbers import count, limits, number, percent
+from heldout.show.numbers import count, percent
 from heldout.show.printable import visible
 
 SHOWN_ROWS = 15
+OF_CLASS = ("precision", "recall", "f1")
 
 
 def evaluation_blocks(view: View, *, full: bool = False) -> list[Block]:
-    """The report; `full` adds every measure, every class and the whole matrix."""
-    return [_title(view), *([_columns(view)] if view.source.columns else []), *body_blocks(view, full=full)]
+    """The report; `full` adds every measure, every class, the whole matrix and every rule."""
+    found = view.review.full_blocks() if full else view.review.blocks()
+    return [_title(view), *([_columns(view)] if view.source.columns else []), *body_blocks(view, full=full), *found]
 
 
 def chosen_blocks(view: View) -> list[Block]:
     """What was read, and only the estimates that were asked for."""
-    return [_title(view), *([_columns(view)] if view.source.columns else []), *chosen_tables(view), *_notes(view)]
+    columns = [_columns(view)] if view.source.columns else []
+    # Findings are not shown here, so what is wrong with a method that was asked for stands by itself.
+    return [_title(view), *columns, *chosen_tables(view), *method_notes(view.estimates), *_notes(view)]
 
 
 def chosen_tables(view: View) -> list[Block]:
@@ -127,7 +132,7 @@ def _classes(view: View, *, full: bool) -> list[Block]:
     if k <= SHOWN_CLASSES or (full and k <= 60):
         blocks.append(matrix_table(confusion))
     if k > 2:
-        pairs = confused_pairs(confusion)
+        pairs = confused_pairs(confusion, view.level, view.independent)
         if pairs is not None:
             blocks.append(pairs)
     return blocks
@@ -172,13 +177,8 @@ def _notes(view: View) -> list[Block]:
     for reason, names in undefined.items():
         shown = listing((shorten(visible(name), 50) for name in names), most=4)
         blocks.append(Note(f"Undefined: {shown}, because {reason}."))
-    left_out = {
-        e.note: e.name for e in view.estimates if e.note and e.measure in ("precision", "recall", "f1", "log_loss")
-    }
-    blocks += [Note(f"{name}: {note}.") for note, name in left_out.items()]
-    blocks += [
-        Note(f"{titled(e).capitalize()} {number(e.value)} [{limits(e.low, e.high)}]: {e.note}.")
-        for e in view.estimates
-        if e.measure == "expected_calibration_error" and e.note
-    ]
-    return blocks
+    # What an average leaves out and what has probability 0 is a finding.
+    # So is what was measured of a method over folds.
+    held = [e for e in view.estimates if e.average is None and e.measure in OF_CLASS]
+    told = {note: e.name for e in held if (note := e.note.replace(NAIVE, "").strip("; "))}
+    return [*blocks, *(Note(f"{name}: {note}.") for note, name in told.items())]

@@ -9,6 +9,7 @@ import numpy as np
 
 from heldout.estimates.estimate import Estimate
 from heldout.evidence import Confusion
+from heldout.findings.confused import confused
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import AVERAGES
 from heldout.report.view import View
@@ -126,26 +127,7 @@ def binary_matrix(view: View) -> Table:
     return Table(columns, tuple(rows))
 
 
-def confused_pairs(confusion: Confusion) -> Table | None:
-    """The kinds of error that occur most, with their share of the true class."""
-    wrong = np.flatnonzero(confusion.truth != confusion.predicted)
-    if not len(wrong):
-        return None
-    counts = confusion.counts[wrong]
-    top = wrong[np.argsort(-counts, kind="stable")[:SHOWN_PAIRS]]
-    rows = tuple(
-        (
-            str(confusion.labels[confusion.truth[cell]]),
-            str(confusion.labels[confusion.predicted[cell]]),
-            Number(float(confusion.counts[cell]), "count"),
-            Number(float(confusion.counts[cell] / confusion.truth_totals[confusion.truth[cell]]), "percent"),
-        )
-        for cell in top
-    )
-    columns = (
-        Column("truth"),
-        Column("taken for"),
-        Column("cases", "right"),
-        Column("of the class", "right"),
-    )
-    return Table(columns, rows, "Most confused")
+def confused_pairs(confusion: Confusion, level: float = 0.95, independent: float = 1.0) -> Table | None:
+    """The kinds of error that occur most, with their share of the true class and its interval."""
+    found = confused(confusion, SHOWN_PAIRS, level=level, independent=independent)
+    return found.table() if found.pairs else None

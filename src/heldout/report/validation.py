@@ -10,6 +10,7 @@ from typing import Protocol
 
 from heldout.errors import listing
 from heldout.estimates.estimate import Estimate
+from heldout.findings.review import Review
 from heldout.learners.problem import Problem
 from heldout.plans.plan import Plan
 from heldout.report.screen import body_blocks, chosen_tables, titled
@@ -80,17 +81,21 @@ class ValidationView(Protocol):
     def notes(self) -> tuple[str, ...]:
         """Sentences that a reader must see."""
 
+    @property
+    def review(self) -> Review:
+        """What the rules found."""
+
 
 def validation_blocks(view: ValidationView, *, full: bool = False, chosen: bool = False) -> list[Block]:
     """The report; `full` adds every measure and fold, `chosen` shows only what was asked for."""
-    blocks: list[Block] = [_title(view), Prose(f"{_capital(view.plan.target)}.", label="Estimates")]
+    blocks: list[Block] = [title_of(view), Prose(f"{_capital(view.plan.target)}.", label="Estimates")]
     if chosen:
-        return [*blocks, *chosen_tables(view.evaluation), *_remarks(view)]
+        return [*blocks, *chosen_tables(view.evaluation), *remarks(view), *view.review.blocks()]
     blocks += body_blocks(view.evaluation, full=full)
-    blocks += [Prose(text, label="Overfitting") for text in _overfitting(view)]
+    blocks += [Prose(text, label="Overfitting") for text in overfitting(view)]
     if full and len(view.folds) <= SHOWN_FOLDS:
-        blocks.append(_fold_lines(view))
-    return [*blocks, *_remarks(view)]
+        blocks.append(fold_lines(view))
+    return [*blocks, *remarks(view), *(view.review.full_blocks() if full else view.review.blocks())]
 
 
 def several_blocks(
@@ -120,21 +125,22 @@ def several_blocks(
         columns += [Column(title, "right"), Column("")]
     columns += [] if chosen else [Column("train–test gap", "right")]
     blocks: list[Block] = [
-        _title(first, f"{len(views)} learners"),
+        title_of(first, f"{len(views)} learners"),
         Prose(f"{_capital(first.plan.target)}.", label="Estimates"),
         Table(tuple(columns), tuple(rows), f"{100 * first.evaluation.level:g} % intervals of each learner by itself"),
         Note("All learners saw the same splits, so differences are surer than the overlap of the intervals suggests."),
     ]
-    shared = [note for note in _remarks(first) if all(note in _remarks(view) for view in views)]
+    shared = [note for note in remarks(first) if all(note in remarks(view) for view in views)]
     for view in views:
-        own = [note for note in _remarks(view) if note not in shared]
+        own = [note for note in remarks(view) if note not in shared]
         blocks += [Note(f"{view.learner}: {note.text}", note.severity) for note in own]
     if missing:
         blocks.append(Note(f"Incomplete: interrupted before {listing(missing)}.", "warning"))
     return [*blocks, *shared]
 
 
-def _title(view: ValidationView, learner: str = "") -> Title:
+def title_of(view: ValidationView, learner: str = "") -> Title:
+    """The learner, the data, the plan and the size of both."""
     problem = view.problem
     parts = [learner or view.learner]
     parts += [Path(problem.source).name] if problem.source else []
@@ -169,7 +175,7 @@ def _found(view: View, name: tuple[str, object, str | None]) -> Estimate | None:
     return view.get(measure, class_=class_, average=average)  # type: ignore[arg-type]
 
 
-def _overfitting(view: ValidationView) -> list[str]:
+def overfitting(view: ValidationView) -> list[str]:
     """How much better it does on the cases it was trained on."""
     gap = view.gap
     if math.isnan(gap.value) or view.plan.judging.kind == "resubstitution":
@@ -189,7 +195,8 @@ def _overfitting(view: ValidationView) -> list[str]:
     return [f"{start}: {found}, no more than chance would give."]
 
 
-def _fold_lines(view: ValidationView) -> Table:
+def fold_lines(view: ValidationView) -> Table:
+    """One line per split."""
     lines = view.folds
     measures = [name for name, _ in lines[0].values] if lines else []
     columns = (
@@ -212,29 +219,10 @@ def _fold_lines(view: ValidationView) -> Table:
     return Table(columns, rows, "Every split")
 
 
-def _remarks(view: ValidationView) -> list[Note]:
+def remarks(view: ValidationView) -> list[Note]:
+    """What a reader must know of how it was run."""
     run = view.run
     notes: list[Note] = []
-    if view.plan.judging.kind == "resubstitution":
-        notes.append(
-            Note(
-                "Tested on the cases it was trained on: the error is optimistic, and says nothing of new cases. "
-                "Use 10-fold.",
-                "warning",
-            )
-        )
-    if not run.complete:
-        done = f"{len(run.finished):,} of {len(run.splits):,} splits were finished"
-        notes.append(Note(f"Incomplete: {done} before it was interrupted.", "warning"))
-    if run.failures:
-        first = run.failures[0]
-        notes.append(
-            Note(
-                f"The learner failed in {len(run.failures):,} of {len(run.splits):,} splits, which are missing here; "
-                f"the first was {first.where}: {first.message}",
-                "warning",
-            )
-        )
     if view.plan.judging.kind == "bootstrap":
         notes.append(Note(f"A training set holds {percent(view.distinct_share)} of the distinct cases on average."))
     if view.optimism is not None:

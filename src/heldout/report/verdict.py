@@ -7,10 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.costs import more_accurate_costs_more
 from heldout.estimates.estimate import Estimate
-from heldout.estimates.score_paired import paired_difference_limits
 from heldout.evidence import Confusion, Label
+from heldout.findings.constant_answer import gain_over_commonest
 from heldout.report.view import View
 from heldout.show.fitting import shorten
 from heldout.show.numbers import plain, share
@@ -33,32 +32,20 @@ def sentences(view: View) -> list[str]:
 def against_constant(confusion: Confusion, level: float, independent: float = 1.0) -> str:
     """Whether it beats always answering the commonest class, and by how much.
 
-    Both answers are judged on the same cases, so the interval is the paired one; `independent` is the share of the
-    cases that counts, and 0 where there can be no interval.
+    `independent` is the share of the cases that counts as independent, and 0 where there can be no interval.
 
     >>> against_constant(Confusion.of([[9990, 10], [90, 10]], ["c1", "c2"]), 0.95)
     'Better than always answering "c1" (accuracy .990)? Cannot be told from these cases: -.001 to .001.'
     """
-    if confusion.n_classes < 2:
+    found = gain_over_commonest(confusion, level, independent)
+    if found is None:
         return "There is one class only, so there is nothing to tell apart."
-    totals = confusion.truth_totals
-    commonest = int(totals.argmax())
-    n = confusion.n_cases
-    scale = n / confusion.n
-    right = confusion.truth == confusion.predicted
-    is_common = confusion.truth == commonest
-    gained = float(confusion.counts[right & ~is_common].sum()) * scale
-    lost = float(confusion.counts[~right & is_common].sum()) * scale
-    rate = share(float(totals[commonest] / confusion.n))
-    start = f'Better than always answering "{_named(confusion.labels[commonest])}" (accuracy {rate})?'
-    if not gained and not lost:
+    start = f'Better than always answering "{_named(found.answer)}" (accuracy {share(found.constant)})?'
+    low, high = found.low, found.high
+    if not found.gained and not found.lost:
         return f"{start} No: it gets exactly the same cases right."
-    why = "groups" if confusion.clusters is not None else "weights" if confusion.weighted else ""
-    if why or not independent:
-        # The paired interval is for independent, equally weighted cases: without them only the gap is said.
-        known = f"with {why} it has no interval yet" if why else "which allow no interval"
-        return f"{start} The gap is {share((gained - lost) / n)} on these cases ({known})."
-    low, high = paired_difference_limits(gained * independent, lost * independent, n * independent, level)
+    if not found.known:
+        return f"{start} The gap is {share(found.value)} on these cases (which allow no interval)."
     if low > 0:
         return f"{start} Yes, by {share(low)} to {share(high)}."
     if high < 0:
@@ -84,16 +71,13 @@ def _of_positive(view: View, positive: Label) -> str:
 
 
 def _of_costs(confusion: Confusion, costs: NDArray[np.float64]) -> list[str]:
-    """What it costs beside the cheapest constant answer, and whether being more accurate makes it dearer."""
+    """What it costs beside the cheapest constant answer."""
     n = float(confusion.n)
     cost = float((confusion.counts * costs[confusion.truth, confusion.predicted]).sum())
     constant = np.asarray(confusion.truth_totals, dtype=np.float64) @ costs
     cheapest = int(constant.argmin())
     name = f'always answering "{_named(confusion.labels[cheapest])}"'
-    said = [f"It costs {plain(cost / n)} a case, {name} would cost {plain(float(constant[cheapest]) / n)}."]
-    right = float(confusion.hits.sum()) / n, float(confusion.truth_totals[cheapest]) / n
-    pairs = (right[0], cost), (right[1], float(constant[cheapest]))
-    return said + list(filter(None, [more_accurate_costs_more(*pairs, names=("the classifier", name))]))
+    return [f"It costs {plain(cost / n)} a case, {name} would cost {plain(float(constant[cheapest]) / n)}."]
 
 
 def _percent(estimate: Estimate) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from heldout.estimates.estimate import Estimate
 from heldout.evidence import Confusion, Label
+from heldout.findings.review import Review
 from heldout.measures.quantity import Average
 from heldout.predictions.source import Source
 
@@ -47,6 +48,10 @@ class View(Protocol):
     @property
     def independent(self) -> float:
         """The share of the cases that counts as independent; 0 where there can be no interval."""
+
+    @property
+    def review(self) -> Review:
+        """What the rules found."""
 
     def get(self, measure: str, *, class_: Label | None = None, average: Average | None = None) -> Estimate:
         """The estimate of a measure of one class, averaged, or of all cases."""

@@ -42,6 +42,7 @@ def gathered(run: Run, problem: Problem, positive: Label | None) -> Predictions:
         positive=positive,
         fold=Coded(run.fold, 0, tuple(range(1, len(run.splits) + 1))),
         id=Coded(run.rows, 0, tuple(range(1, problem.n + 1))),
+        rows=run.rows,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 from heldout.estimates.interval import check_level
 from heldout.estimates.proportion import t_value, wilson_at, z_value
+from heldout.findings.review import Review, review
+from heldout.findings.rule import Finding
 from heldout.learners.problem import Problem
 from heldout.plans.plan import AGAIN
 from heldout.resampling.growing import Growing, Sizes, growing_sets
@@ -65,6 +68,17 @@ class LearningCurve(Result):
     fingerprint: str = ""
     notes: tuple[str, ...] = ()
     finished: bool = True
+    mute: tuple[str, ...] = ()
+
+    @cached_property
+    def review(self) -> Review:
+        """What a careful statistician would point out: every rule, with what it found."""
+        return review("learning curve", self, self.mute)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules found, the severe ones first."""
+        return self.review.fired
 
     @property
     def draws(self) -> int:
@@ -125,6 +139,7 @@ class LearningCurve(Result):
                 **{key: {"value": f.value, "low": f.low, "high": f.high} for key, f in figures.items()},
             },
             "notes": list(self.notes),
+            **self.review.document(),
         }  # fmt: skip
 
     def blocks(self) -> list[Block]:
@@ -144,7 +159,13 @@ class LearningCurve(Result):
                 "error. Above: how far the error stands above that of the largest training set."
             )
         )
-        return [*blocks, *(Note(note) for note in self.notes)]
+        return [*blocks, *(Note(note) for note in self.notes), *self.review.blocks()]
+
+    def page_blocks(self) -> list[Block]:
+        """The report as a page, with the curve drawn."""
+        from heldout.resampling.learning_page import learning_page
+
+        return learning_page(self, self.review)
 
     def _table(self) -> Table:
         names = ("size", "training error", "test error", "", "spread", "gap", "above")
@@ -190,6 +211,7 @@ def learn(
     jobs: Jobs = None,
     on_error: OnError = "raise",
     progress: Progress = None,
+    mute: tuple[str, ...] = (),
 ) -> LearningCurve:
     """Train on growing sets, test each on the same rows, and say whether more data would help.
 
@@ -217,7 +239,7 @@ def learn(
     notes = _notes(made, seen, law)
     return LearningCurve(
         name, made.sizes, trained, tested, low, high, n, level, method, law, problem.n, made.tested, seed,
-        made.splits.fingerprint, notes, seen.complete,
+        made.splits.fingerprint, notes, seen.complete, mute,
     )  # fmt: skip
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from heldout.show.drawing import Chart
+from heldout.show.explorer import Explorer
+
 Align: TypeAlias = Literal["left", "right", "center"]
 Style: TypeAlias = Literal["share", "plain", "count", "percent"]
 Severity: TypeAlias = Literal["note", "warning"]
@@ -14,12 +17,14 @@ Severity: TypeAlias = Literal["note", "warning"]
 class Number:
     """A number and how it is written; without `digits`, as its style usually is.
 
-    `digits` are decimals, except for the style "plain", where they are significant digits.
+    `digits` are decimals, except for the style "plain", where they are significant digits. `how` is the name of the
+    section that says how the number was made, where the page has one.
     """
 
     value: float
     style: Style = "share"
     digits: int | None = None
+    how: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,20 @@ class Verbatim:
     text: str
 
 
-Block: TypeAlias = Title | Prose | Note | Facts | Table | Verbatim
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Blocks under a heading of their own; a `folded` one is closed at first where pages can fold.
+
+    `name` is what links on the page point to. `Span` and other cells inside tables follow the same rules as outside.
+    """
+
+    title: str
+    blocks: tuple[Block, ...]
+    name: str = ""
+    folded: bool = False
+
+
+Block: TypeAlias = Title | Prose | Note | Facts | Table | Verbatim | Section | Chart | Explorer
 
 
 def drawn_columns(table: Table) -> frozenset[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from heldout.show.blocks import Block, Cell, Facts, Note, Prose, Table, Title, without_drawn
+from heldout.show.blocks import Block, Cell, Facts, Note, Prose, Section, Table, Title, Verbatim, without_drawn
 from heldout.show.numbers import words
 from heldout.show.printable import visible, visible_lines
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _ALIGN = {"left": "l", "right": "r", "center": "c"}
+_HEADINGS = ("subsection", "subsubsection", "paragraph")
 _SEVERITIES = {"warning": "Warning", "note": "Note"}
 # A bracket or star after the end of a row would be read as an option of it, hence their braces.
 _ESCAPES = str.maketrans(
@@ -59,7 +60,17 @@ def render_latex(blocks: Iterable[Block]) -> str:
     \end{tabular}
     \end{center}
     """
-    return "\n\n".join(filter(None, map(_block, blocks)))
+    return _blocks(blocks, 0)
+
+
+def _blocks(blocks: Iterable[Block], depth: int) -> str:
+    parts = (_section(block, depth) if isinstance(block, Section) else _block(block) for block in blocks)
+    return "\n\n".join(filter(None, parts))
+
+
+def _section(block: Section, depth: int) -> str:
+    under = _blocks(block.blocks, depth + 1)
+    return f"\\{_HEADINGS[min(depth, 2)]}*{{{escape(block.title)}}}\n\n{under}" if under else ""
 
 
 def escape(text: str) -> str:
@@ -88,6 +99,11 @@ def _block(block: Block) -> str:
     if isinstance(block, Facts):
         rows = [f"{escape(name)} & {escape(value)} \\\\" for name, value in block.pairs]
         return _lines(r"\begin{center}", r"\begin{tabular}{@{}lp{.65\linewidth}@{}}", *rows, *_ENDS) if rows else ""
+    # Charts and explorers have no form in LaTeX.
+    return _fixed(block) if isinstance(block, Verbatim) else ""
+
+
+def _fixed(block: Verbatim) -> str:
     # The verbatim environment could be ended by the text itself, so the face is set instead.
     fixed = [escape(line).replace(" ", "~") or "~" for line in visible_lines(block.text)]
     return _lines(r"\begin{flushleft}\ttfamily", " \\\\\n".join(fixed), r"\end{flushleft}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from heldout.show.blocks import Block, Facts, Note, Prose, Table, Title, Verbatim, without_drawn
+from heldout.show.blocks import Block, Facts, Note, Prose, Section, Table, Title, Verbatim, without_drawn
 from heldout.show.numbers import words
 from heldout.show.printable import visible, visible_lines
 
@@ -28,10 +28,15 @@ def render_markdown(blocks: Iterable[Block]) -> str:
     | :--- | ---: |
     | a\|b | 3 |
     """
+    return _blocks(blocks, 3)
+
+
+def _blocks(blocks: Iterable[Block], level: int) -> str:
+    """Blocks one after the other; sections among them have headings of this level."""
     parts: list[str] = []
     before: Block | None = None
     for block in blocks:
-        text = _block(block)
+        text = _section(block, level) if isinstance(block, Section) else _block(block)
         if not text:
             continue
         if before is not None:
@@ -76,7 +81,15 @@ def _block(block: Block) -> str:
         return f"- {_strong(label + ':', escape(block.text))}"
     if isinstance(block, Facts):
         return "\n".join(f"- {_strong(name + ':', escape(value))}" for name, value in block.pairs)
-    return _fenced(block)
+    # Charts and explorers have no form in Markdown.
+    return _fenced(block) if isinstance(block, Verbatim) else ""
+
+
+def _section(block: Section, level: int) -> str:
+    under = _blocks(block.blocks, level + 1)
+    heading = escape(block.title)
+    # Without words a heading would be a line of nothing but marks.
+    return "\n\n".join(filter(None, [f"{'#' * min(level, 6)} {heading}" if heading else "", under])) if under else ""
 
 
 def _strong(label: str, text: str) -> str:

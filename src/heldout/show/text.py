@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from heldout.show.blocks import Block, Facts, Note, Prose, Table, Title, Verbatim
+from heldout.show.blocks import Block, Facts, Note, Prose, Section, Table, Title, Verbatim
 from heldout.show.fitting import cells, pad, plain_text, shorten, wrap
 from heldout.show.grid import Line, table_lines
 from heldout.show.printable import visible_lines
@@ -80,7 +80,7 @@ def lay_out(blocks: Sequence[Block], width: int) -> list[Line]:
     lines: list[Line] = []
     before: Block | None = None
     for block in blocks:
-        laid = _block_lines(block, width)
+        laid = _section_lines(block, width) if isinstance(block, Section) else _block_lines(block, width)
         if not laid:
             continue
         if before is not None and not _together(before, block):
@@ -111,7 +111,15 @@ def _block_lines(block: Block, width: int) -> list[Line]:
         return _beside(shorten(label, reading // 2), style, wrap_at=reading, text=[block.text])
     if isinstance(block, Facts):
         return _fact_lines(block, reading)
-    return _verbatim_lines(block, width)
+    # A terminal neither draws charts nor has a slider to move.
+    return _verbatim_lines(block, width) if isinstance(block, Verbatim) else []
+
+
+def _section_lines(block: Section, width: int) -> list[Line]:
+    """The heading and what stands under it; nothing where there is nothing that a terminal shows."""
+    under = lay_out(block.blocks, width)
+    heading: list[Line] = [[(text, "bold")] for text in wrap(plain_text(block.title), min(width, WIDTH)) if text]
+    return [*heading, *under] if under else []
 
 
 def _prose_lines(block: Prose, width: int) -> list[Line]:

@@ -1,0 +1,139 @@
+"""How large and how complex a fitted model is: parameters, leaves, depth, trees, features used, bytes."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+from heldout.cards.parts import Part
+from heldout.cards.reading import LIMITS, Reading, ReadingLimits, reading
+from heldout.cards.unwrapping import Unwrapped
+from heldout.errors import listing
+from heldout.learners.learner import first_line
+
+BY_STRUCTURE = "by its structure"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The size of a model, summed over all predictors in it.
+
+    `kind` names them. `parameters` are the numbers that the predictors learned, `what` what these are; `preparation`
+    counts those of the steps before. `trees`, `leaves`, `depth` (of the deepest), `vectors` (support vectors) and
+    `cases` (training cases that are kept) are 0 where there are none. `used` of `features` columns are looked at;
+    `used_how` says how that is known. `unknown` says why there are no figures, where there are none, and `bytes_why`
+    why it could not be pickled.
+    """
+
+    kind: str
+    parameters: float
+    what: str
+    preparation: int
+    trees: int
+    leaves: int
+    depth: int
+    vectors: int
+    cases: int
+    used: float
+    features: int
+    used_how: str
+    bytes: float
+    reading: Reading
+    unknown: str = ""
+    bytes_why: str = ""
+
+    def figures(self) -> list[tuple[str, float, str]]:
+        """Every figure with its name, and why it is undefined where it is; trees and the like only where there are any.
+
+        The counts of parts that this kind of model does not have are left out.
+        """
+        there = [("trees", self.trees), ("leaves", self.leaves), ("support_vectors", self.vectors)]
+        counted = [(name, float(count), "") for name, count in [*there, ("stored_cases", self.cases)] if count]
+        deep = [("depth", float(self.depth), "")] if self.trees else []
+        return [
+            ("parameters", self.parameters, self.unknown),
+            *counted,
+            *deep,
+            ("preparation_numbers", float(self.preparation), ""),
+            ("features_used", self.used, "" if self.used == self.used else self.used_how),
+            ("features", float(self.features), ""),
+            ("model_bytes", self.bytes, self.bytes_why),
+        ]
+
+    def document(self) -> dict[str, object]:
+        """The size as it stands in a JSON document."""
+        names = ("kind", "parameters", "what", "preparation", "trees", "leaves", "depth", "vectors", "cases", "used")
+        more = ("features", "used_how", "bytes", "unknown", "bytes_why")
+        return {name: getattr(self, name) for name in (*names, *more)} | {"reading": self.reading.document()}
+
+
+def size_of(model: Any, width: int, *, seen: int | None = None, limits: ReadingLimits = LIMITS) -> Size:
+    """The size of a fitted model that takes so many columns.
+
+    `seen` is the number of columns whose permutation changed an answer; it stands in where the structure does not tell
+    which columns are used.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> found = size_of(LogisticRegression().fit([[0, 0], [1, 0], [2, 0]], [0, 0, 1]), 2)
+    >>> found.parameters, found.what, found.used, found.features
+    (3.0, 'coefficients', 1.0, 2)
+    """
+    whole = Unwrapped.of(model, width)
+    parts = [one.part for one in whole.found]
+    unknown = next((part.unknown for part in parts if part.unknown), "")
+    used, how = _used(whole, seen)
+    size, why = _pickled(model)
+    return Size(
+        _kinds(parts),
+        math.nan if unknown else float(sum(part.parameters for part in parts)),
+        listing(dict.fromkeys(part.what for part in parts if part.what), most=4),
+        whole.preparation,
+        sum(part.trees for part in parts),
+        sum(part.leaves for part in parts),
+        max((part.depth for part in parts), default=0),
+        sum(part.vectors for part in parts),
+        sum(part.cases for part in parts),
+        used,
+        width,
+        how,
+        size,
+        reading(parts, limits, mixing=whole.preparation if _mixes(whole) else 0),
+        f"unknown: {unknown}" if unknown else "",
+        why,
+    )
+
+
+def _kinds(parts: list[Part]) -> str:
+    """The kinds of predictor, with how many of each."""
+    counts: dict[str, int] = {}
+    for part in parts:
+        counts[part.kind] = counts.get(part.kind, 0) + 1
+    return listing((kind if number == 1 else f"{number:,} × {kind}" for kind, number in counts.items()), most=4)
+
+
+def _used(whole: Unwrapped, seen: int | None) -> tuple[float, str]:
+    """How many columns are looked at: by the structure where it tells, else by what permuting them did."""
+    used: set[int] = set()
+    for one in whole.found:
+        if one.derived:
+            continue
+        if one.part.used is None or one.sources is None or max(one.part.used, default=-1) >= len(one.sources):
+            if seen is not None:
+                return float(seen), "those whose permutation changed an answer"
+            return math.nan, "the model does not tell which columns it looks at"
+        used.update(column for at in one.part.used for column in one.sources[at])
+    return float(len(used)), BY_STRUCTURE
+
+
+def _mixes(whole: Unwrapped) -> bool:
+    """Whether the preparation makes columns that come from no single column of the data, as far as is known."""
+    return any(one.sources is None and not one.derived for one in whole.found)
+
+
+def _pickled(model: Any) -> tuple[float, str]:
+    try:
+        return float(len(pickle.dumps(model))), ""
+    except Exception as error:  # noqa: BLE001 - foreign objects may refuse in any way
+        return math.nan, f"it cannot be pickled: {first_line(error)}"

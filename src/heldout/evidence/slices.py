@@ -1,0 +1,189 @@
+"""The confusion matrix of every slice of the cases, as counted evidence, merged with +."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.evidence.confusion import Clusters, Confusion
+from heldout.evidence.folds import FoldCounts
+from heldout.evidence.keys import join_keys
+
+CRUMB = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class SliceGroups:
+    """How many cases of each cell every group holds in every slice, sorted by slice.
+
+    `place` are places among the slices, `group` places in `keys`, and `cell` is truth · k + predicted.
+    """
+
+    keys: NDArray[Any]
+    place: NDArray[np.int64]
+    group: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    count: NDArray[Any]
+
+    def clusters(self, held: slice, cells: NDArray[np.int64]) -> Clusters:
+        """The groups of some entries; `cells` are those of the evidence that they belong to."""
+        met, dense = np.unique(self.group[held], return_inverse=True)
+        return Clusters(self.keys[met], dense, np.searchsorted(cells, self.cell[held]), self.count[held])
+
+
+@dataclass(frozen=True, eq=False)
+class SliceCounts:
+    """How often each class was predicted for each true class, in every slice.
+
+    `cases` counts rows. With weights, `weights` and `squares` hold the sums of the weights and of their squares; with
+    weights alone, the rows are shares of cases that were predicted several times. The keys are codes of slices.
+    `groups` are kept where rows come in groups; they do not merge.
+
+    >>> seen = SliceCounts(FoldCounts(("a", "b"), *(np.array(x) for x in ([0, 1], [0, 1], [0, 1], [0, 0], [3, 1]))))
+    >>> seen[1].matrix.tolist(), seen.rest(1).matrix.tolist()
+    ([[0, 0], [1, 0]], [[3, 0], [0, 0]])
+    """
+
+    cases: FoldCounts
+    weights: FoldCounts | None = None
+    squares: FoldCounts | None = None
+    groups: SliceGroups | None = None
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """The codes of the slices that were met."""
+        return self.cases.keys
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """The number of rows in each slice."""
+        return np.rint(self.cases.sizes).astype(np.int64)
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.searchsorted(self.cases.fold, np.arange(len(self) + 1))
+
+    @cached_property
+    def whole(self) -> Confusion:
+        """The counts of all slices together."""
+        k = self.cases.n_classes
+        cells, where = np.unique(self.cases.truth * k + self.cases.predicted, return_inverse=True)
+        rows = np.zeros(len(cells), dtype=np.int64)
+        np.add.at(rows, where, self.cases.counts)
+        sums, squares = (
+            None if part is None else np.bincount(where, weights=part.counts, minlength=len(cells))
+            for part in (self.weights, self.squares)
+        )
+        made = _confusion(self, cells // k, cells % k, rows, sums, squares)
+        groups = self.groups
+        if groups is None:
+            return made
+        entries, place = np.unique(groups.group * (k * k) + groups.cell, return_inverse=True)
+        count = np.asarray(np.bincount(place, weights=groups.count), dtype=np.float64)
+        clusters = Clusters(groups.keys, entries // (k * k), np.searchsorted(cells, entries % (k * k)), count)
+        return replace(made, clusters=clusters)
+
+    def __getitem__(self, place: int) -> Confusion:
+        """The counts of one slice."""
+        if not 0 <= place < len(self):
+            message = f"there is no slice at place {place} of {len(self)}"
+            raise IndexError(message)
+        held = slice(*self._starts[place : place + 2].tolist())
+        sums, squares = (None if part is None else part.counts[held] for part in (self.weights, self.squares))
+        cases = self.cases
+        truth, predicted = cases.truth[held], cases.predicted[held]
+        made = _confusion(self, truth, predicted, cases.counts[held], sums, squares)
+        if self.groups is None:
+            return made
+        entries = slice(*np.searchsorted(self.groups.place, [place, place + 1]).tolist())
+        return replace(made, clusters=self.groups.clusters(entries, truth * cases.n_classes + predicted))
+
+    def rest(self, place: int) -> Confusion:
+        """The counts of all cases outside a slice."""
+        return left_of(self.whole, self[place])
+
+    def __add__(self, other: object) -> SliceCounts:
+        if not isinstance(other, SliceCounts):
+            return NotImplemented
+        pairs = [(self.weights, other.weights), (self.squares, other.squares)]
+        if any((one is None) != (two is None) for one, two in pairs) or self.groups or other.groups:
+            message = "slices with weights and slices without, or slices with groups, cannot be merged"
+            raise TypeError(message)
+        weights, squares = (None if one is None or two is None else one + two for one, two in pairs)
+        return SliceCounts(self.cases + other.cases, weights, squares)
+
+
+def left_of(whole: Confusion, part: Confusion) -> Confusion:
+    """What is left of a whole without a part of it, both over the same labels.
+
+    >>> left_of(Confusion.of([[5, 1], [0, 4]]), Confusion.of([[5, 0], [0, 1]])).matrix
+    array([[0, 1],
+           [0, 3]])
+    """
+    k = whole.n_classes
+    at = np.searchsorted(whole.truth * k + whole.predicted, part.truth * k + part.predicted)
+    counts, squares, rows = (
+        _less(total, less, at)
+        for total, less in ((whole.counts, part.counts), (whole.squares, part.squares), (whole.rows, part.rows))
+    )
+    held = rows if rows is not None else counts
+    # Shares of cases that add up to none are left with the error of their rounding.
+    kept = np.flatnonzero(held > CRUMB)
+    truth, predicted = whole.truth[kept], whole.predicted[kept]
+    return Confusion(
+        whole.labels,
+        truth,
+        predicted,
+        np.maximum(counts[kept], 0),
+        squares=None if squares is None else np.maximum(squares[kept], 0),
+        rows=None if rows is None else rows[kept],
+        clusters=_groups_left(whole, part, truth * k + predicted),
+    )
+
+
+def _groups_left(whole: Confusion, part: Confusion, cells: NDArray[np.int64]) -> Clusters | None:
+    """What is left of every group, where rows come in groups; `cells` are those that are left."""
+    one, two, k = whole.clusters, part.clusters, whole.n_classes
+    if one is None or two is None:
+        return None
+    keys, code = join_keys([one.keys, two.keys])
+    group = np.concatenate([code[: len(one.keys)][one.group], code[len(one.keys) :][two.group]])
+    cell = np.concatenate([(c.truth * k + c.predicted)[held.cell] for c, held in ((whole, one), (part, two))])
+    counts = np.concatenate([one.count, -np.asarray(two.count)])
+    entries, where = np.unique(group * (k * k) + cell, return_inverse=True)
+    sums = np.bincount(where, weights=counts)
+    kept = np.flatnonzero(np.abs(sums) > CRUMB)
+    entries, sums = entries[kept], sums[kept]
+    met, dense = np.unique(entries // (k * k), return_inverse=True)
+    return Clusters(keys[met], dense, np.searchsorted(cells, entries % (k * k)), np.asarray(sums, dtype=np.float64))
+
+
+def _less(total: Any, less: Any, at: NDArray[np.int64]) -> Any:
+    if total is None or less is None:
+        return None
+    left = total.copy()
+    left[at] -= less
+    return left
+
+
+def _confusion(
+    seen: SliceCounts,
+    truth: NDArray[np.int64],
+    predicted: NDArray[np.int64],
+    rows: NDArray[np.int64] | NDArray[np.float64],
+    sums: Any,
+    squares: Any,
+) -> Confusion:
+    cases = rows.astype(np.int64)
+    labels = seen.cases.labels
+    if sums is None:
+        return Confusion(labels, truth, predicted, cases)
+    # Parts of a case are no weights that somebody gave: they count as the cases that they add up to.
+    return Confusion(labels, truth, predicted, sums, squares=squares, rows=None if squares is None else cases)

@@ -1,0 +1,246 @@
+"""The cases that go most wrong: the most confidently wrong, and those whose truth the scores speak against most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.estimates.interval import check_whole
+from heldout.evidence import Label
+from heldout.predictions.encode import Coded
+from heldout.predictions.table import Predictions
+from heldout.result import Result
+from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Style, Table
+
+Kind = Literal["confidently wrong", "hardest"]
+# Scores are looked through in blocks: no array as long as the data is made.
+BLOCK = 1 << 16
+NO_SCORES = "there are no scores, so it is not known how sure the classifier was of each case"
+NO_CASES = "only counts were given, so single cases are not known"
+COUNTED = "Rows are counted from 1 for the first row of data, in the order in which they were given."
+
+
+@dataclass(frozen=True, slots=True)
+class HardCase:
+    """One case: its row in the data, its classes, and how far the scores were from the truth.
+
+    `score` is that of the predicted class, or with one column of scores the score itself. `loss` is −log of the
+    probability of the truth where scores are probabilities, otherwise by how much the truth fell short.
+    """
+
+    kind: Kind
+    row: int
+    truth: Label
+    predicted: Label
+    score: float
+    loss: float
+    id: Label | None = None
+    slices: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HardCases(Result):
+    """The most confidently wrong and the hardest cases; `unavailable` says why there are none, where that is so."""
+
+    schema: ClassVar[str] = "heldout/hard-cases@1"
+    rows_name: ClassVar[str] = "cases"
+
+    cases: tuple[HardCase, ...] = ()
+    wrong: int = 0
+    n: int = 0
+    loss: str = ""
+    unavailable: str = ""
+    named: bool = field(default=False)
+
+    def of(self, kind: Kind) -> tuple[HardCase, ...]:
+        """The cases of one kind, the worst first."""
+        return tuple(case for case in self.cases if case.kind == kind)
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per case."""
+        return [
+            {
+                "measure": self.loss,
+                "class": case.truth,
+                "average": None,
+                "value": case.loss,
+                "low": math.nan,
+                "high": math.nan,
+                "level": math.nan,
+                "method": "",
+                "n": 1,
+                "kind": case.kind,
+                "row": case.row,
+                "id": case.id,
+                "truth": case.truth,
+                "predicted": case.predicted,
+                "score": case.score,
+                **{f"slice {name}": value for name, value in case.slices},
+            }
+            for case in self.cases
+        ]
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the cases in the document."""
+        return {"n": self.n, "wrong": self.wrong, "rows": COUNTED, "unavailable": self.unavailable}
+
+    def table(self, kind: Kind, most: int | None = None) -> Table | None:
+        """The cases of one kind, one line each; none where there are no such cases."""
+        held = self.of(kind)[:most]
+        if not held:
+            return None
+        style: Style = "share" if self.loss == "log_loss" else "plain"
+        columns = [Column("row", "right"), *([Column("id")] if self.named else [])]
+        columns += [Column("truth"), Column("predicted"), Column("score", "right"), Column("loss", "right")]
+        columns += [Column(name) for name, _ in held[0].slices]
+        rows: list[tuple[Cell, ...]] = [
+            (
+                Number(case.row, "count"),
+                *([str(case.id)] if self.named else []),
+                str(case.truth),
+                str(case.predicted),
+                Number(case.score, style),
+                Number(case.loss, "plain"),
+                *(value for _, value in case.slices),
+            )
+            for case in held
+        ]
+        return Table(tuple(columns), tuple(rows), TITLES[kind])
+
+    def blocks(self) -> list[Block]:
+        """Both lists, and how rows are counted."""
+        if self.unavailable:
+            return [Note(f"Hardest cases: {self.unavailable}.")]
+        tables: list[Block] = [made for kind in TITLES if (made := self.table(kind)) is not None]
+        said = f"{self.wrong:,} of {self.n:,} cases are wrong."
+        return [Prose(said, label="Hardest cases"), *tables, Note(COUNTED)]
+
+
+TITLES: dict[Kind, str] = {
+    "confidently wrong": "Most confidently wrong",
+    "hardest": "Hardest: the truth had the least support",
+}
+
+
+def hardest(predictions: Predictions | None, most: int = 20) -> HardCases:
+    """The cases that go most wrong, at most `most` of each kind; of equals, the first.
+
+    >>> from heldout.predictions.scores import raw_scores
+    >>> from heldout.predictions.table import assemble
+    >>> seen = assemble(["no", "yes", "no"], score=raw_scores([0.9, 0.2, 0.1]), positive="yes")
+    >>> [(case.row, case.truth, case.predicted) for case in hardest(seen).of("confidently wrong")]
+    [(1, 'no', 'yes'), (2, 'yes', 'no')]
+    """
+    check_whole("most", most, 1)
+    if predictions is None:
+        return HardCases(unavailable=NO_CASES)
+    if predictions.scores is None:
+        return HardCases(unavailable=NO_SCORES, n=predictions.n)
+    lists = _Best(most), _Best(most)
+    wrong = 0
+    find = _support(predictions)
+    for start in range(0, predictions.n, BLOCK):
+        rows = slice(start, start + BLOCK)
+        truth = _places(predictions.truth, predictions.truth_place, rows)
+        predicted = _places(predictions.predicted, predictions.predicted_place, rows)
+        for_truth, for_predicted = find(truth, rows), find(predicted, rows)
+        missed = truth != predicted
+        wrong += int(missed.sum())
+        lists[0].offer(start, np.where(missed, for_predicted, -np.inf))
+        lists[1].offer(start, -for_truth)
+    kinds: tuple[Kind, Kind] = ("confidently wrong", "hardest")
+    cases = tuple(
+        _case(predictions, find, kind, place)
+        for kind, best in zip(kinds, lists, strict=True)
+        for place in best.places.tolist()
+    )
+    loss = "log_loss" if predictions.scores.is_probability else "margin"
+    return HardCases(cases, wrong, predictions.n, loss, named=predictions.id is not None)
+
+
+class _Best:
+    """The places of the largest values met so far; of equals, the first."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.places = np.empty(0, dtype=np.int64)
+        self.values = np.empty(0)
+
+    def offer(self, start: int, values: NDArray[np.float64]) -> None:
+        """Look through the values of rows that follow those already seen."""
+        floor = self.values[-1] if len(self.values) == self.most else -np.inf
+        better = np.flatnonzero(values > floor)
+        if not len(better):
+            return
+        values = np.concatenate([self.values, values[better]])
+        places = np.concatenate([self.places, start + better])
+        order = np.argsort(-values, kind="stable")[: self.most]
+        self.places, self.values = places[order], values[order]
+
+
+def _places(coded: Coded, place: NDArray[np.int64], rows: slice) -> NDArray[np.int64]:
+    return np.asarray(place[coded.codes[rows].astype(np.int64) - coded.offset])
+
+
+Support = Callable[[NDArray[np.int64], slice], NDArray[np.float64]]
+
+
+def _support(predictions: Predictions) -> Support:
+    """How much the scores of some rows speak for a class of each: a probability, or the lead over the others."""
+    scores = predictions.scores
+    if scores is None:
+        message = "there are no scores"
+        raise TypeError(message)
+    values = scores.values
+    if values.ndim == 2:
+        return lambda classes, rows: _of_columns(values[rows], classes, lead=not scores.is_probability)
+    positive = 1 if predictions.positive is None else predictions.labels.index(predictions.positive)
+    # Scores that are no probabilities speak against the positive class below the threshold.
+    middle = 0.5 if scores.is_probability else (predictions.threshold or 0.0)
+
+    def find(classes: NDArray[np.int64], rows: slice) -> NDArray[np.float64]:
+        held = np.asarray(values[rows], dtype=np.float64)
+        if scores.is_probability:
+            return np.where(classes == positive, held, 1 - held)
+        return np.where(classes == positive, held - middle, middle - held)
+
+    return find
+
+
+def _of_columns(values: NDArray[Any], classes: NDArray[np.int64], *, lead: bool) -> NDArray[np.float64]:
+    at = np.arange(len(classes))
+    own = np.asarray(values[at, classes], dtype=np.float64)
+    if not lead:
+        return own
+    others = np.array(values, dtype=np.float64)
+    others[at, classes] = -np.inf
+    return np.asarray(own - others.max(axis=1))
+
+
+def _case(predictions: Predictions, find: Support, kind: Kind, place: int) -> HardCase:
+    rows = slice(place, place + 1)
+    truth = _places(predictions.truth, predictions.truth_place, rows)
+    predicted = _places(predictions.predicted, predictions.predicted_place, rows)
+    scores = predictions.scores
+    if scores is None:
+        message = "there are no scores"
+        raise TypeError(message)
+    support = float(find(truth, rows)[0])
+    loss = -support if not scores.is_probability else (-math.log(support) if support > 0 else math.inf)
+    score = scores.values[place] if scores.values.ndim == 1 else scores.values[place, predicted[0]]
+    named = predictions.id
+    return HardCase(
+        kind,
+        int(predictions.row_numbers(np.array([place]))[0]),
+        predictions.labels[int(truth[0])],
+        predictions.labels[int(predicted[0])],
+        float(score),
+        loss,
+        None if named is None else named.labels[int(named.codes[place]) - named.offset],
+        tuple((column.name, column.labels[int(column.codes[place])]) for column in predictions.slices),
+    )

@@ -1,0 +1,157 @@
+"""Rules about the scores of an evaluation: reversed, tied, copied, or too good to be true."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
+from heldout.findings.subjects import Judged, case_number, class_sizes, ranking_of, reported
+from heldout.findings.wording import between, number_of, quoted
+from heldout.show.numbers import percent, share
+
+
+@rule(
+    "H004",
+    about="evaluation",
+    title="ROC area below one half",
+    severity="act",
+    advice="Check which class is the positive one and which way the scores run; exchanged, the area is 1 − it.",
+    reference="Fawcett (2006), Pattern Recognition Letters 27; Flach & Wu (2005), IJCAI",
+    limits={"half": "one half is what a coin reaches"},
+)
+def area_below_half(subject: Judged, *, half: float = 0.5) -> Answer:
+    """The ROC area lies below one half beyond doubt, so the scores rank the wrong way round.
+
+    Labels or scores are then reversed far more often than a model is worse than a coin; scores are never turned
+    round here in silence.
+    """
+    areas = [e for e in reported(subject, "roc_auc") if e.class_ is not None]
+    if not areas:
+        return NotApplicable("there is no ROC area of a class")
+    worst = min(areas, key=lambda e: (not e.high < half, e.value))
+    label = worst.class_ if worst.class_ is not None else ""
+    below = [e.class_ for e in areas if e.high < half]
+    facts = {
+        "class": label,
+        "roc_auc": worst.value,
+        "low": worst.low,
+        "high": worst.high,
+        "classes": below,
+        "reversed": 1 - worst.value,
+    }
+    said = f"The ROC area of {quoted(label)} is {share(worst.value)}{between(worst.low, worst.high)}"
+    if below:
+        return Fired(
+            f"{said}, below one half.",
+            facts,
+            f"Check which class is positive and which way the scores run; exchanged, it is {share(1 - worst.value)}.",
+        )
+    return Passed(f"{said}." if worst.value >= half else f"{said}, not below one half beyond doubt.", facts)
+
+
+@rule(
+    "H017",
+    about="evaluation",
+    title="Scores with few distinct values",
+    severity="know",
+    advice="Give the scores before rounding or voting; if there are none, read the area as that of these few points.",
+    reference="Muschelli (2020), Journal of Classification 37; Fawcett (2006), Pattern Recognition Letters 27",
+    limits={
+        "distinct": "convention: with 10 distinct scores the ROC curve has 10 corners",
+        "tied": "convention: a tied pair counts one half; 1 % of them can move the area by .005",
+    },
+)
+def few_distinct_scores(subject: Judged, *, distinct: float = 10, tied: float = 0.01) -> Answer:
+    """The scores have few distinct values, so that many positives and negatives share one.
+
+    The area is then that of straight lines between few points, which is less than what the same model would reach
+    with finer scores, and which threshold to use is hardly a choice.
+    """
+    ranking = ranking_of(subject)
+    if isinstance(ranking, str):
+        return NotApplicable(ranking)
+    if not ranking.n_positive or not ranking.n_negative:
+        return NotApplicable("all cases are of one class")
+    facts: dict[str, object] = {"distinct": len(ranking)}
+    if len(ranking) > distinct:
+        return Passed(f"The scores have {number_of(len(ranking), 'distinct value')}.", facts)
+    pairs = float(ranking.positives.astype(np.float64) @ ranking.negatives.astype(np.float64))
+    ties = pairs / (float(ranking.n_positive) * float(ranking.n_negative))
+    facts["tied"] = ties
+    said = f"The scores have {number_of(len(ranking), 'distinct value')}"
+    if ties > tied:
+        return Fired(f"{said}: {percent(ties, 1)} of the pairs of a positive and a negative are tied.", facts)
+    return Passed(f"{said}, but hardly a positive is tied with a negative.", facts)
+
+
+@rule(
+    "H018",
+    about="evaluation",
+    title="Too good to be true",
+    severity="act",
+    advice="Look for a leak: a column that holds the answer, copies of training cases, or a split after preparation.",
+    reference="Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4); Kapoor & Narayanan (2023), Patterns 4(9)",
+    limits={
+        "nearly": "convention: hardly any real problem is separated to one in a thousand",
+        "cases": "convention: with fewer than 100 cases, no error at all is no surprise",
+        "least": "convention: a class of fewer than 10 cases is separated by chance",
+    },
+)
+def too_good(subject: Judged, *, nearly: float = 0.999, cases: float = 100, least: float = 10) -> Answer:
+    """Balanced accuracy or the ROC area is nearly perfect on many cases.
+
+    Results that are too good come from a leak of the answer into the features or of test cases into training far
+    more often than from a perfect model.
+    """
+    size = class_sizes(subject.confusion)
+    met = size[size > 0]
+    n = case_number(subject)
+    if len(met) < 2:
+        return NotApplicable("all cases are of one class")
+    if n < cases or met.min() < least:
+        return NotApplicable(f"there are fewer than {cases:g} cases, or fewer than {least:g} of a class")
+    areas = {e.average or e.class_: e.value for e in reported(subject, "roc_auc")}
+    area = areas.get("macro", areas.get(subject.positive))
+    found = {"balanced accuracy": subject.get("balanced_accuracy").value}
+    if area is not None:
+        found["ROC area"] = area
+    name = max(found, key=lambda key: (found[key] == found[key], found[key]))
+    facts: dict[str, object] = {"measure": name, "value": found[name], "n": n}
+    said = f"{name[0].upper()}{name[1:]} is {share(found[name])} on {number_of(n, 'case')}"
+    return Fired(f"{said}: too good to be true?", facts) if found[name] >= nearly else Passed(f"{said}.", facts)
+
+
+@rule(
+    "H020",
+    about="evaluation",
+    title="Every score stands more than once",
+    severity="know",
+    advice="Look for copied rows: joined twice, or oversampled before the split; each case counts once.",
+    reference="Kapoor & Narayanan (2023), Patterns 4(9)",
+    limits={
+        "distinct": "convention: 100 distinct scores, more than coarse scores have",
+        "times": "twice is what one copy of every row leaves",
+    },
+)
+def cases_counted_twice(subject: Judged, *, distinct: float = 100, times: float = 2) -> Answer:
+    """There are many distinct scores, and none of them belongs to one row alone.
+
+    Rows that were copied, by joining a table twice or by oversampling, make every interval narrower than the cases
+    behind it allow.
+    """
+    ranking = ranking_of(subject)
+    if isinstance(ranking, str):
+        return NotApplicable(ranking)
+    if ranking.weighted:
+        return NotApplicable("the cases carry weights, so how often a score stands is not counted")
+    if subject.predictions is not None and subject.predictions.id is not None:
+        return Passed("Every case has an id of its own.", {"distinct": len(ranking)})
+    if len(ranking) < distinct:
+        return NotApplicable(f"there are fewer than {distinct:g} distinct scores")
+    rows = int((ranking.positives + ranking.negatives).min())
+    facts = {"distinct": len(ranking), "times": rows, "n": ranking.n}
+    if rows >= times:
+        return Fired(
+            f"Each of the {len(ranking):,} distinct scores stands at least {rows} times, as if rows were copied.", facts
+        )
+    return Passed(f"Some of the {len(ranking):,} distinct scores stand once.", facts)

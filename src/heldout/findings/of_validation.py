@@ -1,0 +1,187 @@
+"""Rules about validations: tested on what it was trained on, splits that are missing, and overfitting."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
+from heldout.findings.subjects_validation import ValidationSubject
+from heldout.show.numbers import limits, share
+
+RESUBSTITUTION = "resubstitution"
+TRAINING_CASES = "it was tested on the cases it was trained on"
+
+
+@rule(
+    "H030",
+    about="validation",
+    title="Tested on the cases it was trained on",
+    severity="act",
+    advice="Use 10-fold.",
+    reference="Mitchell (1997), Machine Learning, ch. 5; Efron (1983), JASA 78",
+)
+def tested_on_training_cases(seen: ValidationSubject) -> Answer:
+    """The plan tests the model on the very cases that it was trained on.
+
+    The error of a model on its own training cases is optimistically biased, for one that remembers them without limit:
+    the nearest neighbour is never wrong there.
+    """
+    facts: dict[str, object] = {"plan": seen.plan.text}
+    if seen.plan.judging.kind == RESUBSTITUTION:
+        error = 1 - float(seen.confusion.hits.sum()) / float(seen.confusion.n)
+        facts |= {"error": error, "cases": seen.problem.n}
+        return Fired(
+            f"Tested on the cases it was trained on: the error is optimistic ({share(error)} of {seen.problem.n:,} "
+            "cases), and says nothing of new ones.",
+            facts,
+        )
+    return Passed(f"{seen.plan.text} tests no case by a model that was trained on it.", facts)
+
+
+@rule(
+    "H031",
+    about="validation",
+    title="Training and test error are identical",
+    severity="act",
+    advice="Check that the learner is trained anew in every split; only a very simple one may answer so by itself.",
+    reference="Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4)",
+    limits={"chance": "the usual 5 %, here of two errors of so many cases being equal by chance (de Moivre & Laplace)"},
+)
+def identical_errors(seen: ValidationSubject, *, chance: float = 0.05) -> Answer:
+    """Every case gets the same answer from models that were trained on it and from those that were not.
+
+    A model that was trained before the splits were made answers as it always does, whichever split tests it. Where
+    neither error is above 0, or a constant is answered, the errors are equal for another reason; with few, by chance.
+    """
+    why = _no_two_errors(seen)
+    if why:
+        return NotApplicable(why)
+    run, truth = seen.run, seen.problem.truth
+    times = np.bincount(run.rows, minlength=seen.problem.n)
+    known = times[run.training_rows] > 0
+    rows, answers = run.training_rows[known], run.training_predicted[known]
+    if not len(rows):
+        return NotApplicable("no case was both trained on and tested")
+    wrong = np.bincount(run.rows, weights=run.predicted != truth[run.rows], minlength=seen.problem.n)
+    tested, trained = float((wrong[rows] / times[rows]).mean()), float((answers != truth[rows]).mean())
+    # The answers that a case got when it was tested; of one alone the lowest and the highest are the same.
+    lowest = np.full(seen.problem.n, len(seen.problem.labels))
+    highest = np.full(seen.problem.n, -1)
+    np.minimum.at(lowest, run.rows, run.predicted)
+    np.maximum.at(highest, run.rows, run.predicted)
+    differ = int(((lowest[rows] != answers) | (highest[rows] != answers)).sum())
+    spread = len(np.unique(rows)) * tested * (1 - tested)
+    # The most likely number of errors of a binomial has about this probability.
+    likely = 1 / math.sqrt(2 * math.pi * spread) if spread > 1 else 1.0
+    facts = {"training_error": trained, "test_error": tested, "answers": len(rows), "differ": differ, "chance": likely}
+    said = f"{differ:,} of {len(rows):,} answers to training cases differ from those to the same cases when tested"
+    if not differ and likely < chance:
+        return Fired(
+            f"Training and test error are identical, {share(tested)}: all {len(rows):,} answers to training cases are "
+            "those of the test.",
+            facts,
+        )
+    return Passed(f"{said}.", facts)
+
+
+@rule(
+    "H039",
+    about="validation",
+    title="It overfits: much less error on training cases than on others",
+    severity="know",
+    advice="Make the model simpler, regularise it, or train it on more cases, and see whether the test error falls.",
+    reference="Mitchell (1997), Machine Learning, ch. 3; Hastie, Tibshirani & Friedman (2009), ch. 7",
+    limits={"gap": "five points of error beyond doubt: a convention"},
+)
+def overfitting(seen: ValidationSubject, *, gap: float = 0.05) -> Answer:
+    """The error on test cases is higher than that on training cases, by more than a limit and beyond doubt.
+
+    The training error of such a model says nothing of new cases; and a simpler one, with more training error, may have
+    less test error.
+    """
+    found = seen.gap
+    if seen.plan.judging.kind == RESUBSTITUTION:
+        return NotApplicable(TRAINING_CASES)
+    if math.isnan(found.value):
+        return NotApplicable(found.undefined or "the gap is not defined")
+    if math.isnan(found.low):
+        return NotApplicable("the gap between training and test error has no interval here")
+    facts = {"gap": found.value, "low": found.low, "high": found.high, "limit": gap}
+    said = f"{share(found.value)} [{limits(found.low, found.high)}]"
+    if found.low > gap:
+        return Fired(f"It overfits: the test error is higher than the training error by {said}.", facts)
+    return Passed(f"The test error less the training error is {said}.", facts)
+
+
+@rule(
+    "H040",
+    about="validation",
+    title="Splits are missing",
+    severity="act",
+    advice="Find out why, and run it again: what is missing may be what is hard.",
+    reference="Little & Rubin (2002), Statistical Analysis with Missing Data, ch. 1",
+)
+def missing_splits(seen: ValidationSubject) -> Answer:
+    """The learner failed in some splits, or was interrupted before the last.
+
+    The splits that are missing are not missing at random where the learner failed because of what is in them.
+    """
+    run, number = seen.run, len(seen.run.splits)
+    facts: dict[str, object] = {"splits": number, "finished": len(run.finished), "failed": len(run.failures)}
+    if run.failures:
+        first = run.failures[0]
+        facts |= {"where": first.where, "message": first.message}
+        message = first.message.rstrip(".")
+        return Fired(
+            f"The learner failed in {len(run.failures):,} of {number:,} splits, which are missing here; the first was "
+            f"{first.where}: {message}.",
+            facts,
+        )
+    if not run.complete:
+        return Fired(
+            f"Incomplete: {len(run.finished):,} of {number:,} splits were finished before it was interrupted.", facts
+        )
+    return Passed(f"{_all(number)} finished.", facts)
+
+
+@rule(
+    "H043",
+    about="validation",
+    title="One holdout of few cases",
+    severity="know",
+    advice="Use 10-fold, which tests every case once, or 30 x holdout 2/3.",
+    reference="Kohavi (1995), IJCAI 14; Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 4.5",
+    limits={"cases": "with a thousand test cases the 95 % interval of a share is at most 6 points wide"},
+)
+def one_holdout(seen: ValidationSubject, *, cases: float = 1000) -> Answer:
+    """One part of the data is tested, once, though there are few enough cases to test them all.
+
+    What is tested does not train and what trains is not tested: with little data both suffer, and another draw of the
+    test part would give another answer.
+    """
+    if seen.plan.judging.kind != "holdout":
+        return NotApplicable("the plan is no single holdout")
+    tested, n = int(seen.run.splits.sizes[0]), seen.problem.n
+    facts = {"tested": tested, "cases": n, "limit": cases}
+    if tested < cases:
+        return Fired(f"One holdout tests {tested:,} of {n:,} cases, and the others never.", facts)
+    return Passed(f"The holdout tests {tested:,} cases.", facts)
+
+
+def _no_two_errors(seen: ValidationSubject) -> str:
+    """Why there are no two errors to compare, where there are none."""
+    if seen.plan.judging.kind == RESUBSTITUTION:
+        return TRAINING_CASES
+    if seen.optimism is not None:
+        return ".632 rules mix the two errors"
+    if not len(seen.run.training_rows):
+        return "there are no predictions of training cases"
+    if len(np.unique(seen.run.predicted)) < 2:
+        return "it answers one class only, so that both errors are the share of the other classes"
+    return ""
+
+
+def _all(number: int) -> str:
+    return "The one split was" if number == 1 else f"All {number:,} splits were"

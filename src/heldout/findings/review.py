@@ -1,0 +1,155 @@
+"""The review of a result: every rule that is about it, with what each found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from heldout.errors import OptionError, closest, listing
+from heldout.findings.catalogue import CATALOGUE, find_rule
+from heldout.findings.rule import About, Finding, Outcome
+from heldout.result import Result
+from heldout.show.blocks import Block, Cell, Column, Note, Prose, Table
+
+# More findings than this push everything else off the screen.
+SHOWN = 6
+EXPLAIN = "heldout explain CODE"
+
+
+@dataclass(frozen=True, slots=True)
+class Review(Result):
+    """What the rules say: those that fired, those that passed, and those that had nothing to look at."""
+
+    schema: ClassVar[str] = "heldout/review@1"
+    rows_name: ClassVar[str] = "findings"
+
+    findings: tuple[Finding, ...]
+    muted: tuple[str, ...] = ()
+
+    def of(self, outcome: Outcome) -> tuple[Finding, ...]:
+        """The findings with one outcome, the severe ones first."""
+        return tuple(sorted((f for f in self.findings if f.outcome == outcome), key=lambda f: f.severity != "act"))
+
+    @property
+    def fired(self) -> tuple[Finding, ...]:
+        """What was found."""
+        return self.of("fired")
+
+    def __getitem__(self, code: str) -> Finding:
+        """The finding of a code."""
+        wanted = str(code).strip().casefold()
+        for finding in self.findings:
+            if finding.code.casefold() == wanted:
+                return finding
+        if wanted in {muted.casefold() for muted in self.muted}:
+            raise OptionError(f"The rule {code} was muted, so it found nothing.", hint="leave it out of mute.")
+        codes = [finding.code for finding in self.findings]
+        near = closest(str(code), codes)
+        raise OptionError(
+            f"The review has no rule {code!r}. It has: {listing(codes)}.",
+            hint=f"did you mean {near}?" if near else "heldout explain lists all rules.",
+        )
+
+    def __add__(self, other: object) -> Review:
+        if not isinstance(other, Review):
+            return NotImplemented
+        return Review((*self.findings, *other.findings), tuple(dict.fromkeys((*self.muted, *other.muted))))
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per rule."""
+        return [
+            {
+                "measure": "finding",
+                "class": None,
+                "average": None,
+                "value": math.nan,
+                "low": math.nan,
+                "high": math.nan,
+                "level": math.nan,
+                "method": "",
+                "n": None,
+                "code": finding.code,
+                "outcome": finding.outcome,
+                "severity": finding.severity,
+                "title": finding.title,
+                "advice": finding.advice,
+                "reference": finding.reference,
+            }
+            for finding in self.findings
+        ]
+
+    def facts(self) -> dict[str, object]:
+        """The counts in words, and what was muted."""
+        return {"summary": self.summary(), "muted": list(self.muted)}
+
+    def summary(self) -> str:
+        """How many of each: "2 to act on · 1 to know · 21 passed · 6 not applicable"."""
+        act = sum(finding.severity == "act" for finding in self.fired)
+        counts = (
+            (act, "to act on"),
+            (len(self.fired) - act, "to know"),
+            (len(self.of("passed")), "passed"),
+            (len(self.of("not applicable")), "not applicable"),
+            (len(self.muted), "muted"),
+        )
+        said = [f"{number} {words}" for number, words in counts if number]
+        return " · ".join(said if self.fired else ["nothing found", *said])
+
+    def blocks(self) -> list[Block]:
+        """The counts, and a line for each that fired, as many as fit a screen."""
+        hint = f" ({EXPLAIN})" if self.fired else ""
+        left = len(self.fired) - SHOWN
+        lines: list[Block] = [Prose(self.summary() + hint, label="Findings")]
+        lines += [_note(finding) for finding in self.fired[:SHOWN]]
+        return lines + ([Note(f"… and {left} more; --full shows them.")] if left > 0 else [])
+
+    def full_blocks(self) -> list[Block]:
+        """Every rule with its outcome: what was found, what was seen, and why a rule had nothing to look at."""
+        blocks: list[Block] = [Prose(self.summary(), label="Findings"), *map(_note, self.fired)]
+        if self.fired:
+            columns = (Column("code"), Column("to"), Column("reference", wrap=True))
+            held = [(f.code, "act on" if f.severity == "act" else "know", f.reference) for f in self.fired]
+            blocks.append(Table(columns, tuple(held), "Where the findings come from"))
+        for outcome, caption, header in (
+            ("passed", "Looked at, and nothing found", "what was seen"),
+            ("not applicable", "Not applicable, because …", "because"),
+        ):
+            rows: list[tuple[Cell, ...]] = [(f.code, f.title) for f in self.findings if f.outcome == outcome]
+            if rows:
+                blocks.append(Table((Column("code"), Column(header, wrap=True)), tuple(rows), caption))
+        if self.muted:
+            blocks.append(Note(f"Muted: {', '.join(self.muted)}."))
+        return blocks
+
+    def document(self) -> dict[str, Any]:
+        """What stands in a JSON document: the findings that fired, and the outcome of the others."""
+        return {
+            "findings": [finding.document() for finding in self.fired],
+            "passed": [finding.code for finding in self.findings if finding.outcome == "passed"],
+            "not_applicable": {f.code: f.title for f in self.findings if f.outcome == "not applicable"},
+            "muted": list(self.muted),
+        }
+
+
+def _note(finding: Finding) -> Note:
+    text = f"{finding.title} {finding.advice}".strip()
+    return Note(text, "warning" if finding.severity == "act" else "note", finding.code)
+
+
+def check_codes(codes: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Codes to mute, refused where there is no such rule.
+
+    >>> check_codes("h001")
+    ('H001',)
+    """
+    asked = [] if codes is None else [codes] if isinstance(codes, str) else list(codes)
+    return tuple(dict.fromkeys(find_rule(code).code for code in asked))
+
+
+def review(about: About, subject: Any, mute: Sequence[str] = ()) -> Review:
+    """Put every rule that is about such a result to it, except those muted."""
+    rules = [rule for rule in CATALOGUE.values() if rule.about == about]
+    muted = tuple(rule.code for rule in rules if rule.code in mute)
+    return Review(tuple(rule(subject) for rule in rules if rule.code not in muted), muted)

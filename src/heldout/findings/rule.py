@@ -1,0 +1,144 @@
+"""How a rule is declared: one pure function of a result, with its code, severity, reference and advice beside it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Severity: TypeAlias = Literal["act", "know"]
+Outcome: TypeAlias = Literal["fired", "passed", "not applicable"]
+About: TypeAlias = Literal["evaluation", "validation", "learning curve", "comparison"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """A rule found something: a sentence with its numbers, and the numbers."""
+
+    title: str
+    facts: Mapping[str, object] = field(default_factory=dict)
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A rule looked and found nothing: what it saw, with numbers."""
+
+    title: str
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NotApplicable:
+    """A rule had nothing to look at, and why."""
+
+    reason: str
+
+
+Answer: TypeAlias = Fired | Passed | NotApplicable
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of one rule on one result."""
+
+    code: str
+    outcome: Outcome
+    severity: Severity
+    title: str
+    facts: Mapping[str, Any]
+    advice: str
+    reference: str
+
+    def document(self) -> dict[str, object]:
+        """The finding as it stands in the JSON document."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "title": self.title,
+            "facts": dict(self.facts),
+            "advice": self.advice,
+            "reference": self.reference,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A named limit of a rule: its default, and where that comes from."""
+
+    name: str
+    default: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule and everything there is to know about it; `why` says what goes wrong where it is not heeded."""
+
+    code: str
+    about: About
+    title: str
+    summary: str
+    why: str
+    severity: Severity
+    advice: str
+    reference: str
+    limits: tuple[Limit, ...]
+    function: Callable[..., Answer] = field(repr=False)
+
+    def __call__(self, subject: Any, **limits: float) -> Finding:
+        """What the rule says of a result; `limits` replace defaults by name."""
+        answer = self.function(subject, **limits)
+        if isinstance(answer, NotApplicable):
+            return Finding(self.code, "not applicable", self.severity, answer.reason, {}, "", self.reference)
+        if isinstance(answer, Passed):
+            return Finding(self.code, "passed", self.severity, answer.title, answer.facts, "", self.reference)
+        advice = answer.advice or self.advice
+        return Finding(self.code, "fired", self.severity, answer.title, answer.facts, advice, self.reference)
+
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(
+    code: str,
+    *,
+    about: About,
+    title: str,
+    severity: Severity,
+    advice: str,
+    reference: str,
+    limits: Mapping[str, str] | None = None,
+) -> Callable[[Callable[..., Answer]], Rule]:
+    """Declare a rule; its keyword-only arguments are its limits, and `limits` says where each default comes from.
+
+    The first sentence of the docstring is the summary of the rule, the paragraph after it says why it matters.
+    """
+
+    def declare(function: Callable[..., Answer]) -> Rule:
+        if code in RULES:
+            message = f"the code {code} is taken by {RULES[code].function.__name__}"
+            raise ValueError(message)
+        named = {
+            name: parameter.default
+            for name, parameter in inspect.signature(function).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY
+        }
+        sources = dict(limits or {})
+        if sources.keys() != named.keys():
+            message = f"rule {code} has the limits {list(named)}, but sources for {list(sources)}"
+            raise ValueError(message)
+        summary, _, why = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
+        made = Rule(
+            code, about, title, _one_line(summary), _one_line(why), severity, advice, reference,
+            tuple(Limit(name, default, sources[name]) for name, default in named.items()), function,
+        )  # fmt: skip
+        RULES[code] = made
+        return made
+
+    return declare
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

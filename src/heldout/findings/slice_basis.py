@@ -1,0 +1,114 @@
+"""What slices are made from: the cases with the columns that divide them, and the estimators of the whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from heldout.engines.slices import count_slices
+from heldout.errors import ColumnError, OptionError, closest, listing
+from heldout.estimates.estimate import Estimate
+from heldout.estimates.interval import Estimator
+from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
+from heldout.evidence import Confusion, Label
+from heldout.evidence.slices import SliceCounts
+from heldout.measures.quantity import Quantity
+from heldout.predictions.slices import SliceColumn
+from heldout.predictions.table import Predictions
+from heldout.show.fitting import shorten
+
+# Fewer cases than this are no slice worth a search: the usual least number for shares of a sample, Mitchell (1997),
+# Machine Learning, section 5.2.
+LEAST_CASES = 30
+CORRECTION = "holm"
+SHARED_MODELS = (
+    "the models of one plan share training cases, so a test that takes cases as independent says too much: there are "
+    "intervals of each slice and no p-values"
+)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What slices are made from: the cases with their slices, and the estimators of the whole."""
+
+    predictions: Predictions
+    estimator: Estimator
+    scores: ScoreEstimator | None = None
+    _counted: dict[Any, SliceCounts] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The classes."""
+        return self.estimator.confusion.labels
+
+    @property
+    def grouped(self) -> bool:
+        """Whether rows come in groups."""
+        return self.predictions.group is not None
+
+    @property
+    def untested(self) -> str:
+        """Why no test is made, where none can be."""
+        plan = self.estimator.plan
+        return SHARED_MODELS if plan is not None and (plan.factor != 1 or plan.refused) else ""
+
+    def counts(self, columns: Sequence[SliceColumn]) -> SliceCounts:
+        """The counts of every slice of a column, or of every pair of slices of two."""
+        key = tuple(id(column) for column in columns)
+        if key not in self._counted:
+            self._counted[key] = count_slices(self.predictions, self.labels, columns)
+        return self._counted[key]
+
+    def estimate(self, confusion: Confusion, quantity: Quantity) -> Estimate:
+        """The estimate on the counts of a slice, as the whole is estimated."""
+        made = self.estimator
+        if type(made) is not Estimator:
+            # What is known of single folds is not known of slices of them.
+            made = Estimator(confusion, made.level, made.seed, made.replicates, made.method, made.plan)
+            return made.ask(quantity)
+        return replace(made, confusion=confusion).ask(quantity)
+
+
+def chosen_columns(predictions: Predictions | None, columns: str | Iterable[str] | None) -> tuple[SliceColumn, ...]:
+    """The slice columns of those names, or all of them."""
+    held = () if predictions is None else predictions.slices
+    if not held:
+        raise OptionError(
+            "There are no slices: no columns were named that divide the cases.",
+            hint="name them: evaluate(…, slices=['sex', 'age']), --slice COLUMN, or 'all'.",
+        )
+    if columns is None:
+        return held
+    by_name = {column.name: column for column in held}
+    wanted = [columns] if isinstance(columns, str) else list(columns)
+    for name in wanted:
+        if name not in by_name:
+            near = closest(str(name), by_name)
+            raise ColumnError(
+                f"{shorten(repr(name), 60)} is none of the slice columns. There are: {listing(by_name)}.",
+                hint=f"did you mean {near!r}?" if near else "use one of these.",
+            )
+    return tuple(by_name[name] for name in dict.fromkeys(wanted))
+
+
+def notes_of_tests(basis: Basis, searched: int) -> list[str]:
+    """What a reader must know of the tests of so many slices."""
+    said = [basis.untested] if basis.untested else [f"p-values are corrected for {searched:,} slices by Holm's method"]
+    if basis.grouped:
+        said.append("rows of one group are not independent: differences have a standard error over groups")
+    elif basis.predictions.weight is not None:
+        said.append("differences use the effective number of cases that the weights leave")
+    return said
+
+
+def excess_of(difference: float, n: float, direction: str) -> float:
+    """How many cases fewer would go wrong if the slice were as good as the rest; below 0 where it is better."""
+    sign = {"higher": -1.0, "lower": 1.0}.get(direction, math.nan)
+    return sign * difference * n
+
+
+def of_scores(quantity: Quantity) -> bool:
+    """Whether a quantity is made from scores, not from counts."""
+    return quantity.bound.measure.scope in SCORE_SCOPES

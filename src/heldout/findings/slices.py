@@ -1,0 +1,239 @@
+"""Measures by slice: what each part of the cases shows, how it differs from the rest, and what chance would show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from heldout.comparisons.tested import Tested
+from heldout.estimates.estimate import Estimate
+from heldout.findings.wording import number_of
+from heldout.measures.catalogue import find
+from heldout.measures.declare import Direction
+from heldout.result import Result
+from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table
+from heldout.show.fitting import shorten
+from heldout.show.numbers import limits, number, percent
+from heldout.show.printable import visible
+
+NOT_CLEAR = "no clear difference"
+SHOWN_VALUE = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One part of the cases: which columns have which values there, and how it differs from all other cases.
+
+    `cases` is its number of rows and `share` what part of all cases it is. `excess` says how many cases fewer would be
+    wrong, for a share of errors, if the slice were as good as the rest. `p_corrected` is `tested.p` after the
+    correction for all slices that were looked at.
+    """
+
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+    cases: int
+    share: float
+    estimate: Estimate
+    tested: Tested
+    p_corrected: float
+    verdict: str
+    excess: float = math.nan
+
+    @property
+    def clear(self) -> bool:
+        """Whether it differs from the rest beyond chance, all slices that were looked at considered."""
+        return self.verdict.startswith("clearly")
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is clearly worse than the rest."""
+        return self.verdict == verdict_word("worse")
+
+    @property
+    def name(self) -> str:
+        """The slice in words, short enough for a sentence: "sex = f and age = 18 to 34"."""
+        pairs = zip(self.columns, self.values, strict=True)
+        return " and ".join(
+            f"{shorten(visible(column), SHOWN_VALUE)} = {shorten(visible(value), SHOWN_VALUE)}"
+            for column, value in pairs
+        )
+
+    def row(self) -> dict[str, object]:
+        """The slice as one flat row."""
+        (first,) = self.estimate.rows()
+        difference = self.tested
+        return {
+            **{key: value for key, value in first.items() if key not in ("undefined", "note")},
+            "column": " & ".join(self.columns),
+            "slice": " & ".join(self.values),
+            "cases": self.cases,
+            "share": self.share,
+            "difference": difference.difference,
+            "difference_low": difference.low,
+            "difference_high": difference.high,
+            "p": difference.p,
+            "p_corrected": self.p_corrected,
+            "test": difference.method,
+            "excess": self.excess,
+            "verdict": self.verdict,
+            "undefined": first["undefined"],
+            "note": difference.undefined or difference.note,
+        }
+
+
+def verdict_word(way: str) -> str:
+    """What is said of a slice that differs beyond chance.
+
+    >>> verdict_word("worse")
+    'clearly worse than the rest'
+    """
+    return f"clearly {way} than the rest"
+
+
+def verdict(difference: float, p_corrected: float, direction: Direction, level: float) -> str:
+    """What a difference comes to, in words.
+
+    >>> verdict(0.2, 0.001, "lower", 0.95), verdict(0.2, 0.3, "lower", 0.95)
+    ('clearly worse than the rest', 'no clear difference')
+    """
+    if math.isnan(difference):
+        return "undefined"
+    if math.isnan(p_corrected):
+        return "not tested"
+    if p_corrected > 1 - level:
+        return NOT_CLEAR
+    if direction in ("higher", "lower"):
+        return verdict_word("better" if (difference > 0) == (direction == "higher") else "worse")
+    return verdict_word("higher" if difference > 0 else "lower")
+
+
+@dataclass(frozen=True, slots=True)
+class Slices(Result):
+    """A measure by slice; `searched` is the number of slices whose tests were corrected for each other.
+
+    `n_worse` is the number of those that are clearly worse than the rest, whether or not they are listed here.
+    `least` is the least number of cases that a slice had to have to be looked at, 0 where all were.
+    """
+
+    schema: ClassVar[str] = "heldout/slices@1"
+    rows_name: ClassVar[str] = "slices"
+
+    whole: Estimate
+    slices: tuple[Slice, ...]
+    searched: int
+    level: float
+    n_worse: int
+    worst: bool = False
+    depth: int = 1
+    least: int = 0
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.slices)
+
+    def __iter__(self) -> Iterator[Slice]:
+        return iter(self.slices)
+
+    @property
+    def clear(self) -> tuple[Slice, ...]:
+        """The slices that differ from the rest beyond chance."""
+        return tuple(one for one in self.slices if one.clear)
+
+    @property
+    def worse(self) -> tuple[Slice, ...]:
+        """The slices that are clearly worse than the rest."""
+        return tuple(one for one in self.slices if one.worse)
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per slice."""
+        return [one.row() for one in self.slices]
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the slices in the document."""
+        return {
+            "measure": self.whole.name,
+            "value": self.whole.value,
+            "searched": self.searched,
+            "correction": "holm",
+            "depth": self.depth,
+            "least": self.least,
+            "notes": list(self.notes),
+        }
+
+    def sentence(self, among: Sequence[Slice] | None = None) -> str:
+        """What the slices, or some of them, come to, in words with numbers."""
+        worse = self.worse if among is None else among
+        looked, name = number_of(self.searched, "slice"), titled(self.whole)
+        if self.slices and all(math.isnan(one.p_corrected) for one in self.slices):
+            return f"The {name} in {looked}; whether they differ beyond chance was not tested."
+        if not worse:
+            return f"In none of {looked} is the {name} worse than in the rest beyond what chance would show."
+        first = min(worse, key=lambda one: -one.excess if one.excess == one.excess else one.p_corrected)
+        e, tested = first.estimate, first.tested
+        p = f"< {number(0.001)}" if first.p_corrected < 0.001 else f"= {number(first.p_corrected)}"
+        others = (self.n_worse if among is None else len(among)) - 1
+        more = f" {others:,} more {'is' if others == 1 else 'are'} clearly worse too." if others else ""
+        return (
+            f"Where {first.name} ({number_of(first.cases, 'case')}, {percent(first.share)} of all) the {name} is "
+            f"{number(e.value, e.style)}, {_away(tested, e)}; corrected for {looked}, p {p}.{more}"
+        )
+
+    def summary(self) -> str:
+        """How many slices are clearly worse, in one line."""
+        looked = number_of(self.searched, "slice")
+        if not any(one.p_corrected == one.p_corrected for one in self.slices):
+            return self.sentence()
+        said = f"{self.n_worse:,}" if self.n_worse else "None"
+        return f"{said} of {looked} {'is' if self.n_worse < 2 else 'are'} clearly worse than the rest."
+
+    def table(self, most: int | None = None) -> Table:
+        """One line per slice."""
+        e = self.whole
+        columns = (
+            Column("worst slices" if self.worst else "slice", wrap=True),
+            Column("cases", "right"),
+            Column(titled(e), "right"),
+            Column(f"{100 * self.level:g} % interval"),
+            Column("difference", "right"),
+            Column(""),
+            Column("p (Holm)", "right"),
+        )
+        rows: list[tuple[Cell, ...]] = [
+            (
+                f"{one.name}{' *' if one.clear else ''}",
+                one.cases,
+                Number(one.estimate.value, e.style, one.estimate.digits),
+                Range(one.estimate.low, one.estimate.high, e.style, one.estimate.digits),
+                Number(one.tested.difference, e.style, one.estimate.digits),
+                Range(one.tested.low, one.tested.high, e.style, one.estimate.digits),
+                Number(one.p_corrected),
+            )
+            for one in self.slices[:most]
+        ]
+        return Table(columns, tuple(rows), "* differs from the rest beyond chance" if self.clear else "")
+
+    def blocks(self) -> list[Block]:
+        """What the slices come to, and one line for each."""
+        if not self.slices:
+            return [Prose(self.sentence(), label="Slices"), *(Note(_sentence(note)) for note in self.notes)]
+        return [Prose(self.sentence(), label="Slices"), self.table(), *(Note(_sentence(note)) for note in self.notes)]
+
+
+def titled(e: Estimate) -> str:
+    """The name of an estimate as a sentence or a table writes it."""
+    title = find(e.measure).title
+    if e.class_ is not None:
+        return f"{title} ({shorten(visible(str(e.class_)), SHOWN_VALUE)})"
+    return f"{e.average} {title}" if e.average else title
+
+
+def _away(tested: Tested, e: Estimate) -> str:
+    way = "more" if tested.difference > 0 else "less"
+    low, high = sorted((abs(tested.low), abs(tested.high)))
+    return f"{number(abs(tested.difference), e.style)} {way} than elsewhere [{limits(low, high, e.style)}]"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}" + "." * (not text.endswith("."))

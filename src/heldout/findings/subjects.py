@@ -1,0 +1,128 @@
+"""What rules need to know of an evaluation, and what keeps a rule from looking at its scores."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.estimates.estimate import Estimate
+from heldout.estimates.interval import Estimator
+from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
+from heldout.evidence import Confusion, Label, Ranking
+from heldout.evidence.probabilities import Probabilities
+from heldout.measures.catalogue import find
+from heldout.measures.quantity import Average
+from heldout.predictions.source import Source
+from heldout.predictions.table import Predictions
+
+
+class Judged(Protocol):
+    """An evaluation as the rules see it."""
+
+    @property
+    def confusion(self) -> Confusion:
+        """The counted evidence."""
+
+    @property
+    def positive(self) -> Label | None:
+        """The positive class, if there is one."""
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Every estimate that was asked for."""
+
+    @property
+    def estimator(self) -> Estimator:
+        """What made the estimates of counts."""
+
+    @property
+    def scores(self) -> ScoreEstimator | None:
+        """What made the estimates of scores, if there are any."""
+
+    @property
+    def predictions(self) -> Predictions | None:
+        """The predictions, where more than counts is known."""
+
+    @property
+    def costs(self) -> NDArray[np.float64] | None:
+        """The cost matrix in the order of the labels, rows are the truth."""
+
+    @property
+    def threshold(self) -> float | None:
+        """The threshold at which the scores became predictions, if they did."""
+
+    @property
+    def level(self) -> float:
+        """The level of the intervals."""
+
+    @property
+    def independent(self) -> float:
+        """The share of the cases that counts as independent; 0 where there can be no interval."""
+
+    @property
+    def source(self) -> Source:
+        """Where the predictions came from."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that a reader must see."""
+
+    def get(self, measure: str, *, class_: Label | None = None, average: Average | None = None) -> Estimate:
+        """The estimate of a measure of one class, averaged, or of all cases."""
+
+
+def why_no_scores(subject: Judged) -> str:
+    """Why there are no scores to look at; empty where there are.
+
+    Scores are ranked when a measure of them is first asked for, and a rule must not cost more than the evaluation:
+    where nobody asked for such a measure, the rules leave the scores alone too.
+    """
+    if subject.scores is None:
+        return "there are no scores"
+    if not any(find(estimate.measure).measure.scope in SCORE_SCOPES for estimate in subject.estimates):
+        return "no measure of the scores was asked for"
+    return ""
+
+
+def ranking_of(subject: Judged) -> Ranking | str:
+    """The ranking of the positive class, or why there is none."""
+    reason = why_no_scores(subject)
+    if reason or subject.scores is None:
+        return reason
+    if subject.scores.evidence.per_class:
+        return "there is a score for each class, not one for the positive class"
+    if subject.positive is None:
+        return "no class is the positive one"
+    return subject.scores.evidence.ranking(subject.positive)
+
+
+def probabilities_of(subject: Judged) -> Probabilities | str:
+    """The sums of the predicted probabilities, or why there are none."""
+    reason = why_no_scores(subject)
+    if reason or subject.scores is None:
+        return reason
+    found = subject.scores.evidence.probabilities
+    return "the scores are no probabilities" if found is None else found
+
+
+def reported(subject: Judged, measure: str) -> tuple[Estimate, ...]:
+    """The estimates of a measure that were asked for and have a value."""
+    return tuple(e for e in subject.estimates if e.measure == measure and e.value == e.value)
+
+
+def class_sizes(confusion: Confusion) -> NDArray[np.float64]:
+    """The number of cases of each true class, whatever their weight.
+
+    >>> class_sizes(Confusion.of([[5, 1], [0, 2]]))
+    array([6., 2.])
+    """
+    held = confusion.cases if confusion.weighted else confusion.counts
+    return np.bincount(confusion.truth, weights=held, minlength=confusion.n_classes).astype(np.float64)
+
+
+def case_number(subject: Judged) -> int:
+    """The number of distinct cases, however often each was predicted."""
+    plan = subject.estimator.plan
+    return subject.confusion.n_cases if plan is None else min(plan.n, subject.confusion.n_cases)

@@ -1,0 +1,72 @@
+"""How findings write labels, numbers and intervals: short, and the same in all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from heldout.evidence import Label
+from heldout.show.fitting import shorten
+from heldout.show.numbers import count, plain, share
+from heldout.show.printable import visible
+
+LONGEST = 30
+
+
+def quoted(label: Label) -> str:
+    """A label in quotes, its middle left out where it is long.
+
+    >>> quoted("yes"), quoted(1)
+    ('"yes"', '"1"')
+    """
+    return f'"{shorten(visible(str(label)), LONGEST)}"'
+
+
+def several(labels: Iterable[Label], most: int = 3) -> str:
+    """Some labels in quotes, and how many are left.
+
+    >>> several(["a", "b", "c", "d"])
+    '"a", "b", "c" and 1 more'
+    """
+    held = list(labels)
+    said = ", ".join(quoted(label) for label in held[:most])
+    return said if len(held) <= most else f"{said} and {len(held) - most:,} more"
+
+
+def between(low: float, high: float) -> str:
+    """An interval in brackets with a space before it, nothing where there is none.
+
+    >>> f".77{between(0.68, 0.85)}", between(float("nan"), float("nan"))
+    ('.77 [.680, .850]', '')
+    """
+    return "" if math.isnan(low) or math.isnan(high) else f" [{share(low)}, {share(high)}]"
+
+
+def number_of(n: float, one: str, more: str = "") -> str:
+    """A number of things.
+
+    >>> number_of(1, "case"), number_of(1200, "case"), number_of(2, "class", "classes")
+    ('1 case', '1,200 cases', '2 classes')
+    """
+    return f"{count(n)} {one if n == 1 else more or one + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Some names, and how many are left.
+
+    >>> listed(["recall", "f1"]), listed(["a", "b"], most=1)
+    ('recall, f1', 'a and 1 more')
+    """
+    said = ", ".join(names[:most])
+    return said if len(names) <= most else f"{said} and {len(names) - most:,} more"
+
+
+def figure(value: float) -> str:
+    """A threshold or a cost, without decimals that say nothing.
+
+    >>> figure(0.5), figure(0.1818181818), figure(10.0), figure(4255.0)
+    ('0.5', '0.182', '10', '4,255')
+    """
+    if math.isfinite(value) and abs(value) < 1e15 and value == round(value, 2):
+        return f"{value:,.2f}".rstrip("0").rstrip(".")
+    return plain(value)

@@ -1,0 +1,207 @@
+"""The answer to "is it good enough": requirements, each passed, failed or undecided, for people and for CI."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from heldout.comparisons.tested import Tested
+from heldout.decisions.written import Written
+from heldout.errors import FileError
+from heldout.estimates.estimate import Estimate
+from heldout.evidence import Label
+from heldout.findings.rule import Finding
+from heldout.report.gate import gate_blocks
+from heldout.report.junit import junit_xml
+from heldout.result import Result
+from heldout.show.blocks import Block
+
+Outcome: TypeAlias = Literal["passed", "failed", "undecided"]
+Kind: TypeAlias = Literal["value", "baseline", "finding"]
+
+
+def decide(written: Written, value: float, low: float, high: float) -> Outcome:
+    """Whether the whole interval meets a requirement, the whole interval misses it, or neither.
+
+    A value that is undefined has not met it; one without an interval leaves it undecided.
+
+    >>> from heldout.decisions.written import read_written
+    >>> wanted = read_written("recall >= 0.8")
+    >>> decide(wanted, 0.9, 0.85, 0.95), decide(wanted, 0.9, 0.75, 0.95), decide(wanted, 0.6, 0.5, 0.7)
+    ('passed', 'undecided', 'failed')
+    """
+    if math.isnan(value):
+        return "failed"
+    if math.isnan(low) or math.isnan(high):
+        return "undecided"
+    met = [written.is_met(end) for end in (low, value, high)]
+    return "passed" if all(met) else "undecided" if any(met) else "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """The same quantity of a baseline: its value, and the difference from it with its interval."""
+
+    name: str
+    value: float
+    tested: Tested
+    paired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One requirement and what became of it.
+
+    `outcome` is what the interval says; `fails` whether the gate fails by it. `why` says in a sentence why it came out
+    so. `needed` is the number of cases that would decide it with 80 % power, if what was seen is true.
+    """
+
+    text: str
+    outcome: Outcome
+    fails: bool
+    why: str
+    written: Written | None = None
+    estimate: Estimate | None = None
+    against: Against | None = None
+    needed: int | None = None
+    finding: Finding | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What was required: a value, a distance from a baseline, or the absence of a finding."""
+        if self.written is None:
+            return "finding"
+        return "baseline" if self.against is not None else "value"
+
+    def row(self) -> dict[str, Any]:
+        """One flat row."""
+        e, against, wanted = self.estimate, self.against, self.written
+        nan = math.nan
+        return {
+            "measure": "finding" if e is None else e.measure,
+            "class": None if e is None else e.class_,
+            "average": None if e is None else e.average,
+            "value": nan if e is None else e.value,
+            "low": nan if e is None else e.low,
+            "high": nan if e is None else e.high,
+            "level": nan if e is None else e.level,
+            "method": "" if e is None else e.method,
+            "n": None if e is None else e.n,
+            "text": self.text,
+            "outcome": self.outcome,
+            "fails": self.fails,
+            "why": self.why,
+            "kind": self.kind,
+            "sign": None if wanted is None else wanted.sign,
+            "limit": nan if wanted is None else wanted.limit,
+            "baseline": nan if against is None else against.value,
+            "difference": nan if against is None else against.tested.difference,
+            "difference_low": nan if against is None else against.tested.low,
+            "difference_high": nan if against is None else against.tested.high,
+            "difference_method": None if against is None else against.tested.method,
+            "paired": None if against is None else against.paired,
+            "cases_needed": self.needed,
+            "undefined": "" if e is None else e.undefined,
+            "code": None if self.finding is None else self.finding.code,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Gate(Result):
+    """Whether a classifier is good enough: every requirement with its outcome, and whether the gate lets it through.
+
+    It fails where a requirement failed, or is undecided and missed by the value itself; with `strict` also where one is
+    undecided at all. `bool(gate)` is `gate.passed`.
+    """
+
+    schema: ClassVar[str] = "heldout/gate@1"
+    rows_name: ClassVar[str] = "requirements"
+
+    requirements: tuple[Requirement, ...]
+    level: float
+    n: int | float
+    labels: tuple[Label, ...] = ()
+    positive: Label | None = None
+    strict: bool = False
+    name: str = ""
+    columns: str = ""
+    baseline: str = ""
+    baseline_how: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Gate {'passed' if self.passed else 'failed'}: {self.summary}; print it to read it>"
+
+    def __iter__(self) -> Iterator[Requirement]:
+        return iter(self.requirements)
+
+    def __len__(self) -> int:
+        return len(self.requirements)
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def of(self, outcome: Outcome) -> tuple[Requirement, ...]:
+        """The requirements with one outcome."""
+        return tuple(one for one in self.requirements if one.outcome == outcome)
+
+    @property
+    def failing(self) -> tuple[Requirement, ...]:
+        """The requirements by which the gate fails."""
+        return tuple(one for one in self.requirements if one.fails)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate lets it through."""
+        return not self.failing
+
+    @property
+    def cautions(self) -> tuple[Requirement, ...]:
+        """The requirements that are undecided, and by which the gate does not fail."""
+        return tuple(one for one in self.of("undecided") if not one.fails)
+
+    @property
+    def summary(self) -> str:
+        """How many of each outcome."""
+        counts = ((len(self.of(outcome)), outcome) for outcome in ("passed", "failed", "undecided"))
+        return ", ".join(f"{number} {outcome}" for number, outcome in counts if number)
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per requirement."""
+        return [one.row() for one in self.requirements]
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the requirements in the document."""
+        return {
+            "passed": self.passed,
+            "strict": self.strict,
+            "n": self.n,
+            "positive": self.positive,
+            "level": self.level,
+            "baseline": {"name": self.baseline, "how": self.baseline_how} if self.baseline else None,
+            "source": {"name": self.name},
+            "notes": list(self.notes),
+        }
+
+    def blocks(self) -> list[Block]:
+        """The report."""
+        return gate_blocks(self)
+
+    def to_junit(self) -> str:
+        """The gate as JUnit XML: one test case for each requirement."""
+        return junit_xml(self)
+
+    def write_junit(self, path: str | Path) -> Path:
+        """Write JUnit XML for a CI server."""
+        target = Path(path)
+        try:
+            target.write_text(self.to_junit(), encoding="utf-8")
+        except OSError as error:
+            raise FileError(
+                f"{target} cannot be written: {error.strerror or error}.",
+                hint="check that the folder exists and that you may write there.",
+            ) from error
+        return target

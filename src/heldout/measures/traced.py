@@ -1,0 +1,166 @@
+"""Formulas read off the measures: the declared function, called on symbols, writes itself down as an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heldout.errors import OptionError
+from heldout.measures.cells import CORNERS, class_cells
+from heldout.measures.quantity import Bound
+from heldout.show.explorer import Expression
+from heldout.show.numbers import count
+
+# How tightly an operator binds, and how it is written between its operands.
+BINDING: Mapping[str, tuple[int, str]] = {"+": (1, " + "), "-": (1, " − "), "*": (2, " · "), "/": (3, " / ")}
+ATOM = 9
+
+
+class Symbol:
+    """A name that takes part in arithmetic and remembers it.
+
+    >>> tp, fn = Symbol("tp"), Symbol("fn")
+    >>> (tp / (tp + fn)).expression
+    ('/', 'tp', ('+', 'tp', 'fn'))
+    """
+
+    __slots__ = ("expression",)
+
+    def __init__(self, expression: Expression) -> None:
+        self.expression = expression
+
+    def _with(self, operator: str, other: Any, *, turned: bool = False) -> Symbol:
+        there = other.expression if isinstance(other, Symbol) else float(other)
+        pair = (there, self.expression) if turned else (self.expression, there)
+        return Symbol((operator, *pair))
+
+    def __add__(self, other: Any) -> Symbol:
+        return self._with("+", other)
+
+    def __radd__(self, other: Any) -> Symbol:
+        return self._with("+", other, turned=True)
+
+    def __sub__(self, other: Any) -> Symbol:
+        return self._with("-", other)
+
+    def __rsub__(self, other: Any) -> Symbol:
+        return self._with("-", other, turned=True)
+
+    def __mul__(self, other: Any) -> Symbol:
+        return self._with("*", other)
+
+    def __rmul__(self, other: Any) -> Symbol:
+        return self._with("*", other, turned=True)
+
+    def __truediv__(self, other: Any) -> Symbol:
+        return self._with("/", other)
+
+    def __rtruediv__(self, other: Any) -> Symbol:
+        return self._with("/", other, turned=True)
+
+    def __neg__(self) -> Symbol:
+        return Symbol(("neg", self.expression))
+
+    def __abs__(self) -> Symbol:
+        return Symbol(("abs", self.expression))
+
+    def __pow__(self, power: float) -> Symbol:
+        if power == 0.5:
+            return Symbol(("sqrt", self.expression))
+        return Symbol(("pow", self.expression, float(power)))
+
+
+def traced(bound: Bound, cells: Mapping[str, Any]) -> Expression:
+    """The formula with these symbols for its counts; a formula that is no plain arithmetic is refused.
+
+    >>> from heldout.measures.catalogue import find
+    >>> traced(find("precision"), {"tp": Symbol("tp"), "fp": Symbol("fp")})
+    ('/', 'tp', ('+', 'tp', 'fp'))
+    """
+    try:
+        top, bottom = bound.measure.function(*(cells[name] for name in bound.measure.cells), **bound.parameters)
+        parts = tuple(part.expression if isinstance(part, Symbol) else float(part) for part in (top, bottom))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise OptionError(
+            f"The formula of {bound.name} cannot be followed: {error}.",
+            hint="it is not plain arithmetic of TP, FP, FN and TN; ask an evaluation for its value.",
+        ) from None
+    return parts[0] if parts[1] == 1.0 else ("/", *parts)
+
+
+def of_two_classes(bound: Bound) -> Expression:
+    """The formula of a measure of the positive class, or of a table of two classes, in tp, fn, fp and tn.
+
+    A measure that is a mean over the classes on a whole table is that mean.
+
+    >>> from heldout.measures.catalogue import find
+    >>> of_two_classes(find("accuracy"))
+    ('/', ('+', 'tp', 'tn'), ('+', ('+', 'tp', 'fn'), ('+', 'fp', 'tn')))
+    """
+    tp, fn, fp, tn = (Symbol(name) for name in CORNERS)
+    overall = bound.measure.overall
+    if overall:
+        from heldout.measures.catalogue import find
+
+        inner = find(overall)
+        both = (traced(inner, class_cells(tn, fp, fn, tp)), traced(inner, class_cells(tp, fn, fp, tn)))
+        return ("/", ("+", *both), 2.0)
+    cells = class_cells(tp, fn, fp, tn)
+    cells["commonest"] = Symbol(("max", cells["positives"].expression, cells["negatives"].expression))
+    return traced(bound, cells)
+
+
+def cost_per_case(labels_positive: int, costs: Any) -> Expression:
+    """The mean cost of a case of two classes, the costs of a miss and of a false alarm named; rows are the truth.
+
+    >>> cost_per_case(1, [[0, 1], [5, 0]])[1]
+    ('+', ('*', 'fp', 'cost_alarm'), ('*', 'fn', 'cost_miss'))
+    """
+    positive, negative = labels_positive, 1 - labels_positive
+    names = {
+        (negative, negative): ("tn", float(costs[negative][negative])),
+        (negative, positive): ("fp", "cost_alarm"),
+        (positive, negative): ("fn", "cost_miss"),
+        (positive, positive): ("tp", float(costs[positive][positive])),
+    }
+    # Cell by cell in the order of the matrix, as the library adds them up.
+    terms = [("*", *names[i, j]) for i in (0, 1) for j in (0, 1) if names[i, j][1] != 0.0]
+    total: Expression = terms[0]
+    for term in terms[1:]:
+        total = ("+", total, term)
+    return ("/", total, ("+", ("+", "tp", "fn"), ("+", "fp", "tn")))
+
+
+def put_in(expression: Expression, numbers: Mapping[str, float]) -> str:
+    """The expression with its numbers put in, as a person would write it.
+
+    >>> put_in(("/", "tp", ("+", "tp", "fn")), {"tp": 165, "fn": 119})
+    '165 / (165 + 119)'
+    """
+    return _written(expression, numbers)[0]
+
+
+def _written(expression: Expression, numbers: Mapping[str, float]) -> tuple[str, int]:
+    """The text, and how tightly its outermost operator binds."""
+    if isinstance(expression, str):
+        value = numbers[expression]
+        return (f"({count(value)})", ATOM) if value < 0 else (count(value), ATOM)
+    if not isinstance(expression, tuple | list):
+        return f"{float(expression):g}", ATOM
+    operator, *operands = expression
+    if operator not in BINDING:
+        inside = ", ".join(_written(part, numbers)[0] for part in operands)
+        return (
+            (f"−{_bracketed(operands[0], numbers, ATOM)}", 2) if operator == "neg" else (f"{operator}({inside})", ATOM)
+        )
+    strength, sign = BINDING[operator]
+    left, right = operands
+    # What is divided is bracketed unless it is a single number, on both sides: a slash on one line misleads easily.
+    first = _bracketed(left, numbers, ATOM if operator == "/" else strength)
+    second = _bracketed(right, numbers, {"/": ATOM, "-": strength + 1}.get(operator, strength))
+    return f"{first}{sign}{second}", strength
+
+
+def _bracketed(expression: Expression, numbers: Mapping[str, float], least: int) -> str:
+    text, strength = _written(expression, numbers)
+    return text if strength >= least else f"({text})"

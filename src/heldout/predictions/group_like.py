@@ -1,0 +1,60 @@
+"""Columns that look as if they say which rows belong together, by their names alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from heldout.errors import HeldoutError
+from heldout.predictions.case_values import groups
+
+# What several rows are often taken from: rows of one of these are not independent of each other.
+WORDS = (
+    "patient", "subject", "participant", "person", "donor", "user", "customer", "client", "account", "member",
+    "household", "family", "group", "cluster", "session", "visit", "speaker", "author", "site", "center", "centre",
+    "hospital", "clinic", "ward", "school", "device", "sensor", "machine", "animal", "video", "document",
+)  # fmt: skip
+_LIKE = re.compile(rf"^(?:.*_)?(?:{'|'.join(WORDS)})s?(?:_(?:id|no|nr|number|name|key|code))?$|^(?:.*_)?id$")
+
+
+def may_be_group(column: Any) -> bool:
+    """Whether a column might say which rows belong together.
+
+    >>> [may_be_group(name) for name in ("Patient ID", "customer", "user_id", "humid", "score")]
+    [True, True, True, False, False]
+    """
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(column).strip())
+    return _LIKE.match(re.sub(r"[\s._-]+", "_", text).casefold()) is not None
+
+
+def group_like(names: Iterable[Any], values: Callable[[Any], Any]) -> tuple[tuple[str, int, int], ...]:
+    """The columns among `names` that may hold groups: name, distinct values and rows, where values repeat.
+
+    >>> group_like(["patient", "age"], {"patient": ["a", "a", "b"], "age": [31, 31, 64]}.get)
+    (('patient', 2, 3),)
+    """
+    found = []
+    for name in names:
+        if may_be_group(name):
+            distinct, rows = _distinct(values(name))
+            if 1 < distinct < rows:
+                found.append((str(name), distinct, rows))
+    return tuple(found)
+
+
+def _distinct(column: Any) -> tuple[int, int]:
+    """How many different values there are, and in how many rows; missing ones count in neither."""
+    import narwhals.stable.v2 as nw
+
+    series = nw.from_native(column, allow_series=True, pass_through=True)
+    if isinstance(series, nw.Series) and series.dtype not in (nw.Object, nw.Unknown):
+        absent = int(series.null_count())
+        return series.n_unique() - bool(absent), len(series) - absent
+    try:
+        coded = groups(column)
+    except (HeldoutError, TypeError, ValueError):
+        # What cannot be read as keys is no column of groups.
+        return 0, 0
+    held = coded.taken(~coded.is_missing) if coded.missing else coded
+    return len(held.met()), len(held)

@@ -1,0 +1,248 @@
+"""The report of a gate: whether it lets the classifier through, and every requirement with its interval and bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from heldout.comparisons.tested import Tested
+from heldout.decisions.written import Written
+from heldout.estimates.estimate import Estimate
+from heldout.evidence import Label
+from heldout.findings.catalogue import CATALOGUE
+from heldout.findings.rule import Finding
+from heldout.report.gate_words import LONGEST_NAME, enough_digits
+from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Severity, Span, Table, Title
+from heldout.show.fitting import shorten
+from heldout.show.numbers import count
+from heldout.show.printable import visible
+
+
+class AgainstView(Protocol):
+    """A baseline, as the report sees it."""
+
+    @property
+    def value(self) -> float:
+        """Its value."""
+
+    @property
+    def tested(self) -> Tested:
+        """The difference from it."""
+
+
+class RequirementView(Protocol):
+    """A requirement, as the report sees it."""
+
+    @property
+    def text(self) -> str:
+        """As it was written."""
+
+    @property
+    def outcome(self) -> str:
+        """What became of it."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether the gate fails by it."""
+
+    @property
+    def why(self) -> str:
+        """Why it came out so."""
+
+    @property
+    def written(self) -> Written | None:
+        """What was required, of a measure."""
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The measure."""
+
+    @property
+    def against(self) -> AgainstView | None:
+        """The baseline, where it was required against one."""
+
+    @property
+    def finding(self) -> Finding | None:
+        """The finding that was forbidden, if it is there."""
+
+
+class GateView(Protocol):
+    """A gate, as its report sees it."""
+
+    @property
+    def requirements(self) -> Sequence[RequirementView]:
+        """The requirements."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate lets it through."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether undecided fails."""
+
+    @property
+    def summary(self) -> str:
+        """How many of each outcome."""
+
+    @property
+    def level(self) -> float:
+        """The level of the intervals."""
+
+    @property
+    def n(self) -> int | float:
+        """The number of cases."""
+
+    @property
+    def name(self) -> str:
+        """The file that was judged."""
+
+    @property
+    def columns(self) -> str:
+        """The columns that were read."""
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """The classes."""
+
+    @property
+    def positive(self) -> Label | None:
+        """The positive class, if there is one."""
+
+    @property
+    def baseline(self) -> str:
+        """The name of the baseline."""
+
+    @property
+    def baseline_how(self) -> str:
+        """How it was compared."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What else was said."""
+
+
+def gate_blocks(gate: GateView) -> list[Block]:
+    """The verdict, a line for each requirement, and why each came out so."""
+    blocks: list[Block] = [Title(_title(gate))]
+    if gate.columns:
+        blocks.append(Prose(gate.columns))
+    blocks.append(Prose(_verdict(gate), label="Gate"))
+    fixed = [one for one in gate.requirements if one.written is not None and one.against is None]
+    blocks += [_values(fixed, gate.level)] if fixed else []
+    relative = [one for one in gate.requirements if one.against is not None]
+    if relative:
+        blocks.append(_differences(relative, gate))
+    found = [one for one in gate.requirements if one.written is None]
+    if found:
+        rows = tuple((_mark(one), _short(one.text), _about(one)) for one in found)
+        blocks.append(Table((Column("outcome"), Column("forbidden"), Column("finding", wrap=True)), rows))
+    blocks += [_why(one) for one in gate.requirements]
+    if gate.baseline_how:
+        blocks.append(Note(gate.baseline_how))
+    blocks += [Note(f"{note[0].upper()}{note[1:]}.", "warning") for note in gate.notes if note]
+    return blocks
+
+
+def _about(one: RequirementView) -> str:
+    return "" if one.finding is None else CATALOGUE[one.finding.code].title
+
+
+def _why(one: RequirementView) -> Note:
+    severity: Severity = "note" if one.outcome == "passed" else "warning"
+    if one.finding is not None:
+        return Note(one.why, severity, one.finding.code)
+    return Note(f"{_short(one.text)}: {one.why}", severity)
+
+
+def _title(gate: GateView) -> str:
+    parts = [gate.name] if gate.name else []
+    parts.append(f"{count(gate.n)} case" + "s" * (gate.n != 1))
+    if gate.labels:
+        parts.append(f"{count(len(gate.labels))} class" + "es" * (len(gate.labels) != 1))
+    if gate.positive is not None:
+        parts.append(f"positive class: {_short(str(gate.positive))}")
+    if gate.baseline:
+        parts.append(f"baseline: {gate.baseline}")
+    return " · ".join(parts)
+
+
+def _verdict(gate: GateView) -> str:
+    total = len(gate.requirements)
+    said = f"{'PASSED' if gate.passed else 'FAILED'}: of {total} requirement{'s' * (total != 1)} {gate.summary}."
+    open_ = [one for one in gate.requirements if one.outcome == "undecided"]
+    missed = sum(one.fails for one in open_)
+    if open_ and gate.strict:
+        said += " With --strict what is undecided fails."
+    elif missed:
+        said += " What is undecided fails where the value itself misses it."
+    elif open_:
+        said += " What is undecided is let through with caution: the value meets it, the interval does not."
+    return said
+
+
+def _values(held: Sequence[RequirementView], level: float) -> Table:
+    columns = (
+        Column("outcome"),
+        Column("requirement"),
+        Column("value", "right"),
+        Column(f"{100 * level:g} % interval"),
+    )
+    shares = [(one.written.limit, one.estimate) for one in held if one.written is not None and one.estimate is not None]
+    spans = _spans([(limit, e.value, e.low, e.high) if e.style == "share" else None for limit, e in shares])
+    rows: list[tuple[Cell, ...]] = []
+    for one, (limit, e), span in zip(held, shares, spans, strict=True):
+        digits = enough_digits(limit, (e.value, e.low, e.high), e.style)
+        shown = Number(e.value, e.style, digits), Range(e.low, e.high, e.style, digits)
+        rows.append((_mark(one), _short(one.text), *shown, span))
+    return _drawn((*columns, Column("")), rows)
+
+
+def _differences(held: Sequence[RequirementView], gate: GateView) -> Table:
+    columns = (
+        Column("outcome"),
+        Column("requirement"),
+        Column("value", "right"),
+        Column("baseline", "right"),
+        Column("difference", "right"),
+        Column(f"{100 * gate.level:g} % interval"),
+        Column(""),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    ends: list[tuple[float, float, float, float] | None] = []
+    for one in held:
+        if one.against is None or one.estimate is None or one.written is None:
+            continue
+        t, e, limit = one.against.tested, one.estimate, one.written.limit
+        digits = enough_digits(limit, (t.difference, t.low, t.high), e.style)
+        figures = [Number(value, e.style, digits) for value in (e.value, one.against.value, t.difference)]
+        rows.append((_mark(one), _short(one.text), *figures, Range(t.low, t.high, e.style, digits)))
+        ends.append((limit, t.difference, t.low, t.high) if e.style == "share" else None)
+    return _drawn(columns, [(*row, span) for row, span in zip(rows, _spans(ends), strict=True)])
+
+
+def _drawn(columns: tuple[Column, ...], rows: Sequence[tuple[Cell, ...]]) -> Table:
+    """The table, its last column left out where there is nothing to draw."""
+    if any(isinstance(row[-1], Span) for row in rows):
+        return Table(columns, tuple(rows))
+    return Table(columns[:-1], tuple(row[:-1] for row in rows))
+
+
+def _spans(ends: Iterable[tuple[float, float, float, float] | None]) -> list[Cell]:
+    """Each interval on one track of distances from the bound, which is the zero that a track marks."""
+    held = [None if one is None or any(map(math.isnan, one)) else one for one in ends]
+    far = max((abs(end - one[0]) for one in held if one is not None for end in one[1:]), default=0.0)
+    # Twentieths, so that the ends of the track are numbers that can be read.
+    reach = max(math.ceil(far * 20 - 1e-9), 1) / 20
+    return [None if o is None else Span(o[1] - o[0], o[2] - o[0], o[3] - o[0], -reach, reach) for o in held]
+
+
+def _mark(one: RequirementView) -> str:
+    """The outcome with a sign before it: what fails has the same sign, whether it failed or is undecided."""
+    # Signs that a terminal without Unicode can show too.
+    return f"{'×' if one.fails else '+' if one.outcome == 'passed' else '?'} {one.outcome}"
+
+
+def _short(text: str) -> str:
+    return shorten(visible(text), LONGEST_NAME)

@@ -1,0 +1,149 @@
+"""How each number was made: what it says, its formula, the counts put in, the interval, and where both come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from heldout.errors import OptionError
+from heldout.estimates.estimate import Estimate
+from heldout.estimates.fold_estimate import FoldEstimate
+from heldout.estimates.fold_methods import FOLD_METHODS
+from heldout.estimates.methods import METHODS
+from heldout.evidence import Confusion
+from heldout.measures.catalogue import COUNTED, find
+from heldout.measures.cells import class_cells, evidence_cells
+from heldout.measures.quantity import Bound, micro_cells
+from heldout.measures.traced import Symbol, put_in, traced
+from heldout.report.catalogue import entry
+from heldout.report.page_view import PageView
+from heldout.show.blocks import Block, Cell, Column, Facts, Note, Number, Prose, Range, Section, Table
+from heldout.show.fitting import shorten
+from heldout.show.numbers import count
+from heldout.show.printable import visible
+
+# Rows of single classes in one section.
+SHOWN_CLASSES = 40
+SCORE_METHODS = {
+    "delong-logit": ("DeLong's variance, limits on the logit scale", "DeLong, DeLong & Clarke-Pearson (1988)"),
+    "delong": ("DeLong's variance, estimate ± z standard errors", "DeLong, DeLong & Clarke-Pearson (1988)"),
+    "hall": (
+        "Student's t with a correction for skewness",
+        "Hall (1992), Journal of the Royal Statistical Society B 54",
+    ),
+    "influence": ("standard error from the influence of each case", "Hampel (1974), JASA 69"),
+    "test-inversion": ("all values that a test of calibration does not reject", "derivations in docs/statistics.md"),
+    "wald": ("estimate ± z standard errors of the recalibration fit", "Cox (1958), Biometrika 45"),
+    "wilson": ("inverts the score test of a proportion", "Wilson (1927)"),
+}
+
+
+def section_name(measure: str) -> str:
+    """The name of the section that says how a measure was made, for links.
+
+    >>> section_name("f0.5"), section_name("f_score(beta=3)")
+    ('how-f0.5', 'how-f_score-beta-3')
+    """
+    return "how-" + re.sub(r"[^a-z0-9._]+", "-", measure.casefold()).strip("-")
+
+
+def how_sections(view: PageView, estimates: Sequence[Estimate]) -> list[Section]:
+    """One folded section for each measure among the estimates, in their order."""
+    by_measure: dict[str, list[Estimate]] = {}
+    for e in estimates:
+        by_measure.setdefault(e.measure, []).append(e)
+    return [_section(view, measure, held) for measure, held in by_measure.items()]
+
+
+def _section(view: PageView, name: str, held: Sequence[Estimate]) -> Section:
+    bound = find(name, costs=view.costs)
+    measure = bound.measure
+    kept = {"formula", "parameters", "range", "undefined", "also called", "reference"}
+    facts = [(key, text) for key, text in entry(measure) if key in kept]
+    facts += _methods(held)
+    shown = [e for e in held if e.class_ is None]
+    classes = [e for e in held if e.class_ is not None]
+    blocks: list[Block] = [Prose(measure.summary), Facts(tuple(facts))]
+    blocks.append(_table(view, bound, [*shown, *classes[:SHOWN_CLASSES]]))
+    if len(classes) > SHOWN_CLASSES:
+        blocks.append(Prose(f"{SHOWN_CLASSES} of {len(classes):,} classes."))
+    blocks += [Note(f"{e.name}: {e.note}.") for e in shown if e.note]
+    rules = dict.fromkeys((e.rule, e.reason, e.reference) for e in held if isinstance(e, FoldEstimate))
+    blocks += [Note(f"Over folds: {rule}, {reason} ({source}).") for rule, reason, source in rules]
+    return Section(bound.title, tuple(blocks), section_name(name), folded=True)
+
+
+def _methods(held: Sequence[Estimate]) -> list[tuple[str, str]]:
+    """Each interval method that was used, what it does and where it comes from."""
+    said: list[tuple[str, str]] = []
+    for method in dict.fromkeys(e.method for e in held):
+        name = method.split(",")[0]
+        if name in METHODS:
+            summary, reference = METHODS[name].summary, METHODS[name].reference
+        elif name in FOLD_METHODS:
+            summary, reference = FOLD_METHODS[name].summary, FOLD_METHODS[name].reference
+        else:
+            summary, reference = SCORE_METHODS.get(name, ("", ""))
+        text = " ".join(
+            filter(None, [method + (":" if summary else ""), summary, f"({reference})" if reference else ""])
+        )
+        said.append(("interval", text))
+    return said
+
+
+def _table(view: PageView, bound: Bound, held: Sequence[Estimate]) -> Table:
+    counted = bound.measure.name in COUNTED
+    rows: list[tuple[Cell, ...]] = [
+        (
+            _of(e),
+            counts_put_in(view.confusion, bound, e) if counted else _behind(view, e),
+            Number(e.value, e.style, e.digits),
+            Range(e.low, e.high, e.style, e.digits),
+            Number(float(e.n), "count"),
+        )
+        for e in held
+    ]
+    columns = (
+        Column("of"),
+        Column("counts put in", wrap=True),
+        Column("value", "right"),
+        Column(f"{100 * view.level:g} % interval"),
+        Column("n", "right"),
+    )
+    return Table(columns, tuple(rows))
+
+
+def _of(e: Estimate) -> str:
+    if e.class_ is not None:
+        return shorten(visible(str(e.class_)), 60)
+    return f"{e.average} average" if e.average else "all cases"
+
+
+def counts_put_in(confusion: Confusion, bound: Bound, e: Estimate) -> str:
+    """The formula with the counts of an estimate put in: "165 / (165 + 119)"."""
+    if e.average in ("macro", "weighted"):
+        weighted = ", each by its cases" if e.average == "weighted" else ""
+        return f"mean over {confusion.n_classes:,} classes{weighted}"
+    if e.class_ is None and e.average is None and bound.measure.overall:
+        return f"mean {find(bound.measure.overall).title} over {confusion.n_classes:,} classes"
+    if e.class_ is not None:
+        numbers = class_cells(*confusion.corners[confusion.index(e.class_)].tolist())
+    elif e.average == "micro":
+        numbers = micro_cells(float(confusion.hits.sum()), float(confusion.n), confusion.n_classes)
+    else:
+        numbers = class_cells(0, 0, 0, 0)
+        numbers.update(evidence_cells(bound.measure, confusion, bound.costs))
+    try:
+        expression = traced(bound, {name: Symbol(name) for name in bound.measure.cells})
+    except OptionError:
+        return ", ".join(f"{name} = {count(float(numbers[name]))}" for name in bound.measure.cells)
+    return put_in(expression, {name: float(numbers[name]) for name in bound.measure.cells})
+
+
+def _behind(view: PageView, e: Estimate) -> str:
+    """What a measure of scores was made from."""
+    if e.class_ is None or e.class_ not in view.confusion.labels:
+        return f"the scores of {count(view.confusion.n_cases)} cases"
+    place = view.confusion.index(e.class_)
+    positives = float(view.confusion.truth_totals[place])
+    return f"the scores of {count(positives)} positives and {count(float(view.confusion.n) - positives)} negatives"

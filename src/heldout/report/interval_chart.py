@@ -1,0 +1,79 @@
+"""Estimates side by side as dots with their intervals: learners, folds, or differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from heldout.show.drawing import Axis, Chart, Dots, Stroke, Tone
+from heldout.show.fitting import shorten
+from heldout.show.numbers import limits, number
+from heldout.show.printable import visible
+
+# So many letters have room along the axis, over all names together.
+LETTERS = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One dot: what it is called, its value and its limits, nan where there are none."""
+
+    name: str
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+def interval_chart(
+    marks: Sequence[Mark],
+    title: str,
+    axis: str,
+    *,
+    lines: Sequence[tuple[str, float]] = (),
+    along: str = "",
+    detail: str = "",
+) -> Chart | None:
+    """The marks from left to right; `lines` are heights to compare with and their names. None if no mark has a value.
+
+    >>> chart = interval_chart([Mark("a", 0.5, 0.4, 0.6), Mark("b", 0.7, 0.6, 0.8)], "Accuracy", "accuracy")
+    >>> chart.x.ticks, chart.dots[0].y
+    (((1.0, 'a'), (2.0, 'b')), (0.5, 0.7))
+    """
+    held = [mark for mark in marks if math.isfinite(mark.value)]
+    if not held:
+        return None
+    heights = [v for mark in held for v in (mark.value, mark.low, mark.high) if math.isfinite(v)]
+    drawn = [(name, height) for name, height in lines if math.isfinite(height)]
+    heights += [height for _, height in drawn]
+    low, high = min(heights), max(heights)
+    room = 0.08 * (high - low) or 0.05
+    places = [float(at + 1) for at in range(len(held))]
+    names = [shorten(visible(mark.name), 60) for mark in held]
+    # With many marks only some are named; the table behind the chart names all.
+    step = math.ceil(len(held) / 12)
+    room_for_names = max(6, LETTERS * step // len(held))
+    ticks = tuple((places[at], shorten(names[at], room_for_names)) for at in range(0, len(held), step))
+    known = any(math.isfinite(mark.low) for mark in held)
+    dots = Dots(
+        tuple(places),
+        tuple(mark.value for mark in held),
+        tuple(mark.low for mark in held) if known else (),
+        tuple(mark.high for mark in held) if known else (),
+    )
+    last = len(held) + 0.5
+    tones: tuple[Tone, ...] = ("quiet", "second")
+    strokes = tuple(
+        Stroke((0.5, last), (height, height), name, tone, dashed=True)
+        for (name, height), tone in zip(drawn, tones, strict=False)
+    )
+    said = "; ".join(
+        f"{name} {number(mark.value)}" + (f" [{limits(mark.low, mark.high)}]" if math.isfinite(mark.low) else "")
+        for name, mark in zip(names[:20], held, strict=False)
+    )
+    points = tuple(zip(places, *((dots.y, dots.low, dots.high) if known else (dots.y,)), strict=True))
+    headers = ("place", axis, "low", "high") if known else ("place", axis)
+    return Chart(
+        title, f"{title}: {said}.", Axis(along, 0.5, last, ticks), Axis(axis, low - room, high + room),
+        strokes, (), (dots,), detail, "wide", None, headers, points,
+    )  # fmt: skip

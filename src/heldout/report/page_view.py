@@ -1,0 +1,43 @@
+"""What the page of an evaluation needs to know of it, beyond what its screen does."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from heldout.estimates.interval import Estimator
+from heldout.estimates.score_interval import ScoreEstimator
+from heldout.evidence import Label, Ranking
+from heldout.findings.review import Review
+from heldout.predictions.table import Predictions
+from heldout.report.view import View
+
+
+class PageView(View, Protocol):
+    """An evaluation as its page sees it."""
+
+    @property
+    def estimator(self) -> Estimator:
+        """What made the estimates of counts."""
+
+    @property
+    def scores(self) -> ScoreEstimator | None:
+        """What made the estimates of scores, where there are scores."""
+
+    @property
+    def predictions(self) -> Predictions | None:
+        """The predictions, where they are known."""
+
+    @property
+    def threshold(self) -> float | None:
+        """The threshold at which the scores became predictions, if they did."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A short hash of the true labels in their order."""
+
+    @property
+    def review(self) -> Review:
+        """What the rules found."""
+
+    def ranking(self, class_: Label | None = None) -> Ranking:
+        """The cases ranked by their score for a class."""

@@ -1,0 +1,30 @@
+"""What was read for an evaluation and how it was computed, as facts for the end of its page."""
+
+from __future__ import annotations
+
+from heldout.report.page_view import PageView
+from heldout.show.fitting import shorten
+from heldout.show.numbers import count, plain
+from heldout.show.printable import visible
+
+
+def evaluation_facts(view: PageView) -> list[tuple[str, str]]:
+    """What was read for an evaluation, and how it was computed."""
+    confusion, made = view.confusion, view.estimator
+    facts = [("file", view.source.name)] if view.source.name else []
+    facts += [(role, shorten(visible(column), 200)) for role, column in view.source.columns]
+    if view.source.guessed:
+        facts.append(("guessed from the column names", ", ".join(view.source.guessed)))
+    facts.append(("cases", count(confusion.n_cases)))
+    if confusion.weighted:
+        facts.append(("total weight", count(confusion.n)))
+    if confusion.clusters is not None:
+        facts.append(("groups", count(confusion.clusters.number)))
+    facts.append(("classes", count(confusion.n_classes)))
+    if view.positive is not None:
+        facts.append(("positive class", shorten(visible(str(view.positive)), 200)))
+    if view.threshold is not None:
+        facts.append(("threshold", plain(view.threshold)))
+    if view.fingerprint:
+        facts.append(("fingerprint of the cases", view.fingerprint))
+    return [*facts, ("level", f"{made.level:g}"), ("seed", str(made.seed)), ("replicates", count(made.replicates))]

@@ -1,0 +1,100 @@
+"""Several answers in one document: an evaluation, a comparison and a learning curve on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from heldout.errors import OptionError
+from heldout.report.renaming import renamed
+from heldout.result import ROW_KEYS, Result
+from heldout.show.blocks import Block, Facts, Prose, Section, Title
+from heldout.show.fitting import shorten
+from heldout.show.printable import visible
+
+NAMED = 80
+
+
+@dataclass(frozen=True, repr=False)
+class Report(Result):
+    """Answers that belong together, each under a heading of its own.
+
+    >>> from heldout.estimates.estimate import Estimate
+    >>> one = Estimate("accuracy", None, None, 0.9, 0.8, 0.95, 0.95, "wilson", 50)
+    >>> report = Report([one, one], title="Twice")
+    >>> len(report), [part["schema"] for part in report.to_dict()["parts"]]
+    (2, ['heldout/estimate@1', 'heldout/estimate@1'])
+    """
+
+    schema: ClassVar[str] = "heldout/report@1"
+    # The parts hold their own rows.
+    rows_name: ClassVar[str] = ""
+
+    parts: tuple[Result, ...]
+    title: str = ""
+
+    def __init__(self, parts: Result | Iterable[Result], title: str = "") -> None:
+        held = (parts,) if isinstance(parts, Result) else tuple(parts)
+        wrong = [part for part in held if not isinstance(part, Result)]
+        if wrong:
+            raise OptionError(
+                f"A report is made of results. Got {type(wrong[0]).__name__}.",
+                hint="pass what evaluate, validate, compare or learning_curve returned.",
+            )
+        if not held:
+            raise OptionError("A report needs a part, and there is none.", hint="pass at least one result.")
+        object.__setattr__(self, "parts", held)
+        object.__setattr__(self, "title", str(title))
+
+    def __repr__(self) -> str:
+        return f"<Report of {len(self.parts)} parts; print it to read it>"
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def rows(self) -> list[dict[str, object]]:
+        """The rows of all parts, each with the number of its part as `answer`."""
+        made: list[dict[str, object]] = []
+        for number, part in enumerate(self.parts, 1):
+            for row in part.rows():
+                head = {key: row.get(key) for key in ROW_KEYS}
+                made.append({**head, "answer": number, **{k: v for k, v in row.items() if k not in head}})
+        return made
+
+    def facts(self) -> dict[str, object]:
+        """The title, and the document of each part."""
+        return {"title": self.title, "parts": [part.to_dict() for part in self.parts]}
+
+    def blocks(self) -> list[Block]:
+        """Every part under its own heading."""
+        return self._together([part.blocks() for part in self.parts], contents=False)
+
+    def page_blocks(self) -> list[Block]:
+        """Every part as on a page of its own, with a table of contents before them."""
+        return self._together([part.page_blocks() for part in self.parts], contents=True)
+
+    def _together(self, held: list[list[Block]], *, contents: bool) -> list[Block]:
+        headed = [_headed(blocks, f"Part {number}") for number, blocks in enumerate(held, 1)]
+        names = [shorten(visible(title.text), NAMED) for title, _ in headed]
+        parts = f"{len(held)} part" + "s" * (len(held) != 1)
+        made: list[Block] = [Title(self.title or "Report", parts)]
+        if contents:
+            made.append(Facts(tuple((str(number), name) for number, name in enumerate(names, 1))))
+        for number, (name, (title, blocks)) in enumerate(zip(names, headed, strict=True), 1):
+            inner = renamed([*_detail(title, name), *blocks], f"part-{number}-")
+            made.append(Section(name, tuple(inner), f"part-{number}"))
+        return made
+
+
+def _headed(blocks: list[Block], otherwise: str) -> tuple[Title, list[Block]]:
+    """The title that a part begins with, and the rest of it."""
+    if blocks and isinstance(blocks[0], Title):
+        return blocks[0], blocks[1:]
+    return Title(otherwise), blocks
+
+
+def _detail(title: Title, name: str) -> list[Block]:
+    """What the title said beyond the heading: all of it where it was too long."""
+    said = [title.text] if name != title.text and name != visible(title.text) else []
+    return [Prose(text) for text in (*said, title.detail) if text]

@@ -1,0 +1,286 @@
+"""Charts and intervals drawn as SVG, with nothing but lines, shapes and words."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from heldout.show.bars import fraction
+from heldout.show.blocks import Span
+from heldout.show.drawing import Axis, Chart, Dots, Ribbon, Stroke, Tone
+from heldout.show.fitting import shorten
+from heldout.show.numbers import words
+from heldout.show.printable import visible
+from heldout.show.ticks import ticks
+
+# Every tone has a dash and a shape of its own, so that colour is never all that tells two lines apart.
+DASHES: dict[Tone, str] = {
+    "accent": "",
+    "second": "8 4",
+    "third": "2 3",
+    "fourth": "10 3 2 3",
+    "fifth": "5 2",
+    "sixth": "1 4",
+    "seventh": "12 5",
+    "quiet": "4 4",
+}
+_SHAPES: dict[Tone, str] = {
+    "accent": "M0-4A4 4 0 1 1 0 4A4 4 0 1 1 0-4Z",
+    "second": "M-3.6-3.6H3.6V3.6H-3.6Z",
+    "third": "M0-4.8L4.6 3.4H-4.6Z",
+    "fourth": "M0-5L5 0L0 5L-5 0Z",
+    "fifth": "M0 4.8L4.6-3.4H-4.6Z",
+    "sixth": "M-4-1.4H-1.4V-4H1.4V-1.4H4V1.4H1.4V4H-1.4V1.4H-4Z",
+    "seventh": "M-4.6-2.4H4.6V2.4H-4.6Z",
+    "quiet": "M0-3A3 3 0 1 1 0 3A3 3 0 1 1 0-3Z",
+}
+_SIZES = {"square": (400, 390), "wide": (600, 340)}
+# Letters are sized by the stylesheet: about 12 units, and more in wide charts, which a phone shows smaller.
+_LETTER = {"square": 8.0, "wide": 9.5}
+# A drawing that lies on the edge of the plot keeps its whole width.
+_EDGE = 4
+_FAR = 20.0
+_BAR_WIDTH, _BAR_HEIGHT, _BAR_INSET = 150, 16, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where the plot stands in the drawing, and how its axes run."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    x: Axis
+    y: Axis
+
+    def across(self, value: float) -> float:
+        """How far to the right a value of x stands."""
+        return self.left + _along(value, self.x) * self.width
+
+    def down(self, value: float) -> float:
+        """How far down a value of y stands."""
+        return self.top + (1 - _along(value, self.y)) * self.height
+
+
+def framed(chart: Chart) -> Frame:
+    """The room that a chart's plot has beside what is written on its axes.
+
+    >>> frame = framed(Chart("ROC", "", Axis("x"), Axis("y")))
+    >>> frame.across(0.0) == frame.left, frame.down(1.0) == frame.top
+    (True, True)
+    """
+    width, height = _SIZES[chart.shape]
+    letter = _LETTER[chart.shape]
+    longest = max((len(label) for _, label in ticks(chart.y)), default=0)
+    left = min(max(longest * letter, 2 * letter) + 14, width * 0.32)
+    top, bottom, right = 34, 52, 18
+    return Frame(left, top, width - left - right, height - top - bottom, chart.x, chart.y)
+
+
+def chart_svg(chart: Chart, mark: tuple[float, float] | None = None) -> str:
+    """The chart as one `svg` element, marked where an explorer stands."""
+    frame = framed(chart)
+    width, height = _SIZES[chart.shape]
+    named = f'class="heldout-chart heldout-{chart.shape}" role="img" aria-label="{_text(chart.title)}"'
+    parts = [
+        f'<svg {named} viewBox="0 0 {width} {height}"{_moving(chart, frame, mark)}>',
+        f"<desc>{_text(chart.description)}</desc>",
+        *_axes(chart, frame),
+        _window(frame),
+        *(_ribbon(ribbon, frame) for ribbon in chart.ribbons),
+        *(_stroke(stroke, frame) for stroke in chart.strokes),
+        *(_dots(dots, frame) for dots in chart.dots),
+        "</svg>",
+    ]
+    if mark is not None:
+        parts.append(_mark(frame, mark))
+    return "".join([*parts, "</svg>"])
+
+
+def swatch_svg(series: Stroke | Dots) -> str:
+    """How a series is drawn, as a sample for the legend."""
+    if isinstance(series, Dots):
+        drawn = f'<path d="{_SHAPES[series.tone]}" transform="translate(14 6)" fill="currentColor"/>'
+    else:
+        drawn = f'<path d="M0 6H28" {_dashed(series)}stroke="currentColor" stroke-width="2" fill="none"/>'
+    return (
+        f'<svg class="heldout-swatch heldout-tone-{series.tone}" aria-hidden="true" width="28" height="12" '
+        f'viewBox="0 0 28 12">{drawn}</svg>'
+    )
+
+
+def bar_svg(span: Span) -> str:
+    """The interval as a line with ends and a point, in the colour of the text."""
+    middle = _BAR_HEIGHT / 2
+    marks = [_line(0, middle, _BAR_WIDTH, middle, "track")]
+    if span.floor < 0 < span.ceiling:
+        zero = _on_track(0.0, span)
+        marks.append(_line(zero, 0, zero, _BAR_HEIGHT, "zero"))
+    if not math.isnan(span.value):
+        if not (math.isnan(span.low) or math.isnan(span.high)):
+            low, high = _on_track(span.low, span), _on_track(span.high, span)
+            marks.append(_line(low, middle, high, middle, "reach"))
+            ends = [low] * (span.low >= span.floor) + [high] * (span.high <= span.ceiling)
+            marks += [_line(end, middle - 4, end, middle + 4, "reach") for end in ends]
+        if span.floor <= span.value <= span.ceiling:
+            marks.append(f'<circle cx="{_on_track(span.value, span):.1f}" cy="{middle:g}" r="3"/>')
+    return (
+        f'<svg class="heldout-bar" role="img" aria-label="{_text(words(span))}" width="{_BAR_WIDTH}" '
+        f'height="{_BAR_HEIGHT}" viewBox="0 0 {_BAR_WIDTH} {_BAR_HEIGHT}">{"".join(marks)}</svg>'
+    )
+
+
+def _along(value: float, axis: Axis) -> float:
+    """The share of the axis that lies before a value; far outside, no further than a drawing can say."""
+    length = axis.high - axis.low
+    if not math.isfinite(length) or length == 0:
+        return 0.5
+    return min(max((value - axis.low) / length, -_FAR), _FAR)
+
+
+def _text(text: str) -> str:
+    return html.escape(visible(text), quote=True)
+
+
+def _fitted(text: str, room: float, letter: float) -> str:
+    return _text(shorten(visible(text), max(int(room / letter), 4)))
+
+
+def _axes(chart: Chart, frame: Frame) -> list[str]:
+    letter = _LETTER[chart.shape]
+    right, bottom = frame.left + frame.width, frame.top + frame.height
+    parts = ['<g class="heldout-grid">']
+    across = [(frame.across(at), label) for at, label in ticks(chart.x)]
+    down = [(frame.down(at), label) for at, label in ticks(chart.y)]
+    parts += [f'<path d="M{_n(x)} {_n(frame.top)}V{_n(bottom)}"/>' for x, _ in across]
+    parts += [f'<path d="M{_n(frame.left)} {_n(y)}H{_n(right)}"/>' for y, _ in down]
+    parts.append(f'</g><path class="heldout-axis" d="M{_n(frame.left)} {_n(bottom)}H{_n(right)}"/>')
+    parts.append('<g class="heldout-ticks">')
+    room = frame.width / max(len(across), 1)
+    for x, label in across:
+        # The last label of an axis must not leave the drawing.
+        anchor = "end" if x > right - 1 and len(label) > 4 else "middle"
+        parts.append(f'<text x="{_n(x)}" y="{_n(bottom + 18)}" text-anchor="{anchor}">')
+        parts.append(f"{_fitted(label, room, letter)}</text>")
+    for y, label in down:
+        parts.append(f'<text x="{_n(frame.left - 8)}" y="{_n(y + 4)}" text-anchor="end">')
+        parts.append(f"{_fitted(label, frame.left - 8, letter)}</text>")
+    parts.append('</g><g class="heldout-axes">')
+    parts.append(f'<text x="2" y="16">{_fitted(chart.y.title, right, letter)}</text>')
+    parts.append(f'<text x="{_n(right)}" y="{_n(bottom + 40)}" text-anchor="end">')
+    return [*parts, f"{_fitted(chart.x.title, right, letter)}</text></g>"]
+
+
+def _window(frame: Frame) -> str:
+    """A drawing within the drawing, which cuts off what lies beyond the axes and needs no name to do so."""
+    left, top = frame.left - _EDGE, frame.top - _EDGE
+    wide, high = frame.width + 2 * _EDGE, frame.height + 2 * _EDGE
+    return (
+        f'<svg x="{_n(left)}" y="{_n(top)}" width="{_n(wide)}" height="{_n(high)}" '
+        f'viewBox="{_n(left)} {_n(top)} {_n(wide)} {_n(high)}">'
+    )
+
+
+def _ribbon(ribbon: Ribbon, frame: Frame) -> str:
+    places = list(zip(ribbon.x, ribbon.low, ribbon.high, strict=True))
+    parts = []
+    for run in _runs([(x, low, high) for x, low, high in places]):
+        there = [(frame.across(x), frame.down(high)) for x, _, high in run]
+        back = [(frame.across(x), frame.down(low)) for x, low, _ in reversed(run)]
+        parts.append(_path([*there, *back]) + "Z")
+    return f'<path class="heldout-ribbon heldout-tone-{ribbon.tone}" d="{"".join(parts)}"/>'
+
+
+def _stroke(stroke: Stroke, frame: Frame) -> str:
+    runs = _runs(list(zip(stroke.x, stroke.y, strict=True)))
+    drawn = "".join(_path([(frame.across(x), frame.down(y)) for x, y in run]) for run in runs)
+    return f'<path class="heldout-stroke heldout-tone-{stroke.tone}" {_dashed(stroke)}d="{drawn}"/>'
+
+
+def _dashed(stroke: Stroke) -> str:
+    dash = DASHES[stroke.tone] or ("6 4" if stroke.dashed else "")
+    return f'stroke-dasharray="{dash}" ' if dash else ""
+
+
+def _dots(dots: Dots, frame: Frame) -> str:
+    sizes = [size if math.isfinite(size) and size > 0 else 0.0 for size in dots.size]
+    largest = max(sizes, default=0.0)
+    parts = [f'<g class="heldout-dots heldout-tone-{dots.tone}">']
+    for at, (x, y) in enumerate(zip(dots.x, dots.y, strict=True)):
+        if not (math.isfinite(x) and math.isfinite(y)):
+            continue
+        if dots.low and dots.high and math.isfinite(dots.low[at]) and math.isfinite(dots.high[at]):
+            low, high = frame.down(dots.low[at]), frame.down(dots.high[at])
+            where = frame.across(x)
+            ends = "".join(f"M{_n(where - 4)} {_n(end)}H{_n(where + 4)}" for end in (low, high))
+            parts.append(f'<path class="heldout-reach" d="M{_n(where)} {_n(low)}V{_n(high)}{ends}"/>')
+        # The area of a dot is in proportion to its size, as an eye compares areas.
+        scale = 0.6 + math.sqrt(sizes[at] / largest) if largest > 0 else 1
+        place = f"translate({_n(frame.across(x))} {_n(frame.down(y))})"
+        grown = "" if scale == 1 else f" scale({scale:.2f})"
+        parts.append(f'<path d="{_SHAPES[dots.tone]}" transform="{place}{grown}"/>')
+    return "".join([*parts, "</g>"])
+
+
+def _mark(frame: Frame, mark: tuple[float, float]) -> str:
+    x, y = mark
+    seen = math.isfinite(x) and math.isfinite(y)
+    place = f"translate({_n(frame.across(x))} {_n(frame.down(y))})" if seen else "translate(0 0)"
+    hidden = "" if seen else ' visibility="hidden"'
+    return (
+        f'<g class="heldout-mark" transform="{place}"{hidden} data-x="{x!r}" data-y="{y!r}">'
+        '<circle r="7.5"/><circle r="3"/></g>'
+    )
+
+
+def _moving(chart: Chart, frame: Frame, mark: tuple[float, float] | None) -> str:
+    """What a script needs to move the mark."""
+    if chart.moves is None or mark is None:
+        return ""
+    from heldout.show.moving import numeric, script_json
+
+    plot = [frame.left, frame.top, frame.width, frame.height, chart.x.low, chart.x.high, chart.y.low, chart.y.high]
+    given = html.escape(script_json({"plot": numeric(plot), "moves": numeric(chart.moves)}), quote=True)
+    return f' data-moves="{given}"'
+
+
+def _runs(points: Sequence[tuple[float, ...]]) -> Iterable[list[tuple[float, ...]]]:
+    """Points in a row without a gap; one that is not finite makes a gap."""
+    run: list[tuple[float, ...]] = []
+    for point in points:
+        if all(map(math.isfinite, point)):
+            run.append(point)
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _path(points: Sequence[tuple[float, ...]]) -> str:
+    """A line through places, in steps of a tenth, each from the one before, which is shorter to write."""
+    tenths = [(round(x * 10), round(y * 10)) for x, y in points]
+    parts = [f"M{_n(tenths[0][0] / 10)} {_n(tenths[0][1] / 10)}"]
+    before = tenths[0]
+    for here in tenths[1:]:
+        if here != before:
+            parts.append(f"l{_n((here[0] - before[0]) / 10)} {_n((here[1] - before[1]) / 10)}")
+            before = here
+    # A point by itself would leave no trace: a line of no length has round ends.
+    return "".join(parts) if len(parts) > 1 else f"{parts[0]}h0"
+
+
+def _n(value: float) -> str:
+    text = f"{value:.1f}"
+    return text.removesuffix(".0") if text != "-0.0" else "0"
+
+
+def _on_track(value: float, span: Span) -> float:
+    return _BAR_INSET + fraction(value, span) * (_BAR_WIDTH - 2 * _BAR_INSET)
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, name: str) -> str:
+    return f'<line class="heldout-{name}" x1="{x1:.1f}" y1="{y1:g}" x2="{x2:.1f}" y2="{y2:g}"/>'

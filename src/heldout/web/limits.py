@@ -1,0 +1,88 @@
+"""How much one server takes on: sizes, numbers and times, each with a default that suits one machine."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from heldout.errors import OptionError
+
+MEGABYTE = 1_000_000
+UNITS = {"": 1, "b": 1, "kb": 1_000, "mb": MEGABYTE, "gb": 1_000 * MEGABYTE}
+SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?b?)\s*", re.IGNORECASE)
+# A hanging computation must leave a worker for the others; more than this many only fill the memory.
+FEWEST_WORKERS, MOST_WORKERS = 2, 8
+# Text of predictions packs to between a third and an eighth of its size; a bomb to a thousandth.
+UNPACKED_TIMES = 5
+KEPT_TIMES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the server allows: bytes, seconds and numbers of things."""
+
+    upload: int = 200 * MEGABYTE
+    timeout: float = 600.0
+    workers: int = FEWEST_WORKERS
+    kept_files: int = 200
+    idle: float = 3600.0
+    columns: int = 2000
+    memory: float = math.inf
+    stalled: float = 60.0
+
+    @property
+    def unpacked(self) -> int:
+        """The most bytes that a compressed file may unpack to."""
+        return UNPACKED_TIMES * self.upload
+
+    @property
+    def kept(self) -> int:
+        """The most bytes of uploads that are kept at a time."""
+        return KEPT_TIMES * self.upload
+
+
+def read_size(text: str) -> int:
+    """A number of bytes from words such as 200MB.
+
+    >>> read_size("200MB"), read_size("1.5 GB"), read_size("4096")
+    (200000000, 1500000000, 4096)
+    """
+    match = SIZE.fullmatch(text)
+    unit = match[2].lower() if match else "?"
+    size = round(float(match[1]) * UNITS.get(unit if unit in UNITS else f"{unit}b", 0)) if match else 0
+    if size < 1:
+        raise OptionError(f"{text!r} is not a size.", hint="write a number and its unit, such as 200MB or 1GB.")
+    return size
+
+
+def size_words(size: float) -> str:
+    """A number of bytes as a person says it.
+
+    >>> size_words(200_000_000), size_words(1_234), size_words(12)
+    ('200 MB', '1.23 kB', '12 bytes')
+    """
+    for unit, name in ((1_000 * MEGABYTE, "GB"), (MEGABYTE, "MB"), (1_000, "kB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size:.0f} bytes"
+
+
+def usual_workers() -> int:
+    """As many workers as there are cores, within reason."""
+    return max(FEWEST_WORKERS, min(MOST_WORKERS, os.cpu_count() or 1))
+
+
+def usual_memory() -> float:
+    """Three quarters of the memory of the machine, or of the container that this runs in; infinity if unknown."""
+    known = []
+    # Fails on systems that are not POSIX.
+    with suppress(AttributeError, OSError, ValueError):
+        known.append(float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES")))
+    # Fails without a container, and in one without a limit ("max").
+    with suppress(OSError, ValueError):
+        known.append(float(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return 0.75 * min(known, default=math.inf)

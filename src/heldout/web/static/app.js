@@ -1,0 +1,135 @@
+// The pages around a report: sends a file, sends the form, and asks how far the work is. Text is only ever set as text.
+const find = (id) => document.getElementById(id);
+
+function complain(what, hint) {
+  const [first, second] = find("wrong").children;
+  first.textContent = what;
+  second.textContent = hint ? `Hint: ${hint}` : "";
+  find("wrong").hidden = false;
+  find("wrong").focus();
+}
+
+const LOST = ["The server does not answer.", "check that it is still running, and try again."];
+
+async function ask(method, address, body) {
+  try {
+    const answer = await fetch(address, {
+      method, body, headers: { Accept: "application/json", ...(body ? { "Content-Type": "application/json" } : {}) },
+    });
+    const said = await answer.json();
+    if (answer.ok) return said;
+    complain(said.what, said.hint);
+  } catch {
+    complain(...LOST);
+  }
+  return null;
+}
+
+function sending(form) {
+  const input = find("file"), drop = find("drop"), example = find("example");
+  let request = null;
+  const busy = (on) => {
+    find("sending").hidden = !on;
+    drop.hidden = on;
+    if (example) example.hidden = on;
+  };
+  const send = (file, name) => {
+    find("wrong").hidden = true;
+    if (file.size > Number(form.dataset.most)) {
+      complain(`${name} is larger than ${form.dataset.mostWords}, which is the most that is taken here.`,
+        "send fewer rows or columns, a Parquet file, or start the server with a larger --max-upload.");
+      input.value = "";
+      return;
+    }
+    busy(true);
+    find("sent").textContent = `Sending ${name}`;
+    // A name is only shown, so the end of a long one is enough.
+    const query = new URLSearchParams({ name: name.slice(-200) });
+    if (form.dataset.beside) query.set("beside", form.dataset.beside);
+    request = new XMLHttpRequest();
+    request.open("POST", `/upload?${query}`);
+    request.setRequestHeader("Accept", "application/json");
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.upload.onprogress = (event) => { if (event.lengthComputable) find("progress").value = event.loaded / event.total; };
+    request.onload = () => {
+      let said = {};
+      try { said = JSON.parse(request.responseText); } catch { /* not ours: said below */ }
+      if (request.status === 201) { location.assign(said.next); return; }
+      busy(false);
+      input.value = "";
+      complain(...(said.what ? [said.what, said.hint] : LOST));
+    };
+    request.onerror = () => { busy(false); input.value = ""; complain(...LOST); };
+    request.onabort = () => { busy(false); input.value = ""; input.focus(); };
+    request.send(file);
+  };
+  input.addEventListener("change", () => { if (input.files.length) send(input.files[0], input.files[0].name); });
+  find("stop").addEventListener("click", () => request?.abort());
+  addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
+  addEventListener("dragleave", () => drop.classList.remove("over"));
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    drop.classList.remove("over");
+    const file = event.dataTransfer.files[0];
+    if (file && find("sending").hidden) send(file, file.name);
+  });
+  example?.addEventListener("click", async () => {
+    try {
+      const file = await (await fetch(example.dataset.example)).blob();
+      send(file, "example.csv");
+    } catch { complain(...LOST); }
+  });
+  // The browser's own "back" shows the page as it was left.
+  addEventListener("pageshow", () => { busy(false); input.value = ""; });
+}
+
+function choosing(form) {
+  const suggest = () => {
+    const row = document.querySelectorAll("tr[data-values]")[form.elements.truth.value];
+    const values = row && form.elements.truth.value !== "" ? JSON.parse(row.dataset.values) : [];
+    find("labels").replaceChildren(...values.map((value) => Object.assign(document.createElement("option"), { value })));
+  };
+  form.elements.truth.addEventListener("change", () => {
+    suggest();
+    const known = [...find("labels").children].map((option) => option.value);
+    if (!known.includes(form.elements.positive.value)) form.elements.positive.value = "";
+  });
+  suggest();
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const data = new FormData(form);
+    const chosen = Object.fromEntries(data);
+    for (const name of ["score", "slices"]) chosen[name] = data.getAll(name);
+    chosen.different_cases = data.has("different_cases");
+    find("wrong").hidden = true;
+    const said = await ask("POST", form.getAttribute("action"), JSON.stringify(chosen));
+    if (said) location.assign(said.next);
+  });
+  find("remove").addEventListener("click", async () => {
+    const said = await ask("DELETE", find("remove").dataset.remove);
+    if (said) location.replace(said.next);
+  });
+}
+
+function waiting(box) {
+  let pause = 150;
+  const poll = async () => {
+    const said = await ask("GET", box.dataset.state);
+    if (!said) { box.hidden = true; return; }
+    if (!said.busy) { location.replace(said.next); return; }
+    if (find("stage").textContent !== said.stage) find("stage").textContent = said.stage;
+    find("seconds").textContent = Math.round(said.seconds);
+    pause = Math.min(pause * 1.3, 1000);
+    setTimeout(poll, pause);
+  };
+  find("cancel").addEventListener("click", async () => {
+    find("cancel").disabled = true;
+    const said = await ask("DELETE", box.dataset.job);
+    if (said) location.replace(said.next);
+  });
+  setTimeout(poll, pause);
+}
+
+if (find("send")) sending(find("send"));
+if (find("choose")) choosing(find("choose"));
+if (find("working")) waiting(find("working"));

@@ -1,0 +1,197 @@
+"""Files that people sent: each under an address that nobody can guess, in a folder that goes with it."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from heldout.errors import FileError
+from heldout.web.choices import Choices
+from heldout.web.jobs import Job, Workers
+from heldout.web.limits import Limits, size_words
+from heldout.web.names import safe_ending, shown_name
+
+
+@dataclass(eq=False)
+class Upload:
+    """One file, what is known of it, and the report that was made of it last."""
+
+    id: str
+    name: str
+    path: Path
+    beside: str | None = None
+    size: int = 0
+    touched: float = field(default_factory=time.monotonic)
+    seen: dict[str, Any] | None = None
+    choices: Choices | None = None
+    job: Job | None = None
+    following: asyncio.Task[None] | None = None
+    report: Path | None = None
+    apart: tuple[str, str] | None = None
+    compared: list[str] = field(default_factory=list)
+    made: int = 0
+    trusted: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """Where everything of it lies."""
+        return self.path.parent
+
+    @property
+    def busy(self) -> bool:
+        """Whether a worker has it, or will."""
+        return self.following is not None and not self.following.done()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns."""
+        return [column["name"] for column in (self.seen or {}).get("columns", [])]
+
+
+class FullError(FileError):
+    """There is no room for another file."""
+
+
+class Uploads:
+    """All files that are kept; each is found by its id only, and nothing lists them."""
+
+    def __init__(self, folder: Path, limits: Limits, workers: Workers) -> None:
+        self.folder = folder
+        self.limits = limits
+        self.workers = workers
+        self._held: dict[str, Upload] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def find(self, key: str | None) -> Upload | None:
+        """The upload with that id, which then counts as used."""
+        found = self._held.get(key or "")
+        if found is not None:
+            found.touched = time.monotonic()
+            first = self._held.get(found.beside or "")
+            if first is not None:
+                first.touched = found.touched
+        return found
+
+    def new(self, name: str, beside: str | None = None) -> Upload:
+        """A place for a file that is about to come."""
+        if len(self._held) >= self.limits.kept_files:
+            raise self._full(f"{len(self._held):,} files")
+        key = secrets.token_urlsafe(24)
+        folder = self.folder / secrets.token_hex(16)
+        folder.mkdir(mode=0o700)
+        # Nothing of the client's name but a known ending: the folder and the name are ours.
+        path = folder / f"predictions-{secrets.token_hex(8)}{safe_ending(name)}"
+        upload = Upload(key, shown_name(name), path, beside if beside in self._held else None)
+        self._held[key] = upload
+        return upload
+
+    def adopt(self, file: Path) -> Upload:
+        """A file that the person who started the server named: used where it lies, and never changed."""
+        upload = self.new(file.name)
+        upload.trusted = True
+        try:
+            upload.path.symlink_to(file.resolve())
+        except OSError:
+            # Some systems keep links for administrators.
+            shutil.copyfile(file, upload.path)
+        return upload
+
+    def grow(self, upload: Upload, size: int) -> None:
+        """Take note of so many more bytes of a file, if there is room."""
+        held = sum(each.size for each in self._held.values())
+        if held + size > self.limits.kept:
+            raise self._full(size_words(held))
+        upload.size += size
+
+    def look(self, upload: Upload) -> None:
+        """Have a first look into a file, to ask which column is which."""
+        task = {
+            "kind": "look",
+            "path": str(upload.path),
+            "name": upload.name,
+            "unpacked": sys.maxsize if upload.trusted else self.limits.unpacked,
+            "columns": self.limits.columns,
+        }
+        self._begin(upload, task)
+
+    def judge(self, upload: Upload, choices: Choices) -> None:
+        """Have the report made, and the comparison with the file that it stands beside."""
+        upload.choices = choices
+        upload.made += 1
+        task = {
+            "kind": "reports",
+            "folder": str(upload.folder / f"report-{upload.made}"),
+            "file": _described(upload, choices),
+            "beside": self._beside(upload, choices),
+        }
+        self._begin(upload, task)
+
+    def _beside(self, upload: Upload, choices: Choices) -> dict[str, Any] | None:
+        """The file to compare with, if it is still there; its rows are matched by the same id."""
+        first = self.find(upload.beside)
+        if first is None or first.choices is None:
+            return None
+        same = replace(first.choices, id=choices.id) if choices.id in first.names else first.choices
+        return _described(first, same)
+
+    async def cancel(self, upload: Upload) -> None:
+        """Stop working on a file."""
+        if upload.job is not None and upload.following is not None:
+            self.workers.cancel(upload.job)
+            await upload.following
+
+    async def remove(self, upload: Upload) -> None:
+        """Forget a file and everything made of it."""
+        self._held.pop(upload.id, None)
+        await self.cancel(upload)
+        await asyncio.to_thread(shutil.rmtree, upload.folder, ignore_errors=True)
+
+    async def sweep(self) -> None:
+        """Remove what nobody has looked at for a while."""
+        oldest = time.monotonic() - self.limits.idle
+        for upload in [each for each in self._held.values() if each.touched < oldest and not each.trusted]:
+            await self.remove(upload)
+
+    def _begin(self, upload: Upload, task: dict[str, Any]) -> None:
+        if upload.job is not None:
+            self.workers.cancel(upload.job)
+        upload.job = self.workers.submit(task)
+        upload.following = asyncio.create_task(self._follow(upload, upload.job))
+
+    async def _follow(self, upload: Upload, job: Job) -> None:
+        """Take over what a worker found; a report that is replaced, or was not finished, goes away."""
+        await job.finished.wait()
+        if job.task["kind"] == "look":
+            if job.state == "done":
+                upload.seen = job.answer
+                upload.size = 0 if upload.trusted else job.answer["size"]
+            return
+        made = Path(job.task["folder"])
+        old = made
+        if job.state == "done" and upload.job is job:
+            old, upload.report = upload.report or made, made
+            upload.apart = tuple(job.answer["apart"]) if "apart" in job.answer else None
+            first = self._held.get(upload.beside or "")
+            if first is not None and upload.id not in first.compared:
+                first.compared.append(upload.id)
+        if old != upload.report:
+            await asyncio.to_thread(shutil.rmtree, old, ignore_errors=True)
+
+    def _full(self, held: str) -> FullError:
+        return FullError(
+            f"This server keeps {held} for its users now, and takes no more.",
+            hint=f"remove a file that you no longer need; those that nobody opened for {self.limits.idle / 60:,.0f} "
+            "minutes go by themselves.",
+        )
+
+
+def _described(upload: Upload, choices: Choices) -> dict[str, Any]:
+    return {"path": str(upload.path), "name": upload.name, "choices": choices.to_dict()}

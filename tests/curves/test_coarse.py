@@ -1,0 +1,71 @@
+"""A shortened ranking keeps the counts it names, and the curves it draws stay within a pixel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from heldout.curves.coarse import SHORT, places_of, shortened
+from heldout.curves.precision_recall import precision_recall
+from heldout.curves.roc import roc
+from heldout.curves.thresholds import counts_at, places
+from heldout.engines.ranking import rank
+
+N = 250_000
+
+
+def scored(n=N, seed=5, share=0.1):
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < share
+    return positive, 1 / (1 + np.exp(2 - 2 * positive - rng.normal(size=n)))
+
+
+def test_counts_are_exact_at_every_kept_score_and_at_the_thresholds_asked_for():
+    positive, score = scored()
+    whole = rank(score, positive)
+    asked = np.array([0.0, 0.123456, 0.5, 0.987, 1.5])
+    short = shortened(whole, asked)
+    assert len(short) < SHORT < len(whole)
+    for thresholds in (asked, short.scores):
+        for found, expected in zip(counts_at(short, thresholds), counts_at(whole, thresholds), strict=True):
+            assert np.array_equal(found, expected)
+    assert (short.n_positive, short.n_negative) == (whole.n_positive, whole.n_negative)
+
+
+def test_places_are_found_without_a_copy_as_with_one():
+    positive, score = scored(5000)
+    whole = rank(np.round(score, 2), positive)
+    asked = np.concatenate([[-1, 2], np.round(score, 2)[:200], score[:200]])
+    assert np.array_equal(places_of(whole, asked), places(whole, asked))
+
+
+def test_weights_squares_and_groups_add_up():
+    positive, score = scored()
+    rng = np.random.default_rng(1)
+    weight, group = rng.integers(1, 9, N) / 4, rng.integers(0, 40, N)
+    short = shortened(rank(score, positive, weight=weight), [0.5])
+    there = score >= 0.5
+    assert counts_at(short, [0.5])[0][0] == pytest.approx(weight[there & positive].sum())
+    assert short.positive_squares is not None
+    assert short.positive_squares.sum() == pytest.approx((weight[positive] ** 2).sum())
+    grouped = shortened(rank(score, positive, group=(group, np.arange(40))), [0.5])
+    held = grouped.groups
+    assert held is not None
+    above = held.place < int(places_of(grouped, [0.5])[0])
+    found = np.bincount(held.group[above], weights=held.positives[above], minlength=40)
+    assert np.array_equal(found, np.bincount(group[there & positive], minlength=40))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.01])
+def test_no_curve_moves_by_a_pixel(share):
+    positive, score = scored(share=share)
+    whole = rank(score, positive)
+    short = shortened(whole)
+    # What is left out lies between two kept points, along x as well as along y.
+    for draw in (roc, precision_recall):
+        long, brief = draw(whole, bands=None), draw(short, bands=None)
+        low, high = (np.searchsorted(-brief.threshold, -long.threshold, side=side) for side in ("left", "right"))
+        low, high = (np.clip(at, 0, len(brief) - 1) for at in (low, high - 1))
+        x = np.minimum(np.abs(long.x - brief.x[low]), np.abs(long.x - brief.x[high]))
+        y = np.minimum(np.abs(long.y - brief.y[low]), np.abs(long.y - brief.y[high]))
+        assert np.hypot(x, y).max() < 1 / 1000

@@ -1,0 +1,105 @@
+"""Curves as charts of a page: what is drawn, what is said of it, and where the threshold is marked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from heldout.curves import (
+    cost_curve,
+    decision_curve,
+    gain,
+    lift,
+    net_benefit,
+    normalized_cost,
+    precision_recall,
+    reliability,
+    roc,
+)
+from heldout.curves.drawn import MOVES, SHOWN, drawn, drawn_together
+from heldout.curves.thresholds import counts_at
+from heldout.engines.ranking import rank
+from heldout.errors import OptionError
+from heldout.show.explorer import evaluated
+
+DRAWS = {
+    "roc": roc,
+    "precision_recall": precision_recall,
+    "cost": cost_curve,
+    "decision": decision_curve,
+    "gain": gain,
+    "lift": lift,
+}
+
+
+def ranking(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < 0.3
+    return rank(np.round(1 / (1 + np.exp(1 - 2 * positive - rng.normal(size=n))), 2), positive)
+
+
+def inside(chart):
+    """Whether all that a chart draws has a place on its axes, but for what is cut on purpose."""
+    return all(chart.x.low <= x <= chart.x.high for stroke in chart.strokes for x in stroke.x)
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+def test_every_curve_has_a_line_words_a_table_and_its_references(kind):
+    curve = DRAWS[kind](ranking())
+    chart = drawn(curve, moves=True)
+    assert inside(chart)
+    assert [stroke.name for stroke in chart.strokes if stroke.dashed] == [line.name for line in curve.references]
+    assert len(chart.points) <= SHOWN
+    assert all(len(row) == len(chart.headers) for row in chart.points)
+    assert curve.title in chart.description
+    assert chart.ribbons or curve.band is None
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+def test_the_mark_stands_where_the_threshold_stands_on_the_curve(kind):
+    seen = ranking()
+    for threshold in (0.2, 0.5, 0.73):
+        tp, fp = (float(held[0]) for held in counts_at(seen, [threshold]))
+        p, n = float(seen.n_positive), float(seen.n_negative)
+        costs = {"cost_miss": 5.0, "cost_alarm": 1.0, "prevalence": 0.3}
+        names = {"raw_tp": tp, "raw_fp": fp, "raw_positives": p, "raw_negatives": n, "position": threshold, **costs}
+        found = [evaluated(formula, names) for formula in MOVES[kind]]
+        pc = 0.3 * 5 / (0.3 * 5 + 0.7)
+        expected = {
+            "roc": (fp / n, tp / p),
+            "precision_recall": (tp / p, tp / (tp + fp)),
+            "gain": ((tp + fp) / (p + n), tp / p),
+            "lift": ((tp + fp) / (p + n), tp / (tp + fp) / (p / (p + n))),
+            "cost": (pc, float(normalized_cost(tp / p, fp / n, pc))),
+            "decision": (threshold, float(net_benefit(tp, fp, p + n, threshold))),
+        }[kind]
+        assert found == pytest.approx(expected)
+
+
+def test_a_reliability_diagram_has_dots_with_limits_and_sizes():
+    curve = reliability(ranking())
+    chart = drawn(curve)
+    assert chart.dots[0].size == tuple(curve.extra["n"].tolist())
+    assert chart.dots[0].low == tuple(curve.low.tolist())
+    assert chart.moves is None
+
+
+def test_what_is_left_out_is_said():
+    rng = np.random.default_rng(0)
+    many = rank(rng.random(20_000), rng.random(20_000) < 0.5)
+    chart = drawn(roc(many), whole=1_000_001)
+    assert "of 1,000,001 points are drawn" in chart.detail
+
+
+def test_a_curve_that_is_undefined_says_why_and_draws_no_line():
+    chart = drawn(roc(rank(np.array([0.2, 0.7]), np.array([True, True]))))
+    assert "there are no actual negatives" in chart.detail
+    assert [stroke.name for stroke in chart.strokes] == ["chance"]
+
+
+def test_curves_that_cannot_be_told_apart_are_refused():
+    one = roc(ranking(), bands=None)
+    with pytest.raises(OptionError, match="cannot be told apart"):
+        drawn_together([one] * 8, [str(at) for at in range(8)])
+    chart = drawn_together([one] * 7, [str(at) for at in range(7)])
+    assert len({stroke.tone for stroke in chart.strokes if not stroke.dashed}) == 7

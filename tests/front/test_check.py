@@ -1,0 +1,280 @@
+"""Gates: what the interval says of each requirement, checked against intervals of statsmodels and against laws."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from contextlib import suppress
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+
+from heldout.decisions.written import read_all, read_written
+from heldout.errors import HeldoutError, OptionError
+from heldout.front.check import check
+from heldout.front.evaluate import evaluate
+from heldout.gate import decide
+from heldout.result import ROW_KEYS
+
+RANK = {"failed": 0, "undecided": 1, "passed": 2}
+SIGNS = (">=", ">", "<=", "<")
+
+
+def right(hits: int, n: int) -> tuple[list[str], list[str]]:
+    """Cases of one class each way, of which so many are right."""
+    truth = ["no", "yes"] * (n // 2) + ["no"] * (n % 2)
+    other = {"no": "yes", "yes": "no"}
+    return truth, [label if at < hits else other[label] for at, label in enumerate(truth)]
+
+
+def expected(sign: str, bound: float, value: float, low: float, high: float) -> tuple[str, bool]:
+    """The outcome and whether the gate fails, as the guide defines them."""
+    meets = {">=": value.__ge__, ">": value.__gt__, "<=": value.__le__, "<": value.__lt__}[sign]
+    if sign in (">=", ">"):
+        whole, none = low >= bound if sign == ">=" else low > bound, high < bound if sign == ">=" else high <= bound
+    else:
+        whole, none = high <= bound if sign == "<=" else high < bound, low > bound if sign == "<=" else low >= bound
+    outcome = "passed" if whole else "failed" if none else "undecided"
+    return outcome, outcome == "failed" or (outcome == "undecided" and not meets(bound))
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+@settings(max_examples=40)
+@given(hits=st.integers(0, 60), n=st.integers(1, 60), bound=st.integers(0, 40))
+def test_the_outcome_is_that_of_wilsons_interval(sign, hits, n, bound):
+    hits, limit = min(hits, n), bound / 40
+    low, high = proportion_confint(hits, n, alpha=0.05, method="wilson")
+    if min(abs(end - limit) for end in (low, high)) < 1e-9:
+        return  # an end that equals the bound but for rounding
+    gate = check(*right(hits, n), require=f"accuracy {sign} {limit}", labels=["no", "yes"])
+    found = gate.requirements[0]
+    assert (found.outcome, found.fails) == expected(sign, limit, hits / n, low, high)
+    assert gate.passed is not found.fails
+    assert found.row()["low"] == pytest.approx(low, abs=1e-12)
+
+
+def test_a_class_has_the_interval_of_its_own_cases():
+    truth, predicted = ["spam"] * 50 + ["ham"] * 200, ["spam"] * 45 + ["ham"] * 205
+    low, high = proportion_confint(45, 50, alpha=0.05, method="wilson")
+    for bound, outcome in ((low - 1e-6, "passed"), (low + 1e-6, "undecided"), (high + 1e-6, "failed")):
+        assert check(truth, predicted, require=f"recall[spam] >= {bound:.9f}").requirements[0].outcome == outcome
+
+
+intervals = st.tuples(*[st.floats(-1, 1)] * 3).map(sorted)
+
+
+@given(ends=intervals, one=st.floats(-1, 1), two=st.floats(-1, 1), sign=st.sampled_from(SIGNS))
+def test_a_tighter_bound_never_does_better(ends, one, two, sign):
+    low, value, high = ends
+    easy, hard = sorted((one, two), reverse=sign[0] == "<")
+    outcomes = [decide(read_written(f"accuracy {sign} {bound:.17f}"), value, low, high) for bound in (easy, hard)]
+    assert RANK[outcomes[1]] <= RANK[outcomes[0]]
+
+
+@given(ends=intervals, wider=intervals, bound=st.floats(-1, 1), sign=st.sampled_from(SIGNS))
+def test_a_wider_interval_never_decides_otherwise(ends, wider, bound, sign):
+    low, value, high = ends
+    wanted = read_written(f"accuracy {sign} {bound:.17f}")
+    narrow = decide(wanted, value, low, high)
+    wide = decide(wanted, value, min(low, wider[0]), max(high, wider[2]))
+    assert wide in (narrow, "undecided")
+
+
+@settings(max_examples=40)
+@given(hits=st.integers(0, 40), n=st.integers(1, 40), bounds=st.tuples(st.integers(0, 50), st.integers(0, 50)))
+def test_a_gate_that_fails_does_not_pass_by_a_tighter_bound(hits, n, bounds):
+    cases = right(min(hits, n), n)
+    easy, hard = (check(*cases, require=f"accuracy >= {b / 50}", labels=["no", "yes"]) for b in sorted(bounds))
+    assert easy.passed or not hard.passed
+    strict = check(*cases, require=f"accuracy >= {bounds[0] / 50}", labels=["no", "yes"], strict=True)
+    assert strict.passed == (strict.requirements[0].outcome == "passed")
+
+
+def test_strict_fails_on_what_is_undecided():
+    cases = right(85, 100)
+    low, high = proportion_confint(85, 100, alpha=0.05, method="wilson")
+    assert low < 0.8 < high
+    loose, strict = (check(*cases, require="accuracy >= 0.8", strict=strict) for strict in (False, True))
+    assert loose.passed
+    assert loose.cautions == loose.requirements
+    assert not strict.passed
+    assert strict.failing == strict.requirements
+    assert "also holds values below 0.8" in loose.requirements[0].why
+
+
+def test_the_cases_that_would_decide_do_decide():
+    needed = check(*right(85, 100), require="accuracy >= 0.8").requirements[0].needed or 0
+    # 80 % power is for what is expected on average: with those cases the same share is clear of the bound.
+    low, _ = proportion_confint(round(0.85 * needed), needed, alpha=0.05, method="wilson")
+    assert low > 0.8
+    few = needed // 3
+    assert proportion_confint(round(0.85 * few), few, alpha=0.05, method="wilson")[0] < 0.8
+
+
+def test_no_number_of_cases_decides_what_is_exactly_at_the_bound():
+    found = check(*right(80, 100), require="accuracy >= 0.8").requirements[0]
+    assert (found.outcome, found.fails, found.needed) == ("undecided", False, None)
+    assert check(*right(80, 100), require="accuracy > 0.8").requirements[0].fails
+
+
+def test_an_undefined_measure_fails_with_its_reason():
+    gate = check(["no"] * 5, ["no"] * 5, require="precision[yes] >= 0.1", labels=["no", "yes"])
+    found = gate.requirements[0]
+    assert (found.outcome, gate.passed) == ("failed", False)
+    assert math.isnan(found.row()["value"])
+    assert found.row()["undefined"]
+    assert found.row()["undefined"] in found.why
+    # Also where any value would do.
+    assert not check(["no"] * 5, ["no"] * 5, require="precision[yes] <= 1", labels=["no", "yes"]).passed
+
+
+def test_a_value_that_misses_by_little_is_not_shown_as_the_bound():
+    gate = check(*right(7996, 10_000), require="accuracy >= 0.8")
+    assert "accuracy .7996 misses it" in gate.requirements[0].why
+    assert ".7996" in str(gate)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "sign", "limit"),
+    [
+        ("recall[spam] >= 0.80", "recall[spam]", ">=", 0.8),
+        ("macro f1 > .7", "macro f1", ">", 0.7),
+        ("error_rate <= 5%", "error_rate", "<=", 0.05),
+        ("error rate ≤ 5 %", "error rate", "<=", 0.05),
+        ("log_loss<4e-1", "log_loss", "<", 0.4),
+        ("matthews >= -0.1", "matthews", ">=", -0.1),
+        ("f_score(beta=2)[a] ≥ .5", "f_score(beta=2)[a]", ">=", 0.5),
+        ("recall[<=50K] >= 0.8", "recall[<=50K]", ">=", 0.8),
+        ("recall[a > 3, b] >= 0.8", "recall[a > 3, b]", ">=", 0.8),
+        ("recall[yes, maybe (unsure)] >= 0.8", "recall[yes, maybe (unsure)]", ">=", 0.8),
+        ("accuracy >= baseline", "accuracy", ">=", 0.0),
+        ("accuracy >= Baseline - 0.02", "accuracy", ">=", -0.02),
+        ("accuracy >= baseline − 2%", "accuracy", ">=", -0.02),
+        ("error_rate <= baseline + .01", "error_rate", "<=", 0.01),
+    ],
+)
+def test_requirements_are_read(text, name, sign, limit):
+    (found,) = read_all(text)
+    assert (found.name, found.sign) == (name, sign)
+    assert found.limit == pytest.approx(limit)
+    assert found.baseline is ("baseline" in text.lower())
+
+
+def test_several_requirements_in_one_text():
+    names = [found.name for found in read_all(["recall[salt and pepper] >= .1 and accuracy > .2", "f1 >= .3, mcc > 0"])]
+    assert names == ["recall[salt and pepper]", "accuracy", "f1", "mcc"]
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "hint"),
+    [
+        ("recall => 0.8", "no sign '=>'", "'recall >= 0.8'"),
+        ("recall =< 0.8", "no sign '=<'", "'recall <= 0.8'"),
+        ("recall == 0.8", "no sign '=='", "'recall >= 0.8'"),
+        ("recall > = 0.8", "no sign '> ='", "'recall >= 0.8'"),
+        ("recall != 0.8", "no sign '!='", "recall"),
+        ("recall at least 0.8", "none of >=", "'>=' instead of 'at least'"),
+        ("recall", "none of >=", "write for example"),
+        ("", "none of >=", "write for example"),
+        ("recall >=", "no number after >=", "write for example"),
+        (">= 0.8", "no measure before >=", "write for example"),
+        ("recall >= 0,8", "'8' is not a requirement", "decimals have a point"),
+        ("recall >= nan", "'nan' in .* is not a number", "write for example"),
+        ("recall >= inf", "'inf' in .* is not a number", "write for example"),
+        ("recall >= 1e999", "not a number that can be reached", "write for example"),
+        ("recall >= basline", "'basline' in .* is not a number", "recall >= baseline"),
+        ("recall >= baseline 0.02", "which side of the baseline", "baseline - 0.02"),
+        ("0.8 <= recall", "'recall' in .* is not a number", "'recall >= 0.8'"),
+        ("0.7 <= recall <= 0.9", "2 signs", "write two"),
+        ("recal >= 0.8", "no measure 'recal'", "did you mean 'recall'"),
+        ("recall[yess] >= 0.8", "no class 'yess'", "did you mean 'yes'"),
+        ("accuracy >= 80", "between 0 and 1", "did you mean 0.8"),
+        ("error_rate <= 5", "between 0 and 1", "did you mean 0.05"),
+        ("accuracy >= -0.5", "between 0 and 1", "within that range"),
+        ("roc_auc >= 0.8", "measure of scores", "score="),
+        ("expected_cost <= 2", "needs costs", "costs="),
+        ("macro accuracy >= 0.8", "no macro average", "alone"),
+        ("accuracy >= baseline", "needs a baseline", "--baseline"),
+        ("accuracy >= baseline - 2", "needs a baseline", "--baseline"),
+    ],
+)
+def test_what_is_refused_and_what_to_write_instead(text, what, hint):
+    with pytest.raises(OptionError, match=what) as raised:
+        check(["no", "yes"] * 5, ["no", "yes"] * 5, require=text)
+    assert hint in raised.value.hint
+
+
+def test_a_measure_of_one_class_needs_one():
+    with pytest.raises(OptionError, match="none was named"):
+        check(["a", "b", "c"], ["a", "b", "b"], require="recall >= 0.1")
+
+
+@pytest.mark.parametrize("require", [(), [], None, 3, [3]])
+def test_nothing_to_check_is_refused(require):
+    with pytest.raises(OptionError, match=r"nothing to check|is a text|are texts"):
+        check([0, 1], [0, 1], require=require)
+
+
+def test_an_evaluation_can_be_judged_and_takes_no_options():
+    seen = evaluate(*right(90, 100))
+    assert check(seen, require="accuracy >= 0.8").passed
+    with pytest.raises(OptionError, match="together with level"):
+        check(seen, require="accuracy >= 0.8", level=0.9)
+
+
+def test_scores_costs_and_a_matrix():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 400)
+    score = np.clip(truth * 0.5 + rng.random(400) * 0.5, 0, 1)
+    gate = check(
+        truth, score=score, costs={(1, 0): 5, (0, 1): 1},
+        require=["roc_auc >= 0.9", "log_loss < 0.7", "expected_cost <= 2", "total_cost <= 5000"],
+    )  # fmt: skip
+    assert [one.outcome for one in gate] == ["passed"] * 4
+    assert check(matrix=[[50, 0], [2, 48]], labels=["no", "yes"], require="recall >= 0.8").passed
+
+
+def test_the_document_and_the_rows():
+    gate = check(*right(85, 100), require=["accuracy >= 0.8", "recall <= 0.5"])
+    document = json.loads(gate.to_json())
+    assert document["schema"] == "heldout/gate@1"
+    assert document["passed"] is False
+    assert [row["outcome"] for row in document["requirements"]] == ["undecided", "failed"]
+    assert [row["text"] for row in document["requirements"]] == ["accuracy >= 0.8", "recall <= 0.5"]
+    assert tuple(document["requirements"][0])[:9] == ROW_KEYS
+    assert isinstance(gate.to_frame(), pl.DataFrame)
+    assert pickle.loads(pickle.dumps(gate)).to_dict() == document
+    assert bool(gate) is gate.passed is False
+
+
+@pytest.mark.parametrize("form", ["to_markdown", "to_latex", "to_html", "__str__"])
+def test_every_form_says_the_outcome(form):
+    text = getattr(check(*right(85, 100), require="accuracy >= 0.8"), form)()
+    assert "undecided" in text
+    assert "PASSED" in text
+
+
+@given(st.text(alphabet=">=<! .5eE%[](),-+baseline recall≥", max_size=24))
+def test_whatever_is_written_is_read_or_refused_in_words(text):
+    # Any other error would end the test.
+    with suppress(HeldoutError):
+        check(["no", "yes"], ["no", "yes"], require=text)
+
+
+@pytest.mark.parametrize(
+    "label", ["<script>alert(1)</script>", '"; DROP TABLE', "=cmd()", "a | b", "\u202eevil", "x" * 10_000]
+)
+def test_labels_cannot_break_out_of_any_form(label):
+    gate = check(["ham", label] * 20, ["ham", label] * 20, require=f"recall[{label}] >= 0.5")
+    assert gate.rows()[0]["class"] == label
+    assert "<script>" not in gate.to_html()
+    assert "\u202e" not in gate.to_html() + gate.to_markdown() + str(gate)
+    # One row of a table: an unescaped bar would add a cell.
+    (row,) = [line for line in gate.to_markdown().splitlines() if line.startswith("| + passed")]
+    assert row.replace("\\|", "").count("|") == 5
+    assert max(map(len, str(gate).splitlines())) <= 100

@@ -1,0 +1,94 @@
+"""Gates that forbid findings: by code, or by how severe they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from heldout.errors import OptionError
+from heldout.front.check import check
+from heldout.front.evaluate import evaluate
+
+# Of 10,100 cases 100 are of the second class, and 10 of them are found.
+RARE = evaluate(matrix=[[9990, 10], [90, 10]], labels=["c1", "c2"])
+FAIR = evaluate(matrix=[[450, 60], [70, 420]], labels=["c1", "c2"])
+
+
+def test_the_cases_are_what_the_tests_need():
+    fired = {one.code: one.severity for one in RARE.findings}
+    assert fired["H001"] == "act"
+    assert not [one for one in FAIR.findings if one.severity == "act"]
+
+
+def test_a_forbidden_finding_fails_with_its_numbers():
+    gate = check(RARE, forbid="H001")
+    (found,) = gate
+    assert (found.text, found.outcome, found.fails, found.kind) == ("no H001", "failed", True, "finding")
+    assert not gate.passed
+    assert RARE.review["H001"].title in found.why
+    assert gate.rows()[0]["code"] == "H001"
+
+
+def test_a_rule_that_found_nothing_passes():
+    (found,) = check(FAIR, forbid="h001")
+    assert (found.outcome, found.fails) == ("passed", False)
+    (idle,) = check(FAIR, forbid="H012")
+    assert idle.outcome == "passed"
+    assert idle.why.startswith("Not applicable: ")
+
+
+def test_a_severity_is_a_line_for_each_finding():
+    gate = check(RARE, forbid="act")
+    assert {row["code"] for row in gate.rows()} == {one.code for one in RARE.findings if one.severity == "act"}
+    every = check(RARE, forbid="know")
+    assert {row["code"] for row in every.rows()} == {one.code for one in RARE.findings}
+    twice = check(RARE, forbid=["act", "know", "H001"])
+    assert sorted(one.text for one in twice) == sorted(one.text for one in every)
+    nothing = check(FAIR, forbid="act")
+    assert [one.text for one in nothing] == ["no finding to act on"]
+    assert nothing.passed
+
+
+def test_muted_rules_are_left_out():
+    codes = [one.code for one in RARE.findings]
+    assert check(RARE, forbid="know", mute=codes).passed
+    assert "H001" not in {row["code"] for row in check(RARE, forbid="act", mute="H001").rows()}
+    with pytest.raises(OptionError, match="muted and forbidden"):
+        check(RARE, forbid="H001", mute="H001")
+
+
+def test_findings_stand_beside_requirements():
+    gate = check(RARE, require="accuracy >= 0.9", forbid="H001")
+    assert [one.outcome for one in gate] == ["passed", "failed"]
+    assert not gate.passed
+
+
+def test_the_rules_see_what_an_evaluation_sees():
+    cases = {"truth": ["no", "yes"] * 200, "predicted": ["no", "yes"] * 150 + ["no", "no"] * 50}
+    fired = {one.code for one in evaluate(cases).findings}
+    assert {row["code"] for row in check(cases, forbid="know").rows()} == fired
+
+
+def test_a_slice_that_is_worse_is_found_only_where_slices_are_named():
+    truth = ["no", "yes"] * 300
+    side = ["a"] * 400 + ["b"] * 200
+    predicted = [label if where == "a" else "no" for label, where in zip(truth, side, strict=True)]
+    cases = {"truth": truth, "predicted": predicted, "side": side}
+    assert not check(cases, forbid="H021", slices=["side"]).passed
+    assert check(cases, forbid="H021").requirements[0].why.startswith("Not applicable")
+    with pytest.raises(OptionError, match="only findings look at them"):
+        check(cases, require="accuracy >= 0.1", slices=["side"])
+
+
+@pytest.mark.parametrize(
+    ("forbid", "what", "hint"),
+    [
+        ("H0O1", "no rule 'H0O1'", "did you mean H0"),
+        ("acts", "no findings 'acts'", "'act'"),
+        ("H050", "about a comparison", "H001"),
+        ("", "no rule ''", "explain"),
+    ],
+)
+def test_what_cannot_be_forbidden(forbid, what, hint):
+    with pytest.raises(OptionError, match=what) as raised:
+        check(FAIR, forbid=forbid)
+    assert hint in raised.value.hint

@@ -1,0 +1,181 @@
+"""`heldout check` as a CI server meets it: the exit status, what is printed, and the files it leaves."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from heldout.cli.app import main
+from heldout.front.evaluate import evaluate
+
+HELDOUT = Path(sys.executable).with_name("heldout")
+# 45 of 50 spam found, 190 of 200 ham left alone.
+ROWS = "truth,predicted\n" + "spam,spam\n" * 45 + "spam,ham\n" * 5 + "ham,ham\n" * 190 + "ham,spam\n" * 10
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    (tmp_path / "rows.csv").write_text(ROWS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(here, capsys, monkeypatch):
+    monkeypatch.chdir(here)
+
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["heldout", "check", *words])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        printed = capsys.readouterr()
+        return int(stopped.value.code or 0), printed.out, printed.err
+
+    return call
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("call", "status"),
+    [
+        (["rows.csv", "--require", "recall[spam] >= 0.5"], 0),
+        (["rows.csv", "--require", "recall[spam] >= 0.95", "--strict"], 1),
+        (["rows.csv", "--require", "recall[spam] >= 0.99"], 1),
+        (["rows.csv", "--require", "recall[spm] >= 0.5"], 2),
+    ],
+)
+def test_the_exit_status(call, status):
+    done = subprocess.run([HELDOUT, "check", *call], capture_output=True, check=False, timeout=60)
+    assert done.returncode == status, done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("require", "strict", "status", "outcome"),
+    [
+        # Wilson's interval of 45 of 50 is .786 to .957.
+        ("recall >= 0.78", False, 0, "passed"),
+        ("recall >= 0.80", False, 0, "undecided"),
+        ("recall >= 0.80", True, 1, "undecided"),
+        ("recall >= 0.92", False, 1, "undecided"),
+        ("recall >= 0.96", False, 1, "failed"),
+    ],
+)
+def test_what_is_undecided_passes_where_the_value_meets_it(run, require, strict, status, outcome):
+    found, out, _ = run("rows.csv", "--require", require, "--json", "-", *(["--strict"] if strict else []))
+    document = json.loads(out)
+    assert found == status
+    assert document["passed"] is (status == 0)
+    assert document["requirements"][0]["outcome"] == outcome
+
+
+def test_a_failed_gate_still_delivers_everything(run, here):
+    names = ["gate.json", "gate.md", "gate.html", "gate.tex", "gate.xml"]
+    forms = ["--json", "--markdown", "--html", "--latex", "--junit"]
+    pairs = [word for pair in zip(forms, names, strict=True) for word in pair]
+    status, out, err = run("rows.csv", "--require", "recall >= 0.99", *pairs)
+    assert status == 1
+    assert "FAILED" in out
+    for name in names:
+        assert f"Wrote {name}" in err
+        assert "recall" in (here / name).read_text(encoding="utf-8")
+    assert ET.parse(here / "gate.xml").getroot().attrib["failures"] == "1"
+    assert json.loads((here / "gate.json").read_text(encoding="utf-8"))["schema"] == "heldout/gate@1"
+
+
+def test_requirements_from_a_file(run, here):
+    (here / "gate.toml").write_text('[[require]]\ntext = "recall[spam] >= 0.7"\n\n[[require]]\ntext = "mcc > .5"\n')
+    status, out, _ = run("rows.csv", "--requirements", "gate.toml", "--require", "accuracy >= 90%", "--json", "-")
+    texts = [row["text"] for row in json.loads(out)["requirements"]]
+    assert (status, texts) == (0, ["recall[spam] >= 0.7", "mcc > .5", "accuracy >= 90%"])
+    (here / "gate.toml").write_text("require = ['accuracy >= 0.99']\n")
+    assert run("rows.csv", "--requirements", "gate.toml")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "gate.toml is empty"),
+        ("# nothing\n", "holds no requirements"),
+        ("require = []", "holds no requirements"),
+        ("[[require]]\n", "Entry 1 of [[require]] in gate.toml has no text"),
+        ("[[require]]\ntext = 3", "has no text"),
+        ("[[require]]\ntxt = 'accuracy > 0'", "has a key 'txt'"),
+        ("[[requires]]\ntext = 'accuracy > 0'", "only 'require' is known"),
+        ("require = ", "is not TOML"),
+    ],
+)
+def test_a_file_that_holds_none_is_refused(run, here, text, what):
+    (here / "gate.toml").write_text(text, encoding="utf-8")
+    status, out, err = run("rows.csv", "--requirements", "gate.toml")
+    assert (status, out) == (2, "")
+    assert what in err
+    assert "Hint: " in err
+
+
+def test_a_baseline_of_predictions_and_of_figures(run, here):
+    (here / "old.csv").write_text(ROWS.replace("ham,ham\n", "ham,spam\n", 20), encoding="utf-8")
+    status, out, _ = run("rows.csv", "--baseline", "old.csv", "--require", "accuracy >= baseline")
+    assert status == 0
+    assert "case by case" in " ".join(out.split())
+    evaluate(here / "old.csv").write(here / "old.json")
+    status, out, _ = run("rows.csv", "--baseline", "old.json", "--require", "accuracy >= baseline")
+    assert status == 0
+    assert "tested on other cases" in " ".join(out.split())
+
+
+def test_forbidden_findings_fail_the_gate(run, here):
+    rare = "truth,predicted\n" + "no,no\n" * 990 + "yes,no\n" * 9 + "yes,yes\n"
+    (here / "rare.csv").write_text(rare, encoding="utf-8")
+    status, out, _ = run("rare.csv", "--require", "accuracy >= 0.9", "--forbid", "act")
+    assert status == 1
+    assert re.search(r"× failed +no H0\d\d", out)
+    assert run("rare.csv", "--require", "accuracy >= 0.9")[0] == 0
+
+
+def test_nothing_happens_by_itself_on_a_ci_server(run, here, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(here / "summary.md"))
+    before = sorted(here.iterdir())
+    _, out, _ = run("rows.csv", "--require", "recall >= 0.5")
+    assert sorted(here.iterdir()) == before
+    assert "::error" not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["rows.csv"], "nothing to check"),
+        (["rows.csv", "--require", "recall => 0.5"], "no sign '=>'"),
+        (["rows.csv", "--require", "recall >= 0.5", "--junit", "-"], "--junit writes a file"),
+        (["rows.csv", "--require", "recall >= 0.5", "--junit", "rows.csv"], "overwrite"),
+        (["rows.csv", "--require", "recall >= 0.5", "--junit", "no/where.xml"], "there is no folder no"),
+        (["rows.csv", "--require", "recall >= 0.5", "--junit", "a.md", "--markdown", "a.md"], "overwrite"),
+        (["none.csv", "--require", "recall >= 0.5"], "There is no file none.csv"),
+        (["empty.csv", "--require", "recall >= 0.5"], "empty.csv is empty"),
+        (["rows.csv", "--requirements", "none.toml"], "There is no file none.toml"),
+        (["rows.csv", "--forbid", "H999"], "no rule 'H999'"),
+        (["rows.csv", "--require", "accuracy >= baseline"], "needs a baseline"),
+    ],
+)
+def test_a_wrong_call_is_two_sentences_and_status_2(run, here, words, what):
+    (here / "empty.csv").write_text("", encoding="utf-8")
+    before = {path: path.read_bytes() for path in here.iterdir()}
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert what in err
+    assert err.count("\nHint: ") == 1
+    assert {path: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_the_help_names_what_it_takes(run):
+    status, out, _ = run("--help")
+    assert status == 0
+    for option in ("--require", "--baseline", "--strict", "--forbid", "--junit"):
+        assert option in out

@@ -1,0 +1,59 @@
+"""`--mute CODE` of the commands that fit and compare: a muted rule is neither put nor shown, and a slip is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from tests.surface.learning_files import OK, table
+
+from heldout.cli.app import main
+
+CALLS = {
+    "validate": (["validate", "ok.csv", "--learner", "knn:1", "--plan", "resubstitution"], "H030"),
+    "learn": (["learn", "ok.csv", "--learner", "knn:1", "--points", "3", "--draws", "2"], "H047"),
+    "compare": (["compare", "a.csv", "b.csv"], "H055"),
+    "compare learners": (["compare", "ok.csv", "--learner", "knn:1", "--learner", "tree", "--plan", "4-fold"], "H060"),
+    "compare in a table": (["compare", "results.csv"], "H059"),
+}
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    (tmp_path / "ok.csv").write_text(OK, encoding="utf-8")
+    (tmp_path / "a.csv").write_text(table("truth,predicted", "ababab", "ababab"), encoding="utf-8")
+    (tmp_path / "b.csv").write_text(table("truth,predicted", "ababab", "ababaa"), encoding="utf-8")
+    results = table("data set,tree,knn", "wxyz", [0.7, 0.8, 0.6, 0.9], [0.8, 0.9, 0.7, 0.8])
+    (tmp_path / "results.csv").write_text(results, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["heldout", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        printed = capsys.readouterr()
+        return int(end.value.code or 0), printed.out, printed.err
+
+    return call
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_rule_can_be_muted(run, name):
+    words, code = CALLS[name]
+    status, out, _ = run(*words)
+    assert (status, code in out) == (0, True)
+    status, out, _ = run(*words, "--mute", code.lower(), "--mute", "H033")
+    assert (status, code in out) == (0, False)
+    _, out, _ = run(*words, "--mute", code, "--json", "-")
+    document = json.loads(out)
+    assert (document["validations"][0] if name == "validate" else document)["muted"] == [code]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_slip_in_a_code_is_refused(run, name):
+    words, _ = CALLS[name]
+    status, out, err = run(*words, "--mute", "H03o")
+    assert (status, out) == (2, "")
+    assert "There is no rule 'H03o'." in err
+    assert "Hint: did you mean H0" in err

@@ -1,0 +1,197 @@
+"""The served pages in a real browser: a file is dropped, columns are chosen, and the report is read and moved."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from tests.web.serving import DIABETES, predictions
+from tests.web.test_many_users import hanging
+
+import heldout
+from heldout.show.numbers import share
+
+WAIT = 60_000
+SCRIPT = "<script>alert(1)</script>"
+
+
+def violations(page, part: str = "html") -> list[str]:
+    found = Axe().run(page, context=part).response["violations"]
+    return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in ("serious", "critical")]
+
+
+def reported(tab, server, file, second: bool = False) -> None:
+    if not second:
+        tab.goto(server.address)
+    tab.set_input_files("#file", file)
+    tab.wait_for_url("**/columns", timeout=WAIT)
+    tab.get_by_role("button", name="Compare" if second else "Report", exact=True).click()
+    tab.wait_for_url("**/comparison" if second else "**/report", timeout=WAIT)
+
+
+def test_a_file_becomes_a_report_that_moves(tab, server, tmp_path):
+    reported(tab, server, DIABETES)
+    told = heldout.evaluate(DIABETES)
+    assert "diabetes.csv" in tab.inner_text("h1")
+    assert share(told["accuracy"].value) in tab.inner_text("main")
+    typed = tab.locator("[data-typed]")
+    typed.fill("0.3")
+    typed.press("Enter")
+    frame = pl.read_csv(DIABETES).drop("predicted")
+    moved = heldout.evaluate(frame, score="p_tested_positive", threshold=0.3, positive="tested_positive")
+    matrix = tab.locator(".heldout-explorer table").first.inner_text()
+    assert {int(number) for number in re.findall(r"\d+", matrix)} >= set(moved.confusion.matrix.ravel().tolist())
+    before = matrix
+    tab.locator("[data-slider]").press("ArrowRight")
+    tab.locator("[data-slider]").press("PageUp")
+    assert tab.locator(".heldout-explorer table").first.inner_text() != before
+    for form in ("HTML", "JSON", "LaTeX", "Markdown"):
+        with tab.expect_download() as download:
+            tab.get_by_role("link", name=form, exact=True).click()
+        target = tmp_path / download.value.suggested_filename
+        download.value.save_as(target)
+        assert target.stat().st_size > 500
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"diabetes.{e}" for e in ("html", "json", "md", "tex")]
+
+
+@pytest.fixture
+def few(tmp_path):
+    """A file of few cases, whose page is drawn fast."""
+    pl.read_csv(DIABETES).head(60).write_csv(tmp_path / "few.csv")
+    return tmp_path / "few.csv"
+
+
+def test_a_second_file_is_compared_with_the_first(tab, server, few):
+    reported(tab, server, few)
+    frame = pl.read_csv(few).with_columns(predicted=pl.lit("tested_negative"))
+    frame.write_csv(few.with_name("never.csv"))
+    tab.get_by_role("link", name="Add a second file").click()
+    assert violations(tab) == []
+    reported(tab, server, few.with_name("never.csv"), second=True)
+    assert "few.csv" in tab.inner_text("h1")
+    assert "never.csv" in tab.inner_text("h1")
+    assert share(float((frame["truth"] == "tested_negative").mean())) in tab.inner_text("main")  # type: ignore[arg-type]
+    tab.get_by_role("link", name="never.csv", exact=True).click()
+    assert "never.csv" in tab.inner_text("h1")
+    tab.get_by_role("link", name="Comparison", exact=True).click()
+    tab.get_by_role("link", name="few.csv", exact=True).click()
+    assert tab.get_by_role("link", name="Comparison with never.csv").is_visible()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1200)])
+def test_the_pages_are_accessible_and_fit(tab, server, few, scheme, width):
+    tab.emulate_media(color_scheme=scheme)
+    tab.set_viewport_size({"width": width, "height": 800})
+
+    def check(part: str = "html") -> None:
+        assert violations(tab, part) == []
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+    tab.goto(server.address)
+    check()
+    tab.set_input_files("#file", few)
+    tab.wait_for_url("**/columns", timeout=WAIT)
+    tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    check()
+    tab.get_by_role("button", name="Report", exact=True).click()
+    tab.wait_for_url("**/report", timeout=WAIT)
+    # The report itself is looked at where pages are tested.
+    check(".served")
+
+
+def test_everything_is_reached_with_the_keyboard(tab, server):
+    tab.goto(server.address)
+    order = []
+    for _ in range(3):
+        tab.keyboard.press("Tab")
+        order.append(tab.evaluate("document.activeElement.id || document.activeElement.textContent"))
+    assert order == ["heldout", "file", "example"]
+    outline = tab.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/columns", timeout=WAIT)
+    assert "example.csv" in tab.inner_text("main")
+    reached = set()
+    for _ in range(40):
+        tab.keyboard.press("Tab")
+        reached.add(tab.evaluate("document.activeElement.name || document.activeElement.textContent"))
+    assert {"truth", "predicted", "score", "positive", "Report", "Remove this file", "What was read"} <= reached
+
+
+def test_a_file_can_be_dropped(tab, server):
+    tab.goto(server.address)
+    tab.evaluate(
+        """(text) => {
+            const held = new DataTransfer();
+            held.items.add(new File([text], "dropped <b>.csv"));
+            document.getElementById("drop").dispatchEvent(
+                new DragEvent("drop", { dataTransfer: held, bubbles: true, cancelable: true }));
+        }""",
+        predictions(4, 1).decode(),
+    )
+    tab.wait_for_url("**/columns", timeout=WAIT)
+    assert "dropped <b>.csv" in tab.inner_text("main")
+
+
+def test_what_is_wrong_is_said_in_place(tab, server, tmp_path):
+    tab.goto(server.address)
+    tab.evaluate("document.getElementById('send').dataset.most = 100")
+    tab.set_input_files("#file", DIABETES)
+    alert = tab.get_by_role("alert")
+    assert "diabetes.csv is larger than" in alert.inner_text()
+    assert violations(tab) == []
+    tab.evaluate("document.getElementById('send').dataset.most = 1e9")
+    (tmp_path / "one.csv").write_text(f"truth,{SCRIPT}\na,a\nb,\n")
+    tab.set_input_files("#file", tmp_path / "one.csv")
+    tab.wait_for_url("**/columns", timeout=WAIT)
+    # The browser says on its console what was answered with an error.
+    tab.expected = "the server responded with a status of 422"
+    tab.get_by_role("button", name="Report", exact=True).click()
+    assert "nothing to judge" in alert.inner_text()
+    assert tab.evaluate("document.activeElement.id") == "wrong"
+    tab.get_by_label("Predicted class").select_option(label=SCRIPT)
+    tab.get_by_role("button", name="Report", exact=True).click()
+    tab.wait_for_selector("#wrong:not([hidden]) >> text=missing", timeout=WAIT)
+    assert tab.get_by_label("Predicted class").input_value() == "1"
+    tab.get_by_role("button", name="Remove this file").click()
+    tab.wait_for_url(f"{server.address}/")
+
+
+def test_a_computation_can_be_cancelled(tab, server, few):
+    tab.goto(server.address)
+    tab.set_input_files("#file", few)
+    tab.wait_for_url("**/columns", timeout=WAIT)
+    with hanging(server):
+        tab.get_by_role("button", name="Report", exact=True).click()
+        tab.wait_for_selector("#working")
+        assert violations(tab) == []
+        tab.get_by_role("button", name="Cancel").click()
+        tab.wait_for_url("**/columns", timeout=WAIT)
+        assert "cancelled" in tab.inner_text("#wrong")
+
+
+def test_hostile_labels_run_nothing_in_the_report(tab, server, tmp_path):
+    called = []
+
+    def dismiss(dialog) -> None:
+        called.append(dialog.message)
+        dialog.dismiss()
+
+    tab.on("dialog", dismiss)
+    labels = [SCRIPT, '"><img src=x onerror=alert(2)>']
+    rows = [[labels[at % 2], labels[at % 3 == 0], "javascript:alert(3)"] for at in range(40)]
+    text = "\n".join(",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows)
+    file: Path = tmp_path / "hostile.csv"
+    file.write_text(f'"truth","predicted","<b onmouseover=alert(4)>x</b>"\n{text}\n')
+    tab.goto(server.address)
+    tab.set_input_files("#file", file)
+    tab.wait_for_url("**/columns", timeout=WAIT)
+    tab.get_by_label("Positive class").fill(SCRIPT)
+    tab.get_by_role("button", name="Report", exact=True).click()
+    tab.wait_for_url("**/report", timeout=WAIT)
+    assert SCRIPT in tab.inner_text("main")
+    assert tab.locator("main img, main b[onmouseover]").count() == 0
+    assert called == []
