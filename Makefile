@@ -1,7 +1,7 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint chromium test promises bench docs clean
+.PHONY: help setup demo lint chromium test promises bench docs pictures clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -46,21 +46,12 @@ lint: setup ## style, types and the direction of imports
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 
-# The browser that tests look at pages with; CHROMIUM=/path/to/it where it has another name.
-CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
-export CHROMIUM
+# CHROMIUM=/path/to/it where the browser has another name; make hands what it is given on to what it runs.
+chromium: setup ## install the browser that the tests need, where it is missing and may be installed
+	@$(PYTHON) tests/chromium.py
 
-chromium: ## install the browser that the tests need, where it is missing and may be installed
-	@if [ -n "$(CHROMIUM)" ] && command -v "$(CHROMIUM)" >/dev/null; then exit 0; \
-	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update && apt-get install --yes chromium; \
-	else \
-		echo "There is no Chromium here, and the tests of pages need one."; \
-		echo "Hint: run 'sudo apt-get install chromium', or 'make test CHROMIUM=/path/to/chromium'."; \
-		exit 1; \
-	fi
-
-test: lint chromium ## everything that must pass: lint, then every test and example
+# The browser is looked for first: a missing one is said before the long part begins.
+test: chromium lint ## everything that must pass: lint, then every test and example
 	$(PYTHON) -m pytest
 
 promises: setup ## measure again what intervals cover and how often tests reject (long)
@@ -72,6 +63,8 @@ promises: setup ## measure again what intervals cover and how often tests reject
 	$(PYTHON) tests/promises/comparison_cases.py
 	$(PYTHON) tests/promises/comparison_scores.py
 	$(PYTHON) tests/promises/comparison_folds.py
+	$(PYTHON) tests/promises/importance.py
+	$(PYTHON) tests/promises/importance.py
 
 .venv-bench/.made: pyproject.toml benchmarks/requirements.txt | $(OWN_UV)
 	$(RUN_UV) venv --allow-existing --seed --python '$(PYTHON_RANGE)' .venv-bench
@@ -84,6 +77,9 @@ bench: .venv-bench/.made ## time us against our peers, interleaved (long); write
 docs: setup ## write docs/measures.md and docs/findings.md from the declarations
 	$(PYTHON) docs/measures_page.py
 	$(PYTHON) docs/findings_page.py
+
+pictures: setup chromium ## photograph the page for the README
+	CHROMIUM="$$($(PYTHON) tests/chromium.py)" $(PYTHON) docs/page_pictures.py
 
 clean: ## remove environments, caches and built files
 	rm -rf .venv .venv-bench .venv-uv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -14,7 +14,8 @@ ABOUT = (
     "Every result is reviewed: each rule that is about it is a pure function of the result, and either found "
     "something, with its numbers, or passed, or had nothing to look at, and says why. What was found stands at the "
     "end of the report and under findings in the JSON document; review holds all of it. A limit is a named argument "
-    "of its rule with a default that is cited or called a convention. A code is never used for another rule."
+    "of its rule with a default that is cited or called a convention. A severity is the highest that findings of the "
+    "rule have. A code is never used for another rule."
 )
 
 

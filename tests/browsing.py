@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Playwright, Request
+from tests.chromium import needed
 
 from heldout.show import Block, render_page
 
@@ -22,14 +21,12 @@ ARGUMENTS = (
 )
 PHONE = {"width": 360, "height": 740}
 DESKTOP = {"width": 1280, "height": 900}
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def launched(driver: Playwright) -> Browser:
     """The machine's own Chromium, or the one that CHROMIUM names."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    assert found, "There is no Chromium on this machine. Hint: `make chromium` installs it or says how."
-    return driver.chromium.launch(executable_path=found, headless=True, args=list(ARGUMENTS))
+    return driver.chromium.launch(executable_path=needed(), headless=True, args=list(ARGUMENTS))
 
 
 class Watched:
@@ -77,16 +74,36 @@ def opened(page: Page, folder: Path, blocks: list[Block], title: str = "Report")
     return page
 
 
-def violations(page: Page) -> list[str]:
+def violations(page: Page, part: str | None = None, *, colours: bool = True) -> list[str]:
     """What axe-core finds on the page that is serious or critical, each with the elements concerned."""
     from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
-    found = Axe().run(page).response["violations"]
+    asked = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": colours}}}
+    found = Axe().run(page, context=part, options=asked).response["violations"]
     return [
         f"{one['id']}: {[node['html'][:160] for node in one['nodes'][:3]]}"
         for one in found
         if one["impact"] in {"serious", "critical"}
     ]
+
+
+def everywhere_readable(page: Page) -> None:
+    """Look at the page with every fold open, in light and dark, on a phone and on a desk."""
+    page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
+    for size in (PHONE, DESKTOP):
+        page.set_viewport_size({"width": size["width"], "height": size["height"]})
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    # The rows of a table are alike, and so is how each number was made; axe-core takes its time over each.
+    page.evaluate("""() => {
+      document.querySelectorAll('tbody').forEach(e => [...e.rows].slice(4).forEach(row => row.remove()));
+      [...document.querySelectorAll('.heldout-made')].slice(5).forEach(e => e.remove());
+    }""")
+    for size in (DESKTOP, PHONE):
+        page.set_viewport_size({"width": size["width"], "height": size["height"]})
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            # Colours depend on the scheme and not on the size, and are the longest part to check.
+            assert violations(page, colours=(size is PHONE) == (scheme == "dark")) == [], (size, scheme)
 
 
 def slid(page: Page, at: int, explorer: int = 0) -> None:

@@ -26,6 +26,7 @@ from heldout.result import Result
 from heldout.show.blocks import Block
 
 Outcome = Literal["a", "b", "undecided", "same"]
+Alike = Literal["", "answers", "scores"]
 
 
 class Curves(Protocol):
@@ -66,7 +67,8 @@ class Pair:
     `p` is corrected for the number of pairs, `tested.p` is not. `better` says which of them is better beyond doubt at
     the level asked for, "same" where there is no difference at all, "undecided" otherwise. `needed` is the number of
     cases that would show a difference of this size with 80 % power; `apart` are the numbers of cases that A alone and
-    that B alone gets right, where both judged the same ones.
+    that B alone gets right, where both judged the same ones. `alike` says what both give alike in every case: answers,
+    for a measure of answers, or scores. Over splits the values are means, and `pooled` those of all splits together.
     """
 
     a: str
@@ -83,6 +85,8 @@ class Pair:
     needed: int | None = None
     margin: Margin | None = None
     apart: tuple[int, int] | None = None
+    alike: Alike = ""
+    pooled: tuple[float, float] | None = None
 
     @property
     def name(self) -> str:
@@ -121,6 +125,8 @@ class Pair:
             "undefined": t.undefined,
             "note": t.note,
         }
+        if self.pooled is not None:
+            row |= {"pooled_a": self.pooled[0], "pooled_b": self.pooled[1]}
         if self.margin is not None:
             row |= {
                 "margin": self.margin.margin,
@@ -136,6 +142,7 @@ class Comparison(Result):
 
     `reason` says which procedure was taken and why, `correction` how the p-values were corrected for the number of
     pairs. `met` is what they have in common, `asked` the method that was named and `known` what was measured of it.
+    Of the notes, `own` are about one of them each, with its name, and `shared` about how they meet.
     """
 
     schema: ClassVar[str] = "heldout/comparison@1"
@@ -156,6 +163,8 @@ class Comparison(Result):
     known: tuple[Known, ...] = ()
     sides: tuple[Side, ...] = field(default=(), repr=False)
     mute: tuple[str, ...] = ()
+    own: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    shared: tuple[str, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return f"<Comparison of {listing(self.names)} on {self.setting}; print it to read it>"

@@ -88,6 +88,7 @@ class Evaluation(Result):
     costs: NDArray[np.float64] | None = field(default=None, repr=False)
     scores: ScoreEstimator | None = field(default=None, repr=False)
     mute: tuple[str, ...] = ()
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
@@ -138,7 +139,7 @@ class Evaluation(Result):
     @cached_property
     def review(self) -> Review:
         """What a careful statistician would point out: every rule, with what it found."""
-        return review("evaluation", self, self.mute)
+        return review("evaluation", self, self.mute, self.limits)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

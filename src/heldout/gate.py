@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from heldout.comparison import Alike
 from heldout.comparisons.tested import Tested
 from heldout.decisions.written import Written
 from heldout.errors import FileError
@@ -43,20 +44,25 @@ def decide(written: Written, value: float, low: float, high: float) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """The same quantity of a baseline: its value, and the difference from it with its interval."""
+    """The same quantity of a baseline: its value, and the difference from it with its interval.
+
+    `alike` says what both give alike in every case, where they do.
+    """
 
     name: str
     value: float
     tested: Tested
     paired: bool
+    alike: Alike = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """One requirement and what became of it.
 
-    `outcome` is what the interval says; `fails` whether the gate fails by it. `why` says in a sentence why it came out
-    so. `needed` is the number of cases that would decide it with 80 % power, if what was seen is true.
+    `outcome` is what the interval says, or "undecided" for a forbidden finding whose rule had nothing to look at;
+    `fails` whether the gate fails by it. `why` says in a sentence why it came out so. `needed` is the
+    number of cases that would decide it with 80 % power, if what was seen is true.
     """
 
     text: str

@@ -56,7 +56,7 @@ def test_the_card_is_printed_and_its_document_is_that_of_the_library(run):
 
 
 def test_every_form_is_written(here, run):
-    forms = {"json": "{", "html": "<!", "markdown": "#", "latex": "\\"}
+    forms = {"json": "{", "html": "<!", "markdown": "#", "latex": "%"}
     status, _, said = run(*CALL, *(word for form in forms for word in (f"--{form}", f"card.{form}")))
     assert status == 0
     assert said.count("Wrote ") == 4

@@ -21,14 +21,15 @@ from heldout.cards.screen import rules
 from heldout.cards.surrogate import Asked, Fork, Leaf, Questionable, as_text, fit_surrogate, read_tree
 from heldout.estimates.dependence import Dependence
 from heldout.learners.data import read_problem
+from heldout.show.text import render_text
 
 
 def test_a_tree_of_three_questions_is_its_own_likeness():
     X, y = one_that_matters(300, noise=3)
-    found = card("tree:3", X, y, plan="5-fold", timing=False).fidelity
+    found = card("tree:3", X, y, plan="2-fold", timing=False, shuffles=1).fidelity
     assert found.agreement.value > 0.97
     assert found.beyond.value > 0.94
-    exact = card("tree:1", X, y, plan="5-fold", timing=False).fidelity
+    exact = card("tree:1", X, y, plan="2-fold", timing=False, shuffles=1).fidelity
     assert exact.agreement.value == 1
     assert exact.tree is not None
     assert exact.tree.leaves == 2
@@ -75,7 +76,7 @@ def test_a_case_that_was_tested_twice_counts_once():
 
 def test_of_a_model_with_one_answer_nothing_lies_beyond_it():
     X, y = one_that_matters(40)
-    found = card("majority", X, y, plan="4-fold", timing=False)
+    found = card("majority", X, y, plan="2-fold", timing=False, shuffles=1)
     assert found.fidelity.agreement.value == 1
     assert math.isnan(found.fidelity.beyond.value)
     assert found.fidelity.beyond.undefined.startswith("the model gives one answer only")
@@ -145,8 +146,25 @@ def test_questions_with_one_answer_on_both_sides_are_left_out():
     assert "67 % as the model" in as_text(node)
 
 
+def test_of_very_many_cases_some_are_drawn_and_that_is_said():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_002, 1))
+    y = (X[:, 0] > 0).astype(int)
+    options: dict[str, Any] = {"timing": False, "shuffles": 1}
+    found = card("tree:1", X, y, plan="holdout 1/20000", **options)
+    said = "of larger training and test parts, 20,000 cases drawn at random were used for the agreement"
+    assert (found.n, found.fidelity.n) == (20_002, 20_000)
+    assert found.fidelity.notes == (said,)
+    assert found.fidelity.document()["notes"] == [said]
+    assert "Of larger training and test parts, 20,000 cases" in " ".join(str(found).split())
+    assert "Of larger training and test parts, 20,000 cases" in " ".join(render_text(found.page_blocks()).split())
+    fewer = card("tree:1", X, y, plan="holdout 1/2", **options)
+    assert fewer.fidelity.notes == ()
+    assert fewer.importance.notes == ("of larger test parts, 2,000 cases were shuffled",)
+
+
 def test_with_groups_the_interval_is_over_folds():
     X, y = one_that_matters(120)
-    found = card("logistic", X, y, plan="5-fold", timing=False, group=np.arange(120) // 4).fidelity
+    found = card("logistic", X, y, plan="3-fold", timing=False, shuffles=1, group=np.arange(120) // 4).fidelity
     assert found.method == "corrected-t"
     assert found.agreement.low < found.agreement.value < 1

@@ -41,7 +41,7 @@ def test_nothing_is_fitted_again_and_the_numbers_are_those_of_the_model():
     assert accuracy.value == pytest.approx(plain["accuracy"].value)
     assert (accuracy.low, accuracy.high) == pytest.approx((plain["accuracy"].low, plain["accuracy"].high))
     assert found.size.leaves == tree.get_n_leaves()
-    assert found.importance.method == "t over cases"
+    assert found.importance.method == "U-statistic t over cases"
     assert found.importance["x0"].sure
     assert found.importance.stability.undefined.startswith("there is one model only")
     assert "Stability over folds does not apply: there is one model only" in " ".join(str(found).split())
@@ -82,7 +82,7 @@ def test_a_pipeline_takes_the_frame_that_it_was_fitted_on():
 def test_groups_are_the_cases_where_there_are_groups():
     model = LogisticRegression().fit(X[TRAIN], Y[TRAIN])
     found = card(model=model, data=X[TEST], y=Y[TEST], group=np.arange(80) // 4, timing=False, shuffles=1)
-    assert found.importance.method == "t over groups"
+    assert found.importance.method == "U-statistic t over groups"
     assert found.usefulness.method == "cluster-robust t"
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
 
 from heldout.decisions.choose import choose, choose_rows
+from heldout.decisions.written import read_all
 from heldout.engines.ranking import rank
+from heldout.errors import OptionError
 from heldout.result import ROW_KEYS
 
 RNG = np.random.default_rng(7)
@@ -96,3 +99,40 @@ def test_few_errors_are_warned_of():
     seen = choose_rows(np.arange(40.0), np.arange(40) > 19, by="accuracy")
     assert any("0 missed positives and 0 false alarms" in warning for warning in seen.warnings)
     assert not any("missed positive" in warning for warning in choose_rows(SCORES, POSITIVE, by="f1").warnings)
+
+
+def row_of(text: str, name: str) -> tuple[float, float, float]:
+    """Value and limits in the line of a table."""
+    (line,) = [line for line in text.splitlines() if line.startswith(name)]
+    value, low, high = re.findall(r"\d+\.\d+", line)
+    return float(value), float(low), float(high)
+
+
+def test_the_total_cost_is_so_many_times_the_expected_cost_limits_included(decision):
+    expected, total = row_of(str(decision), "expected cost"), row_of(str(decision), "total cost")
+    assert expected[2] == pytest.approx(decision.criterion.high, rel=1e-2)
+    assert total == pytest.approx([400 * figure for figure in expected], rel=1e-2)
+
+
+def test_what_was_optimised_has_a_second_interval_and_it_says_which_it_is(decision):
+    rows = [row for row in decision.rows() if row["measure"] == "expected_cost"]
+    chosen, given = (next(row for row in rows if row["role"] == role) for role in ("criterion", "at threshold"))
+    assert given["high"] < chosen["high"]
+    assert "as if the threshold had been given" in given["note"]
+    assert not decision["recall"].note
+
+
+def test_an_alternative_that_misses_a_requirement_may_be_better_and_that_is_said_in_words():
+    text = str(choose_rows(SCORES, POSITIVE, by="accuracy", require="recall >= 0.95"))
+    assert re.search(r"always no .* better by \.\d+ +not met", text)
+    assert re.search(r"always yes .* worse by \.\d+ +met", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [("accuracy >= 0.5,", "at the end of"), (", recall >= 0.5", "at the beginning of"), ("a > 0,, b > 0", "in")],
+)
+def test_a_requirement_that_is_missing_is_told_by_the_whole_text(text, where):
+    with pytest.raises(OptionError) as caught:
+        read_all(text)
+    assert f"A requirement is missing {where} {text!r}" in caught.value.what

@@ -172,7 +172,7 @@ CASES = {
         lambda: scored(threshold=best_threshold()),
         lambda: scored(threshold=0.3),
         lambda: of_matrix([90, 10], [20, 80]),
-        "no threshold made these predictions",
+        "there are no scores",
     ),
     "H010": Case(
         lambda: of_matrix([90, 10], [20, 80], costs={("yes", "no"): 3, ("no", "yes"): 3}),
@@ -255,16 +255,22 @@ CASES = {
         "the cases carry no weights",
     ),
     "H026": Case(
-        lambda: of_matrix([45, 5], [8, 42]),
+        lambda: of_matrix([135, 15], [24, 126]),
         lambda: of_matrix([45, 6], [8, 42]),
-        lambda: of_matrix([5, 5], [2, 8]),
-        "there are fewer than 50 cases",
+        lambda: heldout.evaluate(["a"] * 5, ["a"] * 5),
+        "there is one class only",
     ),
     "H027": Case(
         lambda: of_matrix([5, 15], [40, 140], positive="yes"),
         lambda: of_matrix([90, 10], [20, 80], positive="yes"),
         lambda: three_classes(["a", "b", "c"]),
         "no class is the positive one",
+    ),
+    "H028": Case(
+        lambda: heldout.evaluate(["Yes", "No"] * 50, ["yes", "no"] * 50),
+        lambda: of_matrix([90, 10], [20, 80]),
+        lambda: heldout.evaluate(["a", "b"], ["c", "c"]),
+        "there are fewer than 10 cases",
     ),
 }
 """By code; H021 has its own among the tests of slices."""

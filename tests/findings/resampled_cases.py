@@ -310,4 +310,10 @@ CASES: dict[str, Case] = {
     "H060": Case(
         lambda: learners("5-fold"), lambda: learners("10-fold"), twenty_cases, "they are not compared over splits"
     ),
+    "H061": Case(
+        lambda: heldout.compare(wrong_in(*range(20)), wrong_in(*range(20))),
+        twenty_cases,
+        lambda: table(8),
+        "they are not compared on the same cases",
+    ),
 }  # fmt: skip

@@ -59,3 +59,8 @@ def test_without_an_error_there_is_no_pair():
     found = evaluate([0, 1], [0, 1]).confused()
     assert found.pairs == ()
     assert "No class" in str(found)
+
+
+def test_a_class_whose_cases_weigh_nothing_has_no_confused_pair():
+    seen = evaluate(["a", "b", "b"], ["b", "b", "a"], weight=[0.0, 1.0, 2.0])
+    assert [(pair.truth, pair.predicted) for pair in seen.confused().pairs] == [("b", "a")]

@@ -144,6 +144,21 @@ def test_costs_that_a_column_of_predictions_ignores_and_scores_that_are_no_proba
     assert found["other"] == pytest.approx(-best[1])
 
 
+def test_the_right_threshold_is_hardly_ever_blamed_for_the_costs():
+    alarms = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        truth = (rng.random(200) < 0.3).astype(int)
+        odds = 2.5 * (rng.normal(size=200) + 2.5 * truth) - 2.5**2 / 2 + np.log(3 / 7)
+        seen = heldout.evaluate(
+            truth, score=1 / (1 + np.exp(-odds)), positive=1, threshold=1 / 6, costs=[[0, 1], [5, 0]],
+            cost_rows="truth", measures=["accuracy", "roc_auc"],
+        )  # fmt: skip
+        alarms += seen.review["H011"].outcome == "fired"
+    # Three of 40 or more have a probability of .32 at 5 %, six or more one of .01.
+    assert alarms < 6
+
+
 def test_how_many_cases_a_claim_takes():
     found = fired("H013").review["H013"].facts
     assert found["difference"] == pytest.approx(21 / 30 - 18 / 30)

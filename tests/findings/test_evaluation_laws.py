@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.findings.evaluation_cases import CASES, fired
+from tests.findings.evaluation_cases import CASES, fired, ranked
 
 import heldout
 from heldout.findings.catalogue import CATALOGUE
@@ -123,16 +123,17 @@ def test_the_order_of_the_rows_does_not_matter(code):
     assert replace(seen, predictions=turned, scores=scores).review[code].title == seen.review[code].title
 
 
-def test_a_review_costs_little_beside_the_evaluation():
-    import time
+def test_a_review_ranks_no_scores_again(monkeypatch):
+    from heldout.engines import scores as engine
+    from heldout.findings import threshold_points
 
-    rng = np.random.default_rng(0)
-    truth = (rng.random(60_000) < 0.2).astype(np.int8)
-    score = 1 / (1 + np.exp(1 - truth - rng.normal(size=60_000)))
-    heldout.evaluate(truth, score=score, threshold=0.3).review.summary()
-    start = time.process_time()
-    seen = [heldout.evaluate(truth, score=score, threshold=0.3) for _ in range(3)]
-    middle = time.process_time()
-    for one in seen:
-        one.review.summary()
-    assert time.process_time() - middle < middle - start
+    truth, score = ranked()
+    seen = heldout.evaluate(truth, (score >= 0.4).astype(int), score=score, costs={(1, 0): 10, (0, 1): 1})
+
+    def again(*_: object, **__: object) -> None:
+        message = "the scores were ranked for the evaluation already"
+        raise AssertionError(message)
+
+    monkeypatch.setattr(engine, "rank", again)
+    monkeypatch.setattr(threshold_points, "rank", again)
+    assert {"H004", "H011", "H020", "H023"} <= {f.code for f in seen.review.findings if f.outcome != "not applicable"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import math
 from collections import Counter
@@ -297,7 +298,8 @@ def test_a_difference_of_one_case():
 
 
 def test_the_chance_of_a_false_alarm():
-    assert fired("H051") == {"pairs": 3, "correction": "", "false_alarm": pytest.approx(1 - 0.95**3)}
+    expected = {"pairs": 3, "tests": 3, "correction": "", "false_alarm": pytest.approx(1 - 0.95**3)}
+    assert fired("H051") == expected
     assert three().review["H051"].facts["correction"] == "holm"
 
 
@@ -371,6 +373,17 @@ def test_test_sets_with_other_shares_of_the_classes():
     assert small.outcome == "passed"
 
 
+def test_one_class_of_five_may_differ_where_all_are_looked_at():
+    labels = list("abcde")
+    sides = {
+        name: heldout.evaluate(matrix=np.diag(sizes), rows="truth", labels=labels)
+        for name, sizes in (("M1", [80, 60, 30, 20, 10]), ("M2", [59, 68, 36, 24, 13]))
+    }
+    # By itself the share of a is beyond chance, for five looks it is not.
+    assert 0.01 < proportions_ztest([80, 59], [200, 200])[1] < 0.05
+    assert compare(sides).review["H057"].outcome == "passed"
+
+
 def test_measures_that_name_different_winners():
     assert fired("H058") == {"a": "A", "b": "B", "a_better_by": ["recall[1]"], "b_better_by": ["specificity[1]"]}
 
@@ -385,3 +398,32 @@ def test_the_least_p_over_data_sets():
 
 def test_the_number_of_splits():
     assert fired("H060") == {"splits": 5, "limit": 10}
+
+
+def test_every_measure_of_a_pair_is_a_test_too():
+    sides = {"a": wrong_in(*range(5)), "b": wrong_in(*range(10, 35)), "c": wrong_in(*range(50, 90))}
+    facts = compare(sides, measure=["accuracy", "macro f1"], correction="none").review["H051"].facts
+    assert (facts["pairs"], facts["tests"]) == (3, 6)
+    assert facts["false_alarm"] == pytest.approx(1 - 0.95**6)
+
+
+def test_the_least_p_over_data_sets_is_that_after_the_correction():
+    values = np.random.default_rng(0).uniform(0.6, 0.8, 6)
+    columns = {name: values + step * (0.02 + 0.001 * np.arange(6)) for step, name in enumerate("xyz")}
+    seen = compare(columns, method="wilcoxon")
+    # Six data sets alone allow p = 1/32, but three pairs multiply it.
+    assert seen.review["H059"].outcome == "fired"
+    assert seen.review["H059"].facts["least_p"] == pytest.approx(3 / 32)
+    assert min(pair.p for pair in seen.pairs) == pytest.approx(3 / 32)
+    assert compare(columns, method="wilcoxon", correction="none").review["H059"].outcome == "passed"
+
+
+def test_dates_that_were_left_out_are_known_by_name_and_not_by_a_sentence():
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=day) for day in range(60)]
+    features, truth = cases(60)
+    frame = pl.DataFrame({"when": days, "x": features[:, 0], "y": truth})
+    seen = heldout.validate("naive-bayes", frame, target="y", plan="3-fold")
+    assert isinstance(seen, heldout.Validation)
+    assert seen.problem.times_left_out == ("when",)
+    unsaid = dataclasses.replace(seen, problem=dataclasses.replace(seen.problem, notes=()))
+    assert unsaid.review["H042"].facts["column"] == "when"

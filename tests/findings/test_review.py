@@ -177,6 +177,59 @@ def test_a_rule_answers_with_its_own_advice_unless_the_answer_has_better():
         RULES.pop("H298", None)
 
 
+def test_an_answer_may_be_less_severe_than_its_rule_and_never_more():
+    declared: dict[str, Any] = {"about": "evaluation", "title": "T", "advice": "A.", "reference": "R"}
+    try:
+        severe = rule("H298", **declared, severity="act")(lambda one: Fired("1.", severity=one))
+        assert [severe(one).severity for one in (None, "know", "act")] == ["act", "know", "act"]
+        mild = rule("H297", **declared, severity="know")(lambda one: Fired("1.", severity=one))
+        with pytest.raises(ValueError, match="may not be more"):
+            mild("act")
+    finally:
+        RULES.pop("H298", None)
+        RULES.pop("H297", None)
+
+
+def test_a_limit_is_changed_shown_and_written_down():
+    rows = [90, 10], [8, 12]
+    assert of_matrix(*rows).review["H014"].outcome == "fired"
+    seen = of_matrix(*rows, limits={"h014": {"width": 0.5}})
+    assert seen.review["H014"].outcome == "passed"
+    assert json.loads(seen.to_json())["limits"] == {"H014": {"width": 0.5}}
+    assert json.loads(of_matrix(*rows).to_json())["limits"] == {}
+    assert "Limits changed: H014.width = 0.5 instead of 0.2." in str(seen.review)
+    assert "Limits changed" not in str(of_matrix(*rows).review)
+    assert (seen.review + MIXED).limits == {"H014": {"width": 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"H14": {"width": 0.5}}, "did you mean H014"),
+        ({"H014": {"widht": 0.5}}, "did you mean width"),
+        ({"H014": {"width": "wide"}}, "must be a number"),
+        ({"H014": {"width": float("nan")}}, "must be a number"),
+        ({"H014": 0.5}, "by the code of a rule and by name"),
+        ({"H050": {}}, "about a comparison"),
+    ],
+)
+def test_limits_that_do_not_exist_are_refused(limits, said):
+    with pytest.raises(OptionError, match=said):
+        of_matrix([90, 10], [8, 12], limits=limits)
+
+
+def test_the_command_line_takes_limits():
+    from typer.testing import CliRunner
+
+    from heldout.cli.app import app
+
+    call = ["evaluate", "--matrix", "90 10; 8 12", "--limit", "H014.width=0.5", "--limit", "H006.cases=25"]
+    done = CliRunner().invoke(app, call, catch_exceptions=False)
+    assert "H006.cases = 25 instead of 10, H014.width = 0.5 instead of 0.2" in " ".join(done.stdout.split())
+    with pytest.raises(OptionError, match="does not say which limit"):
+        CliRunner().invoke(app, [*call[:3], "--limit", "H014=0.5"], catch_exceptions=False)
+
+
 def test_notes_that_rules_say_better_are_gone():
     seen = heldout.evaluate(["a", "b", "c"] * 4, ["a", "b", "b"] * 4)
     assert "Macro precision runs over 2 of 3 classes" in " ".join(str(seen).split())

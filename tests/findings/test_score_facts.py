@@ -118,6 +118,13 @@ def test_copies_are_seen_by_their_scores():
     assert (found["times"], found["distinct"]) == (3, len(np.unique(score)))
 
 
+def test_rounded_scores_are_not_taken_for_copied_rows():
+    rng = np.random.default_rng(3)
+    score = np.repeat(np.arange(101) / 100, 20)
+    found = heldout.evaluate((rng.random(len(score)) < score).astype(int), score=score, positive=1).review["H020"]
+    assert (found.outcome, "more than 5 rows" in found.title) == ("not applicable", True)
+
+
 def test_certainties_that_failed_are_counted():
     assert certain(3).review["H022"].facts["cases"] == 3
     assert "H022" not in [found.code for found in certain(0).findings]

@@ -31,9 +31,36 @@ def test_a_forbidden_finding_fails_with_its_numbers():
 def test_a_rule_that_found_nothing_passes():
     (found,) = check(FAIR, forbid="h001")
     assert (found.outcome, found.fails) == ("passed", False)
-    (idle,) = check(FAIR, forbid="H012")
-    assert idle.outcome == "passed"
-    assert idle.why.startswith("Not applicable: ")
+
+
+def test_a_rule_that_had_nothing_to_look_at_is_no_assurance():
+    gate = check(FAIR, forbid=["H001", "H012"])
+    idle = gate.requirements[1]
+    assert (idle.outcome, idle.fails) == ("undecided", False)
+    assert idle.why.startswith("Not checked: ")
+    said = " ".join(str(gate).split())
+    assert "PASSED: of 2 forbidden findings 1 not found, 1 not checked." in said
+    assert "? not checked no H012" in said
+    strict = check(FAIR, forbid="H012", strict=True)
+    assert not strict.passed
+    assert "FAILED: the forbidden finding was not checked." in " ".join(str(strict).split())
+
+
+def test_requirements_and_findings_are_counted_apart():
+    gate = check(RARE, require="accuracy >= 0.9", forbid="H001")
+    said = " ".join(str(gate).split())
+    assert "FAILED: the requirement passed; the forbidden finding was found." in said
+    open_ = check(FAIR, require="accuracy >= 0.88")
+    assert "PASSED" not in str(open_)
+    assert "FAILED: the requirement is undecided." in str(open_)
+
+
+def test_the_track_says_what_it_shows():
+    assert "-.1 distance from the bound .1" in str(check(FAIR, require="accuracy >= 0.8"))
+    other = evaluate(matrix=[[400, 110], [70, 420]], labels=["c1", "c2"])
+    against = check(FAIR, require="accuracy >= baseline", baseline=other)
+    # A table this wide is drawn on the page only.
+    assert "distance from the bound" in against.to_html()
 
 
 def test_a_severity_is_a_line_for_each_finding():
@@ -74,7 +101,7 @@ def test_a_slice_that_is_worse_is_found_only_where_slices_are_named():
     predicted = [label if where == "a" else "no" for label, where in zip(truth, side, strict=True)]
     cases = {"truth": truth, "predicted": predicted, "side": side}
     assert not check(cases, forbid="H021", slices=["side"]).passed
-    assert check(cases, forbid="H021").requirements[0].why.startswith("Not applicable")
+    assert check(cases, forbid="H021").requirements[0].why.startswith("Not checked")
     with pytest.raises(OptionError, match="only findings look at them"):
         check(cases, require="accuracy >= 0.1", slices=["side"])
 

@@ -87,7 +87,10 @@ def test_what_the_correction_changed_is_said_in_the_verdict():
 
 def test_measures_and_margins_that_no_correction_covers_are_said():
     two = compare(THREE["best"], THREE["good"], measure=["accuracy", "macro f1"])
-    assert "2 measures were compared, and their p-values are not corrected for that" in two.notes
+    (said,) = two.notes
+    assert said.startswith("2 measures were compared, and their p-values are not corrected for that")
+    # One in twenty each: 1 − .95² of both.
+    assert "up to 10 % of such studies" in said
     assert not any("each pair alone" in note for note in two.notes)
     three = compare(THREE, measure="accuracy")
     assert "intervals are for each pair alone" in three.notes

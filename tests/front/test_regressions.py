@@ -93,7 +93,7 @@ def test_scores_that_are_not_used_are_named(tmp_path):
     path = tmp_path / "a.csv"
     pl.DataFrame({"truth": ["sick", "well"], "predicted": ["sick", "well"], "score": [0.9, 0.1]}).write_csv(path)
     assert any("score" in note and "--positive" in note for note in heldout.evaluate(path).notes)
-    with pytest.raises(ColumnError, match="its class is not known"):
+    with pytest.raises(ColumnError, match="not known of which class that is the score"):
         heldout.choose_threshold(path, by="f1")
     with pytest.raises(ColumnError, match="usual name for the score"):
         heldout.evaluate(pl.DataFrame({"truth": [0, 1], "predicted": [0, 1]}), threshold=0.5)

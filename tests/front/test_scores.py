@@ -86,7 +86,7 @@ def test_a_guess_does_not_stop_an_evaluation_that_does_not_need_it(tmp_path):
     seen = heldout.evaluate(path)
     assert seen["accuracy"].value == 1
     assert any("score" in note for note in seen.notes)
-    with pytest.raises(ValuesError, match="missing values: score in 1"):
+    with pytest.raises(ValuesError, match="missing value: score in 1"):
         heldout.evaluate(path, score="score")
     assert heldout.evaluate(path, score="score", missing="drop").n == 9
 
@@ -202,3 +202,67 @@ def test_a_threshold_is_chosen_from_the_front_door():
         heldout.choose_threshold(TRUTH, SCORE, require="recall >= 0.9, precision >= 0.99")
     with pytest.raises(OptionError, match="two classes"):
         heldout.choose_threshold(["a", "b", "c"], np.eye(3))
+
+
+def test_maximize_is_another_word_for_by():
+    named = heldout.choose_threshold(TRUTH, SCORE, maximize="f1")
+    assert named.threshold == heldout.choose_threshold(TRUTH, SCORE, by="f1").threshold
+    with pytest.raises(OptionError, match="two names of one option"):
+        heldout.choose_threshold(TRUTH, SCORE, by="f1", maximize="youden")
+
+
+def test_of_several_classes_one_is_told_from_the_others():
+    rng = np.random.default_rng(5)
+    truth = rng.choice(["a", "b", "c"], 200)
+    scores = rng.random((200, 3)) + (truth[:, None] == np.array(["a", "b", "c"]))
+    frame = pl.DataFrame({"truth": truth, **{f"p_{name}": scores[:, i] for i, name in enumerate("abc")}})
+    alone = heldout.choose_threshold(truth == "b", scores[:, 1], by="youden")
+    for score in (None, "p_b"):
+        found = heldout.choose_threshold(frame, score, positive="b", by="youden")
+        assert found.threshold == alone.threshold
+        assert found.confusion.matrix.tolist() == alone.confusion.matrix.tolist()
+        assert (found.negative, found.positive) == ("not b", "b")
+        assert "score = p_b" in found.columns
+        assert "p_a" not in found.columns
+    assert heldout.choose_threshold(truth, scores, positive="b", by="youden").threshold == alone.threshold
+    with pytest.raises(OptionError, match="there are 3: a, b, c") as caught:
+        heldout.choose_threshold(frame, by="youden")
+    assert "--positive CLASS" in caught.value.hint
+    with pytest.raises(ColumnError, match="looks like the score of class 'a'"):
+        heldout.choose_threshold(frame, positive="b", score="p_a", by="youden")
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (["nan"], "1 of 10 rows has a missing value: score in 1; it is row 4"),
+        (["inf"], "1 score is not finite, in row 4"),
+        (["NA"], "1 of 10 values is not: 'NA'; it is in row 4"),
+        (["inf", "-inf"], "2 scores are not finite; the first is in row 4"),
+        (["", ""], "2 of 10 rows have missing values: score in 2; the first is row 4"),
+    ],
+)
+def test_what_is_wrong_with_a_guessed_score_is_said_at_once_where_it_is_needed(bad, said, tmp_path):
+    path = tmp_path / "churn.csv"
+    written = [*map(str, SCORE[:3]), *bad, *map(str, SCORE[3 + len(bad) :])]
+    path.write_text("\n".join(["label,score", *map(",".join, zip(TRUTH, written, strict=True))]), encoding="utf-8")
+    for ask in (heldout.evaluate, lambda place: heldout.choose_threshold(place, by="f1")):
+        with pytest.raises(ValuesError) as caught:
+            ask(path)
+        assert said in caught.value.what
+
+
+def test_the_row_of_a_score_is_counted_before_rows_are_dropped():
+    truth: list[str | None] = [None, None, "no", "yes", "no", "yes"]
+    with pytest.raises(ValuesError, match="in row 5"):
+        heldout.evaluate(truth, score=[0.1, 0.2, 0.3, 0.4, math.inf, 0.6], missing="drop")
+
+
+def test_columns_that_share_no_class_are_told_also_where_their_numbers_overlap():
+    seen = heldout.evaluate([0, 5] * 20, [1, 2] * 20)
+    assert any("no label in common" in note and "truth has 0, 5; prediction has 1, 2" in note for note in seen.notes)
+    ages = pl.DataFrame({"y_true": [0, 1] * 37, "age": range(21, 95)})
+    seen = heldout.evaluate(ages, truth="y_true", predicted="age")
+    assert any("no label in common" in note and "and 70 more" in note for note in seen.notes)
+    late = heldout.evaluate([0, 5] * 200, [1, 2] * 199 + [0, 1])
+    assert not any("no label in common" in note for note in late.notes)

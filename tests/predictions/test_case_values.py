@@ -45,7 +45,7 @@ def test_weights_of_any_kind_are_numbers(kind):
         ([1], "truth has 2, predicted has 2, weight has 1"),
         (["1", "2"], "must be numbers. It holds '1', '2'"),
         (np.array(["1", "2"]), "must be numbers. It holds '1', '2'"),
-        (["x", 1], "must be numbers. It holds 'x', 1"),
+        (["x", 1], "must be numbers. 1 of 2 values is not: 'x'; it is in row 1"),
         ([1j, 1], "must be numbers"),
         (np.array(["2020", "2021"], dtype="M8[D]"), "must be numbers"),
         (pd.Series(pd.to_datetime(["2020", "2021"])), "must be numbers"),
@@ -53,8 +53,8 @@ def test_weights_of_any_kind_are_numbers(kind):
         ([1e-200, 1], "between 1e-150 and 1e+150"),
         (np.ones((2, 2)), "one column"),
         (3, "weight must be a list"),
-        ([np.nan, 1], "weight in 1; the first is row 1"),
-        ([1, None], "weight in 1; the first is row 2"),
+        ([np.nan, 1], "weight in 1; it is row 1"),
+        ([1, None], "weight in 1; it is row 2"),
     ],
     ids=lambda x: str(x)[:30],
 )
@@ -114,7 +114,7 @@ def test_groups_of_any_kind_are_told_apart(kind):
     ids=lambda x: str(x)[:25],
 )
 def test_a_missing_group_is_missing(group):
-    with pytest.raises(heldout.HeldoutError, match="1 of 3 rows have missing values: group in 1; the first is row 2"):
+    with pytest.raises(heldout.HeldoutError, match="1 of 3 rows has a missing value: group in 1; it is row 2"):
         heldout.count([0, 1, 0], [0, 1, 0], group=group)
     seen = heldout.count([0, 1, 0], [0, 1, 0], group=group, missing="drop")
     assert seen.clusters is not None
@@ -158,16 +158,18 @@ def test_missing_labels_are_refused_or_dropped(kind):
     predicted = ["a", "a", "b"] * third
     with pytest.raises(heldout.HeldoutError) as refused:
         heldout.count(values, predicted)
-    assert f"{third:,} of {3 * third:,} rows have missing values: truth in {third:,}" in refused.value.what
-    assert "the first is row 2" in refused.value.what
+    have = "has a missing value" if third == 1 else "have missing values"
+    assert f"{third:,} of {3 * third:,} rows {have}: truth in {third:,}" in refused.value.what
+    assert f"; {'it' if third == 1 else 'the first'} is row 2" in refused.value.what
     seen = heldout.evaluate(values, predicted, missing="drop")
     assert (seen.labels, seen.confusion.matrix.tolist()) == (("a", "b"), [[third, 0], [0, third]])
-    assert any(f"{third:,} of {3 * third:,} rows were dropped" in note for note in seen.notes)
+    dropped = "was dropped because of a missing value" if third == 1 else "were dropped because of missing values"
+    assert any(f"{third:,} of {3 * third:,} rows {dropped}" in note for note in seen.notes)
 
 
 @pytest.mark.parametrize("kind", NUMBER_GAPS)
 def test_missing_numbers_are_refused_or_dropped(kind):
-    with pytest.raises(heldout.HeldoutError, match="predicted in 1; the first is row 2"):
+    with pytest.raises(heldout.HeldoutError, match="predicted in 1; it is row 2"):
         heldout.count([1, 1, 2], NUMBER_GAPS[kind])
     seen = heldout.count([1, 1, 2], NUMBER_GAPS[kind], missing="drop")
     assert (seen.labels, seen.matrix.tolist()) == ((1, 2), [[1, 0], [0, 1]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from heldout.predictions.group_like import may_be_group
+from heldout.predictions.group_like import KEYS, WORDS, is_unit, may_be_group
 from heldout.predictions.source import gather
 
 COLUMNS = {
@@ -43,3 +43,11 @@ def test_a_group_that_is_used_is_not_reported():
     seen, source = gather(frame, {"truth": "y", "predicted": "p", "group": "Patient-ID"})
     assert source.group_like == ()
     assert seen.group is not None
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_one_list_serves_predictions_and_data(word):
+    for name in (word, f"{word}s", *(f"{word}_{key}" for key in KEYS)):
+        assert may_be_group(name)
+        assert is_unit(name)
+    assert not is_unit(f"{word} size")

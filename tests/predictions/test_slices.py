@@ -232,3 +232,38 @@ def test_any_column_name_and_value_can_be_a_slice(name, tmp_path):
 def test_codes_take_one_byte_a_row():
     assert slice_column(RNG.random(1000), "x").codes.dtype == np.uint8
     assert slice_column([f"{i % 300}" for i in range(3000)], "x").codes.dtype == np.uint8
+
+
+def test_dates_in_text_are_dates(tmp_path):
+    days = [dt.date(2021, 1, 1) + dt.timedelta(days=i) for i in range(100)]
+    texts = [day.isoformat() for day in days]
+    found = slice_column(texts, "day")
+    assert (found.kind, per_row(found)) == ("bins", per_row(slice_column(days, "day")))
+    moments = [dt.datetime(2021, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=i) for i in range(100)]
+    assert per_row(slice_column([m.isoformat() for m in moments], "m")) == per_row(slice_column(moments, "m"))
+    frame = pl.DataFrame(table(day=texts))
+    frame.write_csv(tmp_path / "days.csv")
+    seen, _ = gather(tmp_path / "days.csv", ROLES, slices="day")
+    assert per_row(seen.slices[0]) == per_row(found)
+    with_gap = slice_column([None, *texts], "day")
+    assert (with_gap.labels[-1], per_row(with_gap)[0]) == ("(missing)", "(missing)")
+
+
+@pytest.mark.parametrize("other", ["soon", "2021-02-30", "2021", "2021-02", "20210203", "2021-02-03x"])
+def test_texts_of_which_one_is_no_date_stay_texts(other):
+    texts = [f"2021-01-{day:02d}" for day in range(1, 31)] * 2 + [other]
+    found = slice_column(texts, "day")
+    assert found.kind == "values"
+    assert other in found.labels
+
+
+def test_all_names_every_column_that_it_leaves_out_and_does_not_deny_what_it_uses():
+    constants: dict[str, list[int]] = {f"always_{i}": [1] * 4 for i in range(20)}
+    seen, _ = gather(table(fold=[0, 1, 0, 1], **constants), ROLES, slices="all")
+    (out,) = [note for note in seen.notes if "left out" in note]
+    assert all(name in out for name in constants)
+    assert [column.name for column in seen.slices] == ["fold"]
+    (said,) = [note for note in seen.notes if "'fold'" in note]
+    assert "was not used as fold; fold='fold' would use it so" in said
+    unsliced, _ = gather(table(fold=[0, 1, 0, 1]), ROLES)
+    assert any("was not used; fold='fold' would use it" in note for note in unsliced.notes)

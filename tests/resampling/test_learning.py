@@ -194,7 +194,7 @@ def test_rows_bind_with_those_of_other_results():
 
 def test_the_page_says_what_the_figures_mean():
     text = str(learn(KnownLaw(), known(600), name="known"))
-    for words in ("Learning curve of known", "More data would help: about", "exponent", "gap", "no standard error"):
+    for words in ("Learning curve of known", "data would help", "exponent", "gap", "no standard error"):
         assert words in text
 
 
@@ -295,3 +295,27 @@ def test_classes_that_cannot_be_trained_and_tested_are_named():
     # One class fills the only other group.
     with pytest.raises(ValuesError, match="2 groups cannot be divided"):
         learn(GaussianNB(), problem_of([0] * 10 + [1] * 10, np.repeat([0, 1], 10)), name="nb")
+
+
+def test_a_law_that_may_fall_on_or_level_off_at_once_cannot_tell():
+    sizes = (10, 14, 20, 28, 40)
+    rng = np.random.default_rng(3)
+    # Error .1 + .5 / size^.5, with the noise of a few dozen test rows.
+    errors = 0.1 + 0.5 / np.sqrt(sizes) + rng.normal(0, 0.05, (10, len(sizes)))
+    law = fit_power_law(sizes, errors, present=60)
+    rows = law.rows_for(0.01)
+    assert law.shape == "falling"
+    assert rows.low < 3 * 60
+    assert math.isinf(rows.high)
+    said = verdict(law, sizes)
+    assert said.startswith("Whether more data would help cannot be told: ")
+    assert "∞" not in said
+    assert "levels off" not in said
+
+
+def test_a_law_that_is_known_still_says_how_many_rows():
+    sizes = (10, 20, 40, 80, 160, 320)
+    errors = 0.02 + 1.2 / np.sqrt(sizes) + np.random.default_rng(3).normal(0, 0.002, (10, len(sizes)))
+    law = fit_power_law(sizes, errors, present=320)
+    assert math.isfinite(law.rows_for(0.01).high)
+    assert verdict(law, sizes).startswith("More data would help: about")

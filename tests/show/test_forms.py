@@ -64,7 +64,8 @@ a ```
 b
 ````"""
 
-LATEX = r"""\section*{A \& B}
+LATEX = r"""% Needs \usepackage{booktabs}; text beyond Latin letters, such as emoji or Chinese: lualatex or xelatex.
+\section*{A \& B}
 
 \noindent d
 
@@ -73,9 +74,8 @@ y
 
 \noindent \textbf{Note H1.} z
 
-\begin{table}[htbp]
-\centering
-\caption{50 \% {[}a{]}}
+\begin{center}
+\textbf{50 \% {[}a{]}} \par\smallskip
 \begin{tabular}{@{}lrc@{}}
 \toprule
 measure & value & interval \\
@@ -84,7 +84,7 @@ f\_score\textbar{}x & $-$.056 & .100 -- .200 \\
 \textless{}b\textgreater{} & -- &  \\
 \bottomrule
 \end{tabular}
-\end{table}"""
+\end{center}"""
 
 
 def test_markdown() -> None:
@@ -104,6 +104,17 @@ def test_markdown() -> None:
 def test_latex() -> None:
     blocks: list[Block] = [Title("A & B", "d"), Prose("x\ny", "Verdict"), Note("z", code="H1"), TABLE]
     assert render_latex(blocks) == LATEX
+
+
+def test_long_labels_are_cut_in_the_middle_and_sentences_are_not() -> None:
+    name, answer = "a" + 10_000 * "b" + "c", "word " * 2_000
+    columns = (Column("label " + name), Column("answer", wrap=True))
+    for render in (render_markdown, render_latex):
+        made = render([Table(columns, ((name, answer),))])
+        assert "b" * 90 not in made
+        assert made.count("word") == 2_000
+        assert "ab" in made
+        assert "bc" in made
 
 
 SECTIONS: list[Block] = [

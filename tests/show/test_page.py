@@ -20,6 +20,7 @@ from heldout.show import (
     Number,
     Prose,
     Section,
+    Span,
     Table,
     Title,
     render_html,
@@ -116,3 +117,23 @@ def test_a_class_stands_for_every_shade() -> None:
     style = (FOLDER / "drawing.css").read_text(encoding="utf-8")
     assert {int(step) for step in re.findall(r"\.heldout-heat-(\d+)\{", style)} == set(range(1, SHADES + 1))
     assert f"const SHADES = {SHADES};" in (FOLDER / "explorer.js").read_text(encoding="utf-8")
+
+
+def test_the_parts_of_a_long_title_stand_below_the_heading() -> None:
+    page = render_page([Title("gate.csv · 12 cases · baseline: old", "seed 0")], title="t")
+    assert '<h1 class="heldout-title" dir="auto">gate.csv</h1>' in page
+    assert "12 cases · baseline: old · seed 0" in page
+
+
+def test_drawn_intervals_stand_under_the_ends_of_their_track() -> None:
+    table = Table((Column("a"), Column("")), (("x", Span(0.1, 0.0, 0.2, -0.5, 0.5)), ("y", None)))
+    assert '<span class="heldout-ends"><span>-0.5</span><span>0.5</span></span>' in render_page([table], title="t")
+
+
+def test_a_method_for_each_position_is_written_once_and_turned_round_with_them() -> None:
+    figure = Moving("f", "f", 1.0, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6), ("one", "two", "one"))
+    page = render_page([Explorer("t", (0.3, 0.2, 0.1), 0, (), (), figures=(figure,))], title="t")
+    (text,) = re.findall(r"data-payload>(.*?)</script>", page, re.DOTALL)
+    given = json.loads(text)["figures"][0]
+    assert [given["methods"][used] for used in given["used"]] == ["one", "two", "one"][::-1]
+    assert page.count('title="one"') == 1

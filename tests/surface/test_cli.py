@@ -299,7 +299,7 @@ def test_rows_with_missing_values_are_dropped_when_asked(here):
     (here / "gaps.csv").write_text(ROWS + ",yes,1,p\n", encoding="utf-8")
     text = inside("evaluate", "gaps.csv", "--missing", "drop").stdout
     assert "5 cases" in text
-    assert "1 of 6 rows were dropped because of missing values: truth in 1." in text
+    assert "1 of 6 rows was dropped because of a missing value: truth in 1." in text
 
 
 @pytest.mark.usefixtures("here")

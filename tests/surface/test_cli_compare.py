@@ -168,7 +168,7 @@ def test_more_is_shown_in_full(run):
 SCORED = ["scores.csv", "--truth", "outcome", "--score", "p_a", "--score", "p_b"]
 WRONG: dict[str, tuple[list[str], str, str]] = {
     "nothing": ([], "nothing to compare", "model_a.csv"),
-    "no such file": (["aa.csv", "b.csv"], "There is no file aa.csv", "a.csv"),
+    "no such file": (["gap.csv", "b.csv"], "There is no file gap.csv", "gaps.csv"),
     "one file that is no table": (["words.txt"], "words.txt", ""),
     "one file of predictions": (["a.csv"], "Got text in truth, predicted", "--predicted A --predicted B"),
     "gaps in a table": (["gaps.csv"], "tree on y", "leave out"),

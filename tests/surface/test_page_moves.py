@@ -13,8 +13,9 @@ from playwright.sync_api import Page
 from tests.browsing import opened, slid
 from tests.show.sample_page import charts, explorer
 
-from heldout.show import Axis, Chart, Explorer, Knob, Moving, Section
+from heldout.show import Axis, Chart, Explorer, Knob, Moving, Prose, Section
 from heldout.show.explorer import OPERATORS, evaluated
+from heldout.show.formula_words import worded
 from heldout.show.moving import names_at
 from heldout.show.numbers import limits, number, percent
 
@@ -238,6 +239,51 @@ def test_a_limit_leaves_with_any_knob_that_its_figure_leans_on(page: Page, tmp_p
     assert (shown["lean"]["value"], shown["lean"]["limits"], shown["free"]["limits"]) == ("3", "", ".400 – .600")
 
 
+def test_a_clicked_figure_says_how_it_was_made_where_the_slider_stands(page: Page, tmp_path: Path) -> None:
+    formula = ("-", ("/", ("*", "a", 2.0), ("+", "a", "position")), ("neg", ("sqrt", ("-", "a", ("-", "b", "k")))))
+    figure = Moving("f", "F", formula, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6), ("drawn: one", "closed: two", "closed: two"))
+    moved = replace(
+        Explorer("Threshold", (0.25, 0.5, 0.75), 1, (("a", (1234, 20, 3)), ("b", (-7, 8.5, 0.25))), ()),
+        knobs=(Knob("k", "Weight", 4.0),),
+        figures=(replace(figure, how="how-f"),),
+        left_out=1,
+    )
+    opened(page, tmp_path, [moved, Section("F", (Prose("What it is."),), "how-f", folded=True)])
+    for at, method in enumerate(("drawn: one", "closed: two", "closed: two")):
+        slid(page, at)
+        page.locator("tr[data-name=f] a").click()
+        told = page.locator("dialog dl").inner_text()
+        names = names_at(moved, at)
+        words = {name: f"({number(v, 'count')})" if v < 0 else number(v, "count") for name, v in names.items()}
+        assert worded(formula, words | {"position": str(moved.positions[at])}) in told
+        assert number(evaluated(formula, names)) in told
+        assert limits(figure.low[at], figure.high[at]) in told
+        assert method in told
+        assert page.locator("tr[data-name=f] [data-part=limits]").get_attribute("title") == method
+        dialog = page.locator("dialog").inner_text()
+        assert f"Threshold {moved.positions[at]}" in dialog
+        assert "What it is." in dialog
+        page.keyboard.press("Escape")
+        assert page.locator("[data-outside]").is_hidden() == (at == moved.start)
+    page.get_by_label("Weight").fill("5")
+    page.locator("tr[data-name=f] a").click()
+    assert "holds for the cases as they are" in page.locator("dialog dl").inner_text()
+
+
+def test_what_is_wrong_in_one_field_stays_said_while_another_changes(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, [explorer()])
+    share, miss = page.get_by_label("Prevalence"), page.get_by_label("Cost of a miss")
+    share.fill("2")
+    miss.fill("3")
+    assert "Prevalence: a number" in page.locator("[data-told]").inner_text()
+    told = page.locator("[data-told]").get_attribute("id")
+    assert told in (share.get_attribute("aria-describedby") or "").split()
+    assert told not in (miss.get_attribute("aria-describedby") or "").split()
+    share.fill("0.2")
+    assert page.locator("[data-told]").is_hidden()
+    assert told not in (share.get_attribute("aria-describedby") or "").split()
+
+
 def test_what_cannot_be_read_changes_nothing_and_is_said(page: Page, tmp_path: Path) -> None:
     moved = explorer()
     opened(page, tmp_path, [moved])
@@ -265,7 +311,9 @@ def test_a_typed_value_goes_to_the_smallest_kept_position_at_or_above_it(
         at = min((i for i, t in enumerate(moved.positions) if t >= wanted), default=len(moved.positions) - 1)
         assert page.locator("[data-slider]").input_value() == str(at)
         told = page.locator("[data-told]").inner_text() if page.locator("[data-told]").is_visible() else ""
-        assert ("nearest kept" in told) == (bool(left_out) and wanted <= 1 and wanted != moved.positions[at])
+        # Below the lowest score every case is taken, as at it.
+        between = wanted <= 1 and wanted != moved.positions[at] and at > 0
+        assert ("nearest kept" in told) == (bool(left_out) and between)
         assert ("above the highest" in told) == (wanted == 7.0)
 
 

@@ -12,6 +12,7 @@ def server(tmp_path_factory):
     running = Server.start(tmp_path_factory.mktemp("served") / "tmp")
     yield running
     running.stop()
+    assert "Traceback" not in "".join(running.errors), "".join(running.errors)
 
 
 @pytest.fixture

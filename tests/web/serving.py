@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -11,6 +12,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -22,6 +26,24 @@ DIABETES = ROOT / "examples" / "diabetes.csv"
 IRIS = ROOT / "examples" / "iris.csv"
 COMMAND = (sys.executable, "-W", "error", "-c", "from heldout.cli.app import main; main()", "serve", "--no-open")
 PATIENCE = 60.0
+
+
+def in_a_loop(work: Coroutine[Any, Any, Any]) -> Any:
+    """What comes of a coroutine; in a thread of its own, because a browser under test keeps a loop in this one."""
+
+    async def ending() -> Any:
+        return await asyncio.wait_for(work, PATIENCE)
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, ending()).result()
+
+
+def until(met: Callable[[], object], what: str) -> None:
+    """Wait until something is so, and fail where it never is."""
+    end = time.monotonic() + PATIENCE
+    while not met():
+        assert time.monotonic() < end, f"not in {PATIENCE:g} seconds: {what}"
+        time.sleep(0.03)
 
 
 @dataclass
@@ -97,7 +119,7 @@ class Server:
 
     def stored(self) -> list[Path]:
         # Folders may vanish while they are being looked through.
-        return [Path(folder, name) for folder, _, names in os.walk(self.temporary) for name in names]
+        return [Path(at, name) for at, _, names in os.walk(self.temporary) for name in names if name != "lock"]
 
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
         connection = http.client.HTTPConnection(self.place, timeout=PATIENCE)
@@ -123,13 +145,12 @@ class Server:
 
     def wait(self, here: str) -> str:
         """Where a file has got to when nothing more happens to it."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            said = self.ask("GET", f"{here}/state").said
-            if not said["busy"]:
-                return said["next"]
-            time.sleep(0.05)
-        raise AssertionError("it hangs")
+        until(lambda: not self.state(here)["busy"], f"{here} is done")
+        return self.state(here)["next"]
+
+    def state(self, here: str) -> dict[str, Any]:
+        """How far a file is, as its page is told."""
+        return self.ask("GET", f"{here}/state").said
 
     def choose(self, here: str, **chosen: Any) -> Answer:
         """Send the form; columns by their place."""
@@ -149,6 +170,50 @@ class Server:
             answer = self.ask("GET", answer.headers["location"])
         found = re.search(r'class="wrong"[^>]*>\s*<p>(.*?)</p><p>(.*?)</p>', answer.text, re.DOTALL)
         return unescape(f"{found[1]} {found[2]}") if found else ""
+
+
+def workers(server: Server) -> list[int]:
+    """The processes that compute for a server."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, ValueError):
+                continue
+            if parent == server.process.pid:
+                found.append(int(entry.name))
+    return found
+
+
+def at_rest(pid: int) -> int:
+    """The time that a process has computed, where it sleeps now; otherwise 0."""
+    held = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(held[11]) + int(held[12]) if held[0] == "S" else 0
+
+
+@contextmanager
+def hanging(server: Server) -> Iterator[list[int]]:
+    """Every worker stops where it is, as one that hangs does; before that, all of them have started up."""
+    stopped = workers(server)
+    assert stopped
+    quiet = 0
+
+    def settled() -> bool:
+        nonlocal quiet
+        before = [at_rest(pid) for pid in stopped]
+        time.sleep(0.1)
+        quiet = quiet + 1 if all(before) and before == [at_rest(pid) for pid in stopped] else 0
+        return quiet == 3
+
+    until(settled, "the workers have started up")
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield stopped
+    finally:
+        for pid in set(stopped) & set(workers(server)):
+            os.kill(pid, signal.SIGCONT)
 
 
 def estimate(document: dict[str, Any], measure: str) -> float:

@@ -6,15 +6,13 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import time
 
 import pytest
-from tests.web.serving import COMMAND, ROOT, Server, predictions
-from tests.web.test_many_users import hanging, workers
+from tests.web.serving import IRIS, Server, estimate, hanging, predictions, until, workers
 
 from heldout.cli.serve import serve
 from heldout.errors import FileError, HeldoutError, OptionError
+from heldout.web.folder import own_folder
 
 
 def gone(pid: int) -> bool:
@@ -25,40 +23,68 @@ def gone(pid: int) -> bool:
     return False
 
 
-def all_gone(pids: list[int]) -> bool:
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        if all(map(gone, pids)):
-            return True
-        time.sleep(0.05)
-    return False
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_it_cleanly(tmp_path, number):
-    server = Server.start(tmp_path / "tmp", "--workers", "1")
-    here = server.send(predictions(3, 1)).said["next"]
+def ended(server: Server, number: int) -> list[str]:
+    """End a server by a signal: everything is gone, and what it said is handed back."""
     pids = workers(server)
     assert len(pids) == 1
     assert server.stored()
-    if number == signal.SIGINT:
-        # Even when a worker hangs.
-        server.wait(here)
-        with hanging(server):
-            server.choose(here, truth="0", predicted="1")
-            assert server.stop(number) == 0
-    else:
-        assert server.stop(number) == 0
-    assert list((tmp_path / "tmp").iterdir()) == []
-    assert all_gone(pids)
-    assert [line for line in server.errors if "removed" not in line] == []
+    assert server.stop(number) == 0
+    assert list(server.temporary.iterdir()) == []
+    until(lambda: all(map(gone, pids)), "its workers are gone")
+    return [line for line in server.errors if "removed" not in line]
 
 
-def test_workers_do_not_outlive_a_server_that_is_killed(tmp_path):
-    server = Server.start(tmp_path / "tmp", "--workers", "2")
+def test_ctrl_c_ends_it_even_when_a_worker_hangs(tmp_path):
+    server = Server.start(tmp_path / "tmp", "--workers", "1")
+    here = server.upload(predictions(3, 1))
+    host, port = server.place.split(":")
+    with hanging(server), socket.create_connection((host, int(port))) as sending:
+        server.choose(here, truth="0", predicted="1")
+        # And even when somebody still sends.
+        before = len(server.stored())
+        sending.sendall(f"POST /upload HTTP/1.1\r\nHost: {server.place}\r\nContent-Length: 9\r\n\r\nabc".encode())
+        until(lambda: len(server.stored()) > before, "a part has come")
+        said = ended(server, signal.SIGINT)
+    assert len(said) == 1
+    assert "1 running task(s)" in said[0]
+
+
+def test_leaving_this_machine_is_said_aloud_and_a_signal_to_terminate_ends_it(tmp_path):
+    server = Server.start(tmp_path / "tmp", "--workers", "1", "--host", "0.0.0.0")
+    assert re.fullmatch(r"http://localhost:\d+/", server.first)
+    server.send(predictions(3, 1))
+    said = ended(server, signal.SIGTERM)
+    assert len(said) == 1
+    assert "Warning: on 0.0.0.0 everyone who can reach this machine" in said[0]
+
+
+def test_a_file_on_the_command_line_is_found_under_the_printed_address_only(tmp_path):
+    server = Server.start(tmp_path / "tmp", "examples/iris.csv", "--workers", "1")
+    here = server.first.removeprefix(server.address)
+    assert len(here) > 30
+    server.wait(here)
+    assert "iris.csv" in server.ask("GET", f"{here}/columns").text
+    assert "iris" not in server.ask("GET", "/").text
+    assert estimate(server.report(here, truth="2", predicted="3"), "accuracy") == pytest.approx(0.96)
+    assert ended(server, signal.SIGHUP) == []
+    assert IRIS.exists()
+
+
+def test_workers_do_not_outlive_a_server_that_is_killed(tmp_path, monkeypatch):
+    server = Server.start(tmp_path / "tmp", "--workers", "1")
     pids = workers(server)
     server.stop(signal.SIGKILL)
-    assert all_gone(pids)
+    until(lambda: all(map(gone, pids)), "its workers are gone")
+    # The next server on this machine removes what is left; not what another keeps, or what is no server's.
+    (left,) = (tmp_path / "tmp").iterdir()
+    (tmp_path / "tmp" / "heldout-of-somebody").mkdir()
+    with monkeypatch.context() as patched:
+        patched.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+        with own_folder() as one, own_folder() as other:
+            assert not left.exists()
+            assert one.exists()
+            assert other.exists()
+    assert [path.name for path in (tmp_path / "tmp").iterdir()] == ["heldout-of-somebody"]
 
 
 def test_a_port_that_is_taken_is_said_and_otherwise_the_next_one_is_used():
@@ -89,17 +115,3 @@ def test_a_wrong_call_is_refused_before_anything_starts(options, kind, said):
         serve(**{"browser": False, **options})
     assert isinstance(raised.value, HeldoutError)
     assert said in raised.value.what
-
-
-def test_leaving_this_machine_is_said_aloud(tmp_path):
-    process = subprocess.Popen(
-        [*COMMAND, "--port", "0", "--host", "0.0.0.0", "--workers", "1"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-    )  # fmt: skip
-    assert process.stdout is not None
-    assert re.search(r"http://localhost:\d+/", process.stdout.readline())
-    process.terminate()
-    _, told = process.communicate(timeout=30)
-    assert "Warning: on 0.0.0.0 everyone who can reach this machine" in told
-    assert process.returncode == 0

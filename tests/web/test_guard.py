@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-from starlette.datastructures import Headers
-from tests.web.serving import predictions
+from typing import Any
 
-from heldout.web.guard import Guard, from_own_page, own_names
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from starlette.datastructures import Headers
+from tests.web.serving import in_a_loop, predictions
+
+from heldout.web.fault import FAULT
+from heldout.web.guard import HEADERS, POLICY, Guard, from_own_page, own_names
+
+
+@pytest.fixture(scope="module")
+def here(server):
+    return server.upload(predictions(2, 1))
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "10.0.0.1", "localhost.evil.example", "", "a@b"])
@@ -27,16 +37,52 @@ def test_own_names_are_answered_on_any_port(server, host):
     [
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://[::1"},
+        {"Origin": "http://[v1.x]:1]"},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site", "Origin": "http://localhost:3000"},
         {"Sec-Fetch-Site": "none"},
     ],
 )
-def test_another_site_can_change_nothing(server, headers):
-    here = server.upload(predictions(2, 1))
+def test_another_site_can_change_nothing(server, here, headers):
     for method, path in (("POST", "/upload?name=x"), ("DELETE", here), ("POST", f"{here}/report")):
-        assert server.ask(method, path, b"a,b\n1,2\n", headers).status == 403
+        answer = server.ask(method, path, b"a,b\n1,2\n", headers)
+        assert answer.status == 403
+        assert answer.headers["content-security-policy"] == POLICY
     assert server.ask("GET", f"{here}/state").status == 200
+
+
+@given(host=st.text(), origin=st.text())
+@example(host="[", origin="http://[")
+@example(host="localhost", origin="http://[::1")
+def test_no_header_is_so_broken_that_it_cannot_be_refused(host, origin):
+    guard = Guard(lambda *_: None, own_names("127.0.0.1"), open_to_network=False)  # type: ignore[arg-type]
+    # Headers are Latin-1, whatever was meant.
+    held = [(name, text.encode("utf-8", "replace")) for name, text in ((b"host", host), (b"origin", origin))]
+    headers = Headers(raw=held)
+    assert isinstance(guard.is_own(headers["host"]), bool)
+    assert not from_own_page(headers) or headers["host"] in headers["origin"]
+
+
+def test_a_fault_carries_the_headers_too():
+    async def broken(_scope, _receive, _send) -> None:
+        raise ZeroDivisionError
+
+    sent: list[Any] = []
+
+    async def send(message) -> None:
+        sent.append(message)
+
+    async def receive():
+        return {"type": "http.request"}
+
+    guard = Guard(broken, own_names("127.0.0.1"), open_to_network=False)
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", b"localhost")]}
+    with pytest.raises(ZeroDivisionError):
+        in_a_loop(guard(scope, receive, send))
+    assert sent[0]["status"] == 500
+    assert HEADERS.items() <= dict(Headers(raw=sent[0]["headers"])).items()
+    assert FAULT[0].encode() in sent[1]["body"]
 
 
 def test_own_pages_and_programs_may(server):
@@ -72,8 +118,7 @@ def test_what_is_not_there_is_not_found(server, path):
     assert "There is nothing here" in answer.text
 
 
-def test_downloads_reach_nothing_but_the_forms(server):
-    here = server.upload(predictions(2, 1))
+def test_downloads_reach_nothing_but_the_forms(server, here):
     server.report(here, truth="0", predicted="1")
     for path in ("report.py", "predictions.csv", "report.json.html", "%2e%2e/report.html", "..report.html"):
         assert server.ask("GET", f"{here}/{path}").status == 404

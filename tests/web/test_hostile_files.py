@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zipfile
 
+import polars as pl
 import pytest
 from tests.web.serving import Server, estimate, predictions
+
+from heldout.web.jobs import Workers
+from heldout.web.limits import Limits
+from heldout.web.uploads import FullError, Uploads
 
 SCRIPT = "<script>alert(1)</script>"
 NAMES = {
@@ -62,12 +68,17 @@ def test_the_name_is_escaped_in_the_report_and_its_bar(server):
     assert disposition == 'attachment; filename="script.json"'
 
 
+def table(columns: list[str], rows: list[list[str]]) -> bytes:
+    """A file of texts, each of them quoted."""
+    quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in [columns, *rows]]
+    return "\n".join(quoted).encode()
+
+
 def test_labels_and_columns_are_escaped_everywhere(server):
     columns = [SCRIPT, '"; DROP TABLE', "x" * 10_000, "\u202eevil", "=cmd()", "'><b>", "\U0001f600"]
     labels = [SCRIPT, "</script><script>alert(2)</script>"]
     rows = [[labels[at % 2], labels[at % 3 == 0], "0.5", "r", "1", "2", "3"] for at in range(30)]
-    quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in [columns, *rows]]
-    here = server.upload("\n".join(quoted).encode(), "hostile.csv")
+    here = server.upload(table(columns, rows), "hostile.csv")
     form = server.ask("GET", f"{here}/columns").text
     assert "alert(1)" in form
     server.report(here, truth="0", predicted="1", slices=["3"], positive=labels[0])
@@ -76,6 +87,57 @@ def test_labels_and_columns_are_escaped_everywhere(server):
         assert "<b>" not in text.replace("<b>hostile.csv</b>", "")
         assert "\u202e" not in text
     assert "alert(1)" in server.ask("GET", f"{here}/report").text
+
+
+LATEX = r"\input{secret}\write18{x}$a$%_#&^~"
+LINK = "[x](javascript:alert(1))|`<img src=x onerror=alert(1)>`"
+
+
+def test_downloads_of_hostile_labels_are_text_in_every_form(server):
+    rows = [[[LATEX, LINK][at % 2], [LATEX, LINK][at % 3 == 0], "=cmd()"] for at in range(30)]
+    data = table(["truth", "predicted", LATEX + SCRIPT], rows)
+    first = server.upload(data, f"{LATEX}.csv")
+    server.report(first, truth="0", predicted="1", slices=["2"])
+    second = server.upload(data, f"{SCRIPT}{LINK}.csv", beside=first.removeprefix("/u/"))
+    server.report(second, truth="0", predicted="1")
+    for place in (f"{first}/report", f"{second}/comparison"):
+        answers = {form: server.ask("GET", f"{place}.{form}") for form in ("tex", "md", "json", "html")}
+        for answer in answers.values():
+            assert answer.status == 200
+            assert answer.headers["content-disposition"].startswith("attachment; ")
+            assert answer.headers["x-content-type-options"] == "nosniff"
+        tex, markdown = answers["tex"].text, answers["md"].text
+        assert "textbackslash" in tex or place.startswith(second)
+        assert not re.search(r"\\(?:input|write)\b", tex)
+        # Every special character of what came from the file stands behind a backslash.
+        assert not re.search(r"(?<!\\)\$a|(?<!\\)[%#](?=[_#&])", tex)
+        assert "<img" not in markdown.replace("\\<", "").replace("`", "")
+        assert "<script" not in markdown
+        assert "](javascript" not in markdown.replace("\\]", "").replace("\\(", "")
+        assert "<script>alert" not in answers["html"].text
+        assert "<img" not in answers["html"].text
+        assert server.ask("GET", f"{place}.json").said["schema"]
+    assert server.ask("GET", f"{first}/report.json").said["confusion"]["labels"] == sorted([LATEX, LINK])
+
+
+def test_files_that_cannot_be_read_take_no_place(tmp_path):
+    uploads = Uploads(tmp_path, limits := Limits(kept_files=3), Workers(limits))
+    for _ in range(20):
+        uploads.new("junk.csv").unreadable = True
+    assert len(uploads) <= 7
+    for _ in range(3):
+        uploads.new("good.csv")
+    with pytest.raises(FullError, match="keeps 3 files"):
+        uploads.new("more.csv")
+
+
+def test_a_parquet_file_of_one_value_repeated_is_refused_by_its_footer(small):
+    held = io.BytesIO()
+    pl.DataFrame({"truth": ["a"], "p": [0.5]}).select(pl.all().repeat_by(300_000).explode()).write_parquet(held)
+    assert len(held.getvalue()) < 50_000
+    here = small.upload(held.getvalue(), "bomb.parquet")
+    assert "bomb.parquet unpacks to more than 500 kB" in small.wrong(here)
+    assert small.ask("GET", here).status == 422
 
 
 def test_a_zip_bomb_is_refused_without_being_unpacked(small):

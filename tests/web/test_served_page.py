@@ -8,8 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from tests.web.serving import DIABETES, predictions
-from tests.web.test_many_users import hanging
+from tests.web.serving import DIABETES, hanging, predictions
 
 import heldout
 from heldout.show.numbers import share
@@ -81,14 +80,13 @@ def test_a_second_file_is_compared_with_the_first(tab, server, few):
     assert tab.get_by_role("link", name="Comparison with never.csv").is_visible()
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1200)])
-def test_the_pages_are_accessible_and_fit(tab, server, few, scheme, width):
-    tab.emulate_media(color_scheme=scheme)
-    tab.set_viewport_size({"width": width, "height": 800})
-
+def test_the_pages_are_accessible_and_fit(tab, server, few):
     def check(part: str = "html") -> None:
-        assert violations(tab, part) == []
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        for scheme, width in (("light", 390), ("dark", 1200)):
+            tab.emulate_media(color_scheme=scheme)
+            tab.set_viewport_size({"width": width, "height": 800})
+            assert violations(tab, part) == []
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
     tab.goto(server.address)
     check()
@@ -100,6 +98,9 @@ def test_the_pages_are_accessible_and_fit(tab, server, few, scheme, width):
     tab.wait_for_url("**/report", timeout=WAIT)
     # The report itself is looked at where pages are tested.
     check(".served")
+    tab.evaluate("document.activeElement.blur()")
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.textContent") == "Skip to the report"
 
 
 def test_everything_is_reached_with_the_keyboard(tab, server):
@@ -156,6 +157,10 @@ def test_what_is_wrong_is_said_in_place(tab, server, tmp_path):
     tab.get_by_role("button", name="Report", exact=True).click()
     tab.wait_for_selector("#wrong:not([hidden]) >> text=missing", timeout=WAIT)
     assert tab.get_by_label("Predicted class").input_value() == "1"
+    tab.once("dialog", lambda dialog: dialog.dismiss())
+    tab.get_by_role("button", name="Remove this file").click()
+    assert tab.get_by_label("Predicted class").input_value() == "1"
+    tab.once("dialog", lambda dialog: dialog.accept())
     tab.get_by_role("button", name="Remove this file").click()
     tab.wait_for_url(f"{server.address}/")
 

@@ -1,31 +1,20 @@
-"""What is kept, and for how long: room, idle time, memory, and files that never arrive whole."""
+"""What is kept, and for how long: room, idle time, and files that come too slowly or never arrive whole."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import socket
-import time
-from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import Any
 
 import pytest
-from tests.web.serving import predictions
+from starlette.requests import Request
+from tests.web.serving import in_a_loop, until
 
 from heldout.errors import HeldoutError
 from heldout.web.jobs import Workers
 from heldout.web.limits import Limits, read_size
 from heldout.web.names import shown_name
+from heldout.web.receiving import StalledError, receive
 from heldout.web.uploads import FullError, Uploads
-
-
-def in_a_loop(work: Coroutine[Any, Any, Any]) -> Any:
-    """What comes of a coroutine; in a thread of its own, because a browser under test keeps a loop in this one."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
 
 
 def shelf(tmp_path, **limits) -> Uploads:
@@ -34,7 +23,7 @@ def shelf(tmp_path, **limits) -> Uploads:
 
 
 def test_there_is_room_for_so_many_files_and_bytes(tmp_path):
-    uploads = shelf(tmp_path, kept_files=2, upload=100)
+    uploads = shelf(tmp_path, kept_files=2, total=1000)
     first = uploads.new("a.csv")
     uploads.grow(first, 999)
     with pytest.raises(FullError, match="keeps 999 bytes"):
@@ -72,31 +61,6 @@ def test_what_nobody_opens_is_removed(tmp_path):
     assert all(uploads.find(each.id) is each and each.folder.exists() for each in (used, beside, second))
 
 
-def test_a_job_that_needs_too_much_memory_is_ended(tmp_path):
-    (tmp_path / "a.csv").write_bytes(predictions(3, 3))
-
-    task = {"kind": "look", "path": str(tmp_path / "a.csv"), "name": "a.csv", "unpacked": 10**6, "columns": 9}
-
-    async def run() -> tuple[str, str]:
-        plenty = Limits(workers=1)
-        workers = Workers(plenty)
-        workers.start()
-        first = workers.submit(task)
-        await asyncio.wait_for(first.finished.wait(), 60)
-        assert first.state == "done"
-        workers.limits = replace(plenty, memory=1.0)
-        os.kill(next(iter(workers._processes)).pid, signal.SIGSTOP)
-        job = workers.submit(task)
-        await asyncio.wait_for(job.finished.wait(), 60)
-        await workers.close()
-        assert not workers._processes
-        return job.wrong
-
-    what, hint = in_a_loop(run())
-    assert "more memory than there is" in what
-    assert "fewer rows" in hint
-
-
 def test_a_file_that_does_not_arrive_whole_is_forgotten(server):
     before = set(server.stored())
     with socket.create_connection(server.place.split(":")) as connection:
@@ -104,12 +68,64 @@ def test_a_file_that_does_not_arrive_whole_is_forgotten(server):
             f"POST /upload?name=half.csv HTTP/1.1\r\nHost: {server.place}\r\nContent-Length: 5000\r\n\r\n".encode()
             + b"truth,predicted\n" * 20
         )
-        while set(server.stored()) == before:
-            time.sleep(0.02)
-    end = time.monotonic() + 20
-    while set(server.stored()) != before and time.monotonic() < end:
-        time.sleep(0.02)
-    assert set(server.stored()) == before
+        until(lambda: set(server.stored()) != before, "a part of it is stored")
+    until(lambda: set(server.stored()) == before, "it is forgotten")
+
+
+def dripping(body: bytes, pause: float) -> Request:
+    """A request whose body comes a byte at a time, again and again."""
+
+    async def send() -> dict[str, object]:
+        await asyncio.sleep(pause)
+        return {"type": "http.request", "body": body, "more_body": True}
+
+    return Request({"type": "http", "method": "POST", "headers": []}, send)
+
+
+def test_a_file_that_comes_a_byte_at_a_time_does_not_hold_a_place_for_ever(tmp_path):
+    uploads = shelf(tmp_path, stalled=0.4, idle=0.0)
+    upload = uploads.new("slow.csv")
+
+    async def wait() -> None:
+        arriving = asyncio.create_task(receive(dripping(b"x", 0.05), uploads, upload))
+        await asyncio.sleep(0.1)
+        # A sweep takes nothing from under one that still sends: it has a limit of its own.
+        await uploads.sweep()
+        assert upload.path.exists()
+        await arriving
+
+    with pytest.raises(StalledError, match="did not arrive whole, or came too slowly"):
+        in_a_loop(wait())
+    assert 1 < upload.size < 10
+    assert not upload.arriving
+
+
+def test_a_file_that_comes_steadily_may_take_longer_than_a_pause_and_not_longer_than_the_longest(tmp_path):
+    uploads = shelf(tmp_path, stalled=0.2, longest=1.0)
+    with pytest.raises(StalledError):
+        in_a_loop(receive(dripping(b"x" * 10_000, 0.02), uploads, upload := uploads.new("steady.csv")))
+    # At ten times the slowest rate it went on for longer than the pause.
+    assert upload.size > 100_000
+
+
+def test_a_form_that_never_ends_is_refused():
+    from heldout.web.answers import _form
+
+    with pytest.raises(StalledError, match="The form did not arrive whole"):
+        in_a_loop(_form(dripping(b" ", 0.05), 0.4))
+
+
+def test_what_cannot_be_removed_is_said_and_still_counts(tmp_path, caplog):
+    uploads = shelf(tmp_path)
+    upload = uploads.new("a.csv")
+    uploads.grow(upload, 70)
+    # A file where the folder was cannot be removed as a folder.
+    upload.folder.rmdir()
+    upload.folder.write_text("in the way")
+    in_a_loop(uploads.remove(upload))
+    assert uploads.find(upload.id) is None
+    assert uploads.size == 70
+    assert "cannot be removed" in caplog.text
 
 
 @pytest.mark.parametrize("text", ["", "MB", "-1MB", "1TB", "0", "1e3", "1 000", "nan"])

@@ -53,6 +53,7 @@ class Fidelity:
     tree: Node | None = None
     depth: int = DEPTH
     undefined: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -74,18 +75,23 @@ class Fidelity:
             "tree": None if self.tree is None else self.tree.document(),
             "text": self.text,
             "undefined": self.undefined,
+            "notes": list(self.notes),
             "reference": REFERENCE,
         }
 
 
 @dataclass(frozen=True, eq=False)
 class FoldLikeness:
-    """One fold: its test rows, what the model says of them, what the tree says, and the truth."""
+    """One fold: its test rows, what the model says of them, what the tree says, and the truth.
+
+    `drawn` says that the tree was fitted to, or compared on, some of the cases of larger parts.
+    """
 
     rows: Codes
     model: Codes
     tree: Codes
     truth: Codes
+    drawn: bool = False
 
 
 def no_fidelity(why: str, level: float) -> Fidelity:
@@ -102,6 +108,7 @@ def fidelity(
     level: float,
     tree: Node | None,
     grouped: bool = False,
+    notes: tuple[str, ...] = (),
 ) -> Fidelity:
     """The agreement over all folds, each case counting once however often it was tested.
 
@@ -139,7 +146,7 @@ def fidelity(
     method = "corrected-t" if grouped else f"wilson, n/{plan.factor:g}" if plan.factor != 1 else "wilson"
     return Fidelity(
         agreement, beyond_commonest(agreement, commonest), commonest, str(labels[int(answers.argmax())]),
-        share(truth == said), n, method, level, tree,
+        share(truth == said), n, method, level, tree, notes=notes,
     )  # fmt: skip
 
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.cards.exchanges import REFERENCE as OVER_CASES
+from heldout.cards.exchanges import Exchanges
 from heldout.cards.permuting import LossMeasure
 from heldout.cards.related import Related
 from heldout.cards.stability import Stability, stability
 from heldout.estimates.dependence import Dependence
 from heldout.estimates.fold_methods import corrected_t, nothing_told
-from heldout.estimates.proportion import t_value
 
 Floats = NDArray[np.float64]
 
@@ -81,6 +82,11 @@ class Importance:
             )
         return by_name[feature]
 
+    @property
+    def reference(self) -> str:
+        """Where shuffling is described, and the interval over the cases of one test part."""
+        return f"{REFERENCE}; {OVER_CASES}" if self.folds == 1 else REFERENCE
+
     def document(self) -> dict[str, object]:
         """The importance as it stands in a JSON document."""
         return {
@@ -91,13 +97,7 @@ class Importance:
             "cases": self.cases,
             "method": self.method,
             "level": self.level,
-            "features": [
-                {
-                    name: getattr(one, name)
-                    for name in ("feature", "value", "low", "high", "folds", "moved", "undefined")
-                }
-                for one in self.features
-            ],
+            "features": [{name: getattr(one, name) for name in FIELDS} for one in self.features],
             "stability": self.stability.document(),
             "related": [
                 {"first": pair.first, "second": pair.second, "strength": pair.strength, "how": pair.how}
@@ -105,21 +105,23 @@ class Importance:
             ],
             "undefined": self.undefined,
             "notes": list(self.notes),
-            "reference": REFERENCE,
+            "reference": self.reference,
         }
 
 
 @dataclass(frozen=True, eq=False)
 class FoldChanges:
-    """What shuffling did in one fold: for every feature the mean change, of every case, and whether an answer moved.
+    """What shuffling did in one fold, for every feature: the mean change, and whether an answer moved.
 
-    `group` is the group of each case, where cases come in groups.
+    `exchanges` say it of every feature case by case, `n` is the number of these cases, and `drawn` says that they are
+    some of a larger test part.
     """
 
     means: Floats
-    cases: Floats
     moved: NDArray[np.bool_]
-    group: NDArray[np.int64] | None = None
+    n: int
+    exchanges: tuple[Exchanges, ...] = ()
+    drawn: bool = False
 
 
 def not_measured(measure: LossMeasure, why: str, level: float) -> Importance:
@@ -141,10 +143,10 @@ def importance(
 ) -> Importance:
     """The importance over the folds, whose intervals allow for the training rows that folds share.
 
-    Over one fold alone, the interval is over its cases, and is about that one model.
+    Over one fold alone, the interval is over its cases, as they receive and give values, and about that one model.
 
     >>> from heldout.cards.permuting import MEASURES
-    >>> folds = [FoldChanges(np.array([x, 0.0]), np.zeros((2, 5)), np.array([True, False])) for x in (0.2, 0.3, 0.25)]
+    >>> folds = [FoldChanges(np.array([x, 0.0]), np.array([True, False]), 5) for x in (0.2, 0.3, 0.25)]
     >>> plan = Dependence(15, ratio=0.5, independent=3)
     >>> found = importance(["a", "b"], folds, MEASURES["accuracy"], plan, shuffles=5, level=0.95)
     >>> print(f"{found['a'].value:.3f} [{found['a'].low:.3f} – {found['a'].high:.3f}], {found['b'].value}")
@@ -155,16 +157,21 @@ def importance(
     made = []
     for at, name in enumerate(names):
         values = means[:, at]
-        low, high, why = _limits(values, changes, at, plan, level)
+        low, high, why = _limits(values, changes, at, plan, level) if moved[at] else (math.nan, math.nan, NEVER)
         value = float(values.mean()) if np.isfinite(values).all() else math.nan
-        why = NEVER if not moved[at] else why
         made.append(FeatureImportance(name, value, low, high, tuple(values.tolist()), bool(moved[at]), why))
     made.sort(key=lambda one: -one.value if not math.isnan(one.value) else math.inf)
-    method = "corrected-t" if len(changes) > 1 else "t over groups" if changes[0].group is not None else "t over cases"
     return Importance(
-        measure.name, measure.change, tuple(made), shuffles, len(changes), sum(one.cases.shape[1] for one in changes),
-        method, level, stability(means), related, "", notes,
+        measure.name, measure.change, tuple(made), shuffles, len(changes), sum(one.n for one in changes),
+        _method(changes), level, stability(means), related, "", notes,
     )  # fmt: skip
+
+
+def _method(changes: Sequence[FoldChanges]) -> str:
+    if len(changes) > 1:
+        return "corrected-t"
+    grouped = any(one.group is not None for one in changes[0].exchanges)
+    return f"U-statistic t over {'groups' if grouped else 'cases'}"
 
 
 def _limits(
@@ -176,25 +183,6 @@ def _limits(
     if not np.isfinite(values).all():
         return nan, nan, INFINITE
     if len(values) == 1:
-        return *mean_limits(changes[0].cases[at], changes[0].group, level), ""
+        return changes[0].exchanges[at].limits(level)
     why = nothing_told(values)
     return (nan, nan, why) if why else (*corrected_t(values, plan, level), "")
-
-
-def mean_limits(values: Floats, group: NDArray[np.int64] | None, level: float) -> tuple[float, float]:
-    """Student's t limits of a mean over cases, or over groups of cases where these are what is independent.
-
-    >>> low, high = mean_limits(np.array([0.0, 1.0, 1.0, 0.0]), None, 0.95)
-    >>> print(f"{low:.3f} {high:.3f}")
-    -0.419 1.419
-    """
-    n, mean = len(values), float(values.mean())
-    if group is None:
-        units, spread = n, float(np.square(values - mean).sum())
-    else:
-        sums = np.bincount(group, weights=values - mean)
-        units, spread = len(np.unique(group)), float(np.square(sums).sum())
-    if units < 2:
-        return math.nan, math.nan
-    half = float(t_value(level, units - 1)) * math.sqrt(spread * units / (units - 1)) / n
-    return mean - half, mean + half

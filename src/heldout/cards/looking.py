@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from heldout.cards.exchanges import Exchanges
 from heldout.cards.fidelity import FoldLikeness
 from heldout.cards.importance import FoldChanges
 from heldout.cards.permuting import Codes, LossMeasure, Scorer, shuffle
@@ -63,7 +64,8 @@ class Looking:
     def changes(self, model: Any, train: Codes, test: Codes, split: int) -> FoldChanges | None:
         """What shuffling does to the answers for the test rows; None where there is nothing to shuffle."""
         rng = np.random.default_rng([self.seed, split, 17])
-        if len(test) > MOST_ROWS:
+        drawn = len(test) > MOST_ROWS
+        if drawn:
             test = np.sort(rng.choice(test, MOST_ROWS, replace=False))
         if len(test) < 2 or not self.columns:
             return None
@@ -72,7 +74,11 @@ class Looking:
         features, truth = rows_of(self.problem.features, test), self.problem.truth[test]
         found = shuffle(scorer, features, truth, list(self.columns), rng.permuted(start, axis=2))
         group = None if self.problem.group is None else self.problem.group[test]
-        return FoldChanges(found.shuffles.mean(axis=1), found.cases, found.moved, group)
+        exchanges = tuple(
+            Exchanges(cases, donors, variance, self.shuffles, group)
+            for cases, donors, variance in zip(found.cases, found.donors, found.variance.tolist(), strict=True)
+        )
+        return FoldChanges(found.shuffles.mean(axis=1), found.moved, len(test), exchanges, drawn)
 
     def likeness(self, model: Any, train: Codes, test: Codes, split: int) -> FoldLikeness | None:
         """A small tree fitted to the answers for the training rows, beside the answers for the test rows."""
@@ -80,13 +86,15 @@ class Looking:
             return None
         # A row that a bootstrap drew twice is asked about once: the tree is to imitate, not to weigh.
         rng = np.random.default_rng([self.seed, split, 19])
+        train = np.unique(train)
+        drawn = max(len(train), len(test)) > MOST_LIKENED
         train, test = (
             rows if len(rows) <= MOST_LIKENED else np.sort(rng.choice(rows, MOST_LIKENED, replace=False))
-            for rows in (np.unique(train), test)
+            for rows in (train, test)
         )
         tree = fit_surrogate(self.table.rows(train), self.answers(model, train), self.seed)
         said = np.asarray(tree.predict(self.table.rows(test)), dtype=np.int64)
-        return FoldLikeness(test, self.answers(model, test), said, self.problem.truth[test])
+        return FoldLikeness(test, self.answers(model, test), said, self.problem.truth[test], drawn)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from heldout.cards.fidelity import Fidelity, FoldLikeness, fidelity, no_fidelity
 from heldout.cards.importance import FoldChanges, Importance, importance, not_measured
-from heldout.cards.looking import MOST_ROWS, Looking
+from heldout.cards.looking import MOST_LIKENED, MOST_ROWS, Looking
 from heldout.cards.permuting import Codes
 from heldout.cards.related import related_pairs
 from heldout.cards.surrogate import Questionable, fit_surrogate, read_tree
@@ -103,9 +103,7 @@ class Measured:
         names = feature_names(looking.problem)
         related = () if self.coded is None else related_pairs(self.coded, looking.seed)
         shown = {names[at] for at in looking.columns}
-        notes = []
-        if any(one.cases.shape[1] >= MOST_ROWS for one in self.changes):
-            notes.append(f"of larger test parts, {MOST_ROWS:,} cases were shuffled")
+        drawn = any(one.drawn for one in self.changes)
         return importance(
             [names[at] for at in looking.columns],
             self.changes,
@@ -114,7 +112,7 @@ class Measured:
             shuffles=looking.shuffles,
             level=self.level,
             related=tuple(pair for pair in related if {pair.first, pair.second} & shown),
-            notes=tuple(notes),
+            notes=(f"of larger test parts, {MOST_ROWS:,} cases were shuffled",) if drawn else (),
         )
 
     def fidelity(self, likeness_plan: Dependence | None = None) -> Fidelity:
@@ -127,7 +125,9 @@ class Measured:
         tree = read_tree(fit_surrogate(looking.table.matrix, answers, looking.seed), looking.table, labels)
         plan = likeness_plan or self.plan
         grouped = looking.problem.group is not None
-        return fidelity(self.likenesses, labels, plan, level=self.level, tree=tree, grouped=grouped)
+        some = f"of larger training and test parts, {MOST_LIKENED:,} cases drawn at random were used for the agreement"
+        notes = (some,) if any(one.drawn for one in self.likenesses) else ()
+        return fidelity(self.likenesses, labels, plan, level=self.level, tree=tree, grouped=grouped, notes=notes)
 
 
 def use_of(run: Run, problem: Problem, evaluation: Evaluation) -> Usefulness:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from heldout.cards import words
 from heldout.cards.fidelity import REFERENCE as LIKENESS
-from heldout.cards.importance import REFERENCE as SHUFFLING
 from heldout.cards.screen import importance_table, performance_blocks, question_table, rule_table, size_table
 from heldout.cards.speed import VARIES
 from heldout.cards.usefulness import REFERENCE as BENEFIT
@@ -51,10 +50,9 @@ def _importance(card: Card) -> tuple[Block, ...]:
     found = card.importance
     if found.undefined:
         return (Prose(f"Not measured: {found.undefined}."),)
-    how = (
-        f"Each column was shuffled {found.shuffles} times in the test part of each of {found.folds:,} folds; intervals "
-        f"by {found.method}. {SHUFFLING}."
-    )
+    where = f"the test part of each of {found.folds:,} folds" if found.folds > 1 else "the test part"
+    times = f"{found.shuffles} times" if found.shuffles > 1 else "once"
+    how = f"Each column was shuffled {times} in {where}; intervals by {found.method}. {found.reference}."
     blocks: list[Block] = [importance_chart(card), importance_table(card, found.features)]
     blocks.append(Prose(words.stability_sentence(card)))
     if found.related:
@@ -95,7 +93,8 @@ def _fidelity(card: Card) -> tuple[Block, ...]:
     if found.tree is None:
         return (Prose(words.fidelity_sentence(card)),)
     how = f"Fitted to the model's answers on training parts, compared on test parts; {found.method}. {LIKENESS}."
-    return Prose(words.fidelity_sentence(card)), Verbatim(found.text), rule_table(found.tree), Note(how)
+    notes = (Note(f"{text[:1].upper()}{text[1:].rstrip('.')}.") for text in found.notes)
+    return Prose(words.fidelity_sentence(card)), Verbatim(found.text), rule_table(found.tree), Note(how), *notes
 
 
 def _speed(card: Card) -> tuple[Block, ...]:

@@ -100,12 +100,15 @@ class Scorer:
 class Shuffled:
     """What shuffling each column did: the mean change of every case's loss, and of every shuffle.
 
-    `cases` has one row per column and one place per case; `shuffles` one row per column and one place per shuffle.
-    `moved` says whether any answer changed at all.
+    `cases` and `donors` have one row per column and one place per case: the mean change of its own loss, and that of
+    the losses of those who got its value. `shuffles` has one row per column and one place per shuffle, `variance` is
+    that of the single changes. `moved` says whether any answer changed at all.
     """
 
     cases: Floats
+    donors: Floats
     shuffles: Floats
+    variance: Floats
     moved: NDArray[np.bool_]
 
 
@@ -126,7 +129,8 @@ def shuffle(scorer: Scorer, features: Any, truth: Codes, columns: list[int], ord
     stacked = rows_of(features, np.tile(np.arange(n), times))
     before = scorer.answers(stacked, times * n)
     base = scorer.losses(before, truths)
-    cases, shuffles = np.empty((len(columns), n)), np.empty((len(columns), times))
+    cases, donors = np.empty((len(columns), n)), np.empty((len(columns), n))
+    shuffles, variance = np.empty((len(columns), times)), np.empty(len(columns))
     moved = np.zeros(len(columns), dtype=bool)
     for at, changed in enumerate(_each(stacked, columns, [one.ravel() for one in orders])):
         after = scorer.answers(changed, times * n)
@@ -134,9 +138,11 @@ def shuffle(scorer: Scorer, features: Any, truth: Codes, columns: list[int], ord
         with np.errstate(invalid="ignore"):
             difference = np.where(after.reshape(times * n, -1) == before.reshape(times * n, -1), 0.0, 1.0).any(axis=1)
             rise = np.where(difference, scorer.losses(after, truths) - base, 0.0).reshape(times, n)
+            variance[at] = rise.var()
         moved[at] = bool(difference.any())
         cases[at], shuffles[at] = rise.mean(axis=0), rise.mean(axis=1)
-    return Shuffled(cases, shuffles, moved)
+        donors[at] = np.bincount(orders[at].ravel(), weights=rise.ravel(), minlength=n) / times
+    return Shuffled(cases, donors, shuffles, variance, moved)
 
 
 def _each(stacked: Any, columns: list[int], orders: list[Codes]) -> Iterator[Any]:

@@ -9,6 +9,7 @@ from heldout.cards import words
 from heldout.cards.importance import FeatureImportance
 from heldout.cards.questions import UNANSWERED
 from heldout.cards.surrogate import Fork, Leaf, Node, named
+from heldout.estimates.track import track_floor
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Span, Style, Table, Title, Verbatim
 from heldout.show.numbers import digits_between
 
@@ -30,11 +31,13 @@ def card_blocks(card: Card, *, full: bool = False) -> list[Block]:
     blocks.append(Prose(words.fidelity_sentence(card), label="Likeness"))
     if card.fidelity.tree is not None:
         blocks.append(Verbatim(card.fidelity.text))
+    blocks += [Note(_sentence(text)) for text in card.fidelity.notes]
     blocks.append(Prose(words.speed_sentence(card), label="Speed"))
     blocks.append(Prose(words.usefulness_sentence(card), label="Use"))
     blocks.append(Prose(words.questions_sentence(card), label="Open"))
-    if full:
-        blocks.append(question_table(card))
+    answered = len(card.unanswered) < len(card.answers.texts)
+    if full or answered:
+        blocks.append(question_table(card, unanswered=full))
     return [*blocks, *(Note(_sentence(text), "warning") for text in card.notes)]
 
 
@@ -42,14 +45,16 @@ def performance_blocks(card: Card, *, full: bool) -> list[Block]:
     """The verdict and the measures behind it."""
     found = card.performance
     estimates = list(zip(found.named, found.estimates, strict=True))
+    shown = estimates if full else estimates[:SHOWN_ESTIMATES]
+    floor = track_floor(e for _, e in shown)
     rows = tuple(
         (
             name,
             Number(e.value, e.style, e.digits),
             Range(e.low, e.high, e.style, e.digits),
-            Span(e.value, e.low, e.high),
+            None if math.isnan(e.value) or e.style != "share" else Span(e.value, e.low, e.high, floor),
         )
-        for name, e in (estimates if full else estimates[:SHOWN_ESTIMATES])
+        for name, e in shown
     )
     columns = (Column("measure"), Column("value", "right"), Column(f"{100 * card.level:g} % interval"), Column(""))
     return [Prose(found.verdict, label="Verdict"), Table(columns, rows)]
@@ -60,15 +65,25 @@ def importance_blocks(card: Card, *, full: bool) -> list[Block]:
     found = card.importance
     if found.undefined:
         return [Prose(f"Not measured: {found.undefined}.", label="Importance")]
-    shown = found.features if full else found.features[:SHOWN_FEATURES]
+    shown = found.features if full else _first(found.features)
     blocks: list[Block] = [importance_table(card, shown), Prose(words.stability_sentence(card), label="Stability")]
     hidden = found.features[len(shown) :]
     if hidden:
         most = max((one.value for one in hidden if not math.isnan(one.value)), default=math.nan)
-        blocks.append(Note(f"{len(hidden):,} features with an importance of at most {most:.3g} are not shown."))
+        number = "1 feature" if len(hidden) == 1 else f"{len(hidden):,} features"
+        are = "is" if len(hidden) == 1 else "are"
+        blocks.append(Note(f"{number} with an importance of at most {most:.3g} {are} not shown."))
     if found.related:
         blocks.append(Note(words.related_sentence(card)))
     return [*blocks, *(Note(_sentence(text)) for text in found.notes)]
+
+
+def _first(features: tuple[FeatureImportance, ...]) -> tuple[FeatureImportance, ...]:
+    """The features of a screen: those first in order, but of equals that are worth nothing all or none."""
+    shown, hidden = features[:SHOWN_FEATURES], features[SHOWN_FEATURES:]
+    if hidden and hidden[0].value <= 0:
+        shown = tuple(one for one in shown if one.value > hidden[0].value) or shown[:1]
+    return shown
 
 
 def importance_table(card: Card, shown: tuple[FeatureImportance, ...]) -> Table:
@@ -101,11 +116,12 @@ def size_table(card: Card) -> Table:
     return Table((Column("size"), Column("", "right"), Column("", wrap=True)), rows)
 
 
-def question_table(card: Card) -> Table:
-    """Every question with its answer, or the word that it has none."""
+def question_table(card: Card, *, unanswered: bool = True) -> Table:
+    """Every question with its answer, or the word that it has none; or those alone that have one."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (question.name.replace("_", " "), question.text, UNANSWERED if answer is None else answer)
         for question, answer in card.answers.pairs()
+        if unanswered or answer is not None
     )
     return Table((Column("for a person"), Column("question", wrap=True), Column("answer", wrap=True)), rows)
 

@@ -23,7 +23,7 @@ from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
 from heldout.cli.validate import validate
 from heldout.cli.writing import Nearest, end_quietly, tell
-from heldout.errors import HeldoutError, listing
+from heldout.errors import HeldoutError, closest, listing
 
 # Set this to see the traceback of a fault.
 DEBUG = "HELDOUT_DEBUG"
@@ -140,6 +140,8 @@ def _usage(error: Any) -> int:
     unknown, near = getattr(error, "option_name", ""), getattr(error, "possibilities", None)
     if unknown and near is not None:
         message = f"{called} has no option {unknown}"
+        # Click's own choice takes the two hyphens for likeness.
+        near = [option for option in near if closest(unknown.lstrip("-"), [option.lstrip("-")])]
         hint = f"did you mean {listing(near)}? {hint}" if near else hint
     _complain(message if message[-1] in ".?" else f"{message}.", hint)
     return int(error.exit_code)

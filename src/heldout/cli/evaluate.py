@@ -21,6 +21,7 @@ from heldout.cli.options import (
     Labels,
     Latex,
     Level,
+    Limit,
     Markdown,
     Measures,
     Missing,
@@ -31,6 +32,7 @@ from heldout.cli.options import (
     Truth,
     Weight,
     split_labels,
+    split_limits,
 )
 from heldout.cli.output import Outputs, deliver
 from heldout.cli.writing import tell
@@ -130,6 +132,7 @@ def evaluate(
     seed: Seed = 0,
     measure: Measures = None,
     mute: Mute = None,
+    limit: Limit = None,
     full: Full = False,
     layout: Annotated[
         str | None,
@@ -190,6 +193,7 @@ def evaluate(
         "replicates": replicates,
         "seed": seed,
         "mute": mute or (),
+        "limits": split_limits(limit),
     }
     charts = [split_chart(text) for text in chart or []]
     result = _evaluation(predictions, matrix, rows, roles, settings)

@@ -80,6 +80,15 @@ Mute = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="CODE.NAME=VALUE",
+        help="Another limit for a rule, such as H014.width=0.1; may be repeated. heldout explain CODE lists them.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Full = Annotated[bool, typer.Option("--full", help="Show everything there is.", rich_help_panel=OUTPUT)]
 Json = Annotated[
     str | None,
@@ -93,6 +102,28 @@ Html = Annotated[
 ]
 Markdown = Annotated[str | None, typer.Option(metavar="FILE", help="Write Markdown.", rich_help_panel=OUTPUT)]
 Latex = Annotated[str | None, typer.Option(metavar="FILE", help="Write LaTeX tables.", rich_help_panel=OUTPUT)]
+
+
+def split_limits(texts: list[str] | None) -> dict[str, dict[str, float]]:
+    """The limits of rules that --limit names, by code and name.
+
+    >>> split_limits(["H014.width=0.1", "H006.cases=5"])
+    {'H014': {'width': 0.1}, 'H006': {'cases': 5.0}}
+    """
+    limits: dict[str, dict[str, float]] = {}
+    for text in texts or []:
+        place, _, value = text.partition("=")
+        code, _, name = (part.strip() for part in place.partition("."))
+        try:
+            number = float(value)
+        except ValueError:
+            number = None
+        if number is None or not code or not name:
+            raise OptionError(
+                f"--limit {text!r} does not say which limit is to be what.", hint="write --limit H014.width=0.1."
+            )
+        limits.setdefault(code, {})[name] = number
+    return limits
 
 
 def split_labels(text: str | None) -> list[str] | None:

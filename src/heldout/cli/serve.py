@@ -48,6 +48,15 @@ def serve(
     max_upload: Annotated[
         str, typer.Option(metavar="SIZE", help="The largest file that is taken.", rich_help_panel=LIMITS)
     ] = "200MB",
+    max_kept: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="The most that is kept for all users together, files and reports; without, ten times --max-upload, "
+            "and 100MB at least.",
+            rich_help_panel=LIMITS,
+        ),
+    ] = None,
     timeout: Annotated[
         float,
         typer.Option(metavar="SECONDS", help="The longest that one report may take.", rich_help_panel=LIMITS),
@@ -78,8 +87,9 @@ def serve(
     from heldout.web.server import run
 
     limits = Limits(
-        upload=read_size(max_upload), timeout=timeout, workers=workers or usual_workers(), memory=usual_memory()
-    )
+        upload=read_size(max_upload), total=0 if max_kept is None else read_size(max_kept), timeout=timeout,
+        workers=workers or usual_workers(), memory=usual_memory(),
+    )  # fmt: skip
     named = None if file is None else existing_file(file)
     if not is_loopback(host):
         tell(

@@ -24,7 +24,7 @@ ROUNDING = 1e-12
 NOTHING = 1e-150
 EFFECT = "mean difference in standard deviations over the splits"
 TOO_FEW = "the measure is defined for both in fewer than two splits"
-SAME = "A and B have the same value in every split"
+SAME = "both have the same value in every split"
 # Splits share rows, so the chance that all their signs agree is not known: the sign test, which stands in where single
 # cases differ by the same amount (paired_losses.py), does not help here.
 CONSTANT = (

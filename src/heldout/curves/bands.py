@@ -171,19 +171,28 @@ class Mixture:
 
 def _binomial_nodes(rate: Floats, size: Floats) -> Floats:
     """Quantiles of Binomial(size, rate) at the middles of equal shares, by halving between whole numbers."""
-    from scipy.special import betainc
+    from scipy.special import betainc, ndtri
 
     share = (np.arange(NODES) + 0.5) / NODES
-    mean, error = size * rate, np.sqrt(size * rate * (1 - rate))
-    shape = (len(rate), NODES)
-    # Below `low` lies less than each share, up to `high` at least as much.
-    low = np.broadcast_to(np.floor(np.maximum(mean - 5 * error - 5, -1.0))[:, None], shape)
-    high = np.broadcast_to(np.ceil(np.minimum(mean + 5 * error + 5, size))[:, None], shape)
+    mean, error = (size * rate)[:, None], np.sqrt(size * rate * (1 - rate))[:, None]
     n, p = size[:, None], np.clip(rate, 0.0, 1.0)[:, None]
+
+    def enough(count: Floats) -> NDArray[np.bool_]:
+        """Whether at least the share lies up to this count."""
+        held = betainc(np.maximum(n - count, 1e-9), np.maximum(count, 0.0) + 1, 1 - p) >= share
+        return np.asarray((count >= 0) & (held | (count >= n)))
+
+    # Below `low` lies less than each share, up to `high` at least as much. Cornish & Fisher (1938) come within a count
+    # or two of the quantile where the counts are large; where the guess does not hold, five standard errors do.
+    z = ndtri(share)
+    guess = mean + error * z + (1 - 2 * p) * (z * z - 1) / 6
+    low, high = np.floor(np.maximum(guess - 3, -1.0)), np.ceil(np.minimum(guess + 3, n))
+    low = np.where(enough(low), np.floor(np.maximum(mean - 5 * error - 5, -1.0)), low)
+    high = np.where(enough(high), high, np.ceil(np.minimum(mean + 5 * error + 5, n)))
     while (open_ := high - low > 1).any():
         middle = np.maximum(np.floor((low + high) / 2), 0.0)
-        enough = betainc(np.maximum(n - middle, 1e-9), middle + 1, 1 - p) >= share
-        low, high = np.where(open_ & ~enough, middle, low), np.where(open_ & enough, middle, high)
+        reached = enough(middle)
+        low, high = np.where(open_ & ~reached, middle, low), np.where(open_ & reached, middle, high)
     return np.asarray(np.minimum(high, n))
 
 

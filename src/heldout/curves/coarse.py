@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,20 +72,25 @@ def _kept(ranking: Ranking) -> Places:
         known: Places = memo["kept places"]
         return known
     found: list[Places] = []
-    steps = [STEPS / (total or 1) for total in (ranking.n_positive, ranking.n_negative)]
-    before: list[float] = [-1.0, -1.0, -1.0]
+    steps = [(ranking.n_positive or 1) / STEPS, (ranking.n_negative or 1) / STEPS]
+    # The sums only grow, so the places where they pass a step are looked up, not looked for at every place.
+    passed = [0, 0]
+    reached = -math.inf
     for start, tp, fp in _running(ranking):
-        keys = [
-            np.floor(tp * steps[0]),
-            np.floor(fp * steps[1]),
-            np.floor(RATIO_STEPS * np.log(np.maximum(tp + fp, 1e-300))),
-        ]
-        new = np.zeros(len(tp), dtype=bool)
-        for at, key in enumerate(keys):
-            new |= np.diff(key, prepend=before[at]) != 0
-            before[at] = float(key[-1])
-        found.append(np.flatnonzero(new) + start)
-    made: Places = np.concatenate(found)
+        for side, sums in enumerate((tp, fp)):
+            last = math.floor(float(sums[-1]) / steps[side])
+            bounds = np.arange(passed[side] + 1, last + 1) * steps[side]
+            found.append(np.minimum(np.searchsorted(sums, bounds), len(sums) - 1) + start)
+            passed[side] = last
+        both = tp + fp
+        if both[-1] > 0:
+            last = math.floor(RATIO_STEPS * math.log(float(both[-1])))
+            least = reached if math.isfinite(reached) else math.floor(RATIO_STEPS * math.log(float(both[both > 0][0])))
+            bounds = np.exp(np.arange(least, last + 1) / RATIO_STEPS)
+            found.append(np.minimum(np.searchsorted(both, bounds), len(both) - 1) + start)
+            reached = last + 1
+    found.append(np.zeros(1, dtype=np.int64))
+    made: Places = np.unique(np.concatenate(found))
     memo["kept places"] = made
     return made
 
@@ -96,7 +102,10 @@ def _running(ranking: Ranking) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]
     for start in range(0, len(ranking), BLOCK):
         sums = []
         for side, entries in enumerate((ranking.positives, ranking.negatives)):
-            total = np.cumsum(entries[start : start + BLOCK], dtype=kind) + held[side]
+            # Converted first: np.cumsum from one type into another is many times as slow.
+            total = entries[start : start + BLOCK].astype(kind)
+            np.cumsum(total, out=total)
+            total += held[side]
             held[side] = total[-1]
             sums.append(total)
         yield start, sums[0], sums[1]

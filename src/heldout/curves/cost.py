@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -26,7 +28,16 @@ def normalized_cost(tpr: ArrayLike, fpr: ArrayLike, probability_cost: ArrayLike)
     array([0.1 , 0.15, 0.2 ])
     """
     found, alarmed = np.asarray(tpr, dtype=np.float64), np.asarray(fpr, dtype=np.float64)
-    return np.asarray((1 - found - alarmed) * np.asarray(probability_cost) + alarmed)
+    return np.asarray(cost_formula(found, alarmed, np.asarray(probability_cost)))
+
+
+def cost_formula(tpr: Any, fpr: Any, probability_cost: Any) -> Any:
+    """Normalized cost in plain arithmetic, of numbers, of arrays, or of symbols that write it down.
+
+    >>> cost_formula(0.75, 0.25, 1.0)
+    0.25
+    """
+    return (1 - tpr - fpr) * probability_cost + fpr
 
 
 def cost_curve(ranking: Ranking, *, positive: Label | None = None) -> Curve:

@@ -13,7 +13,7 @@ from heldout.curves.thresholds import Thresholds, counts_at, places, threshold_g
 from heldout.errors import OptionError, ValuesError
 from heldout.estimates.interval import check_level
 from heldout.estimates.proportion import t_value
-from heldout.estimates.score_cost import mean_cost_limits
+from heldout.estimates.score_cost import many_cost_limits
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.measures.counts import NO_CASES
@@ -31,8 +31,16 @@ def net_benefit(tp: ArrayLike, fp: ArrayLike, n: float, threshold: ArrayLike) ->
     >>> round(float(net_benefit(30, 20, 100, 0.2)), 4)
     0.25
     """
-    t = np.asarray(threshold, dtype=np.float64)
-    return np.asarray((np.asarray(tp) - np.asarray(fp) * t / (1 - t)) / n)
+    return np.asarray(net_formula(np.asarray(tp), np.asarray(fp), n, np.asarray(threshold, dtype=np.float64)))
+
+
+def net_formula(tp: Any, fp: Any, n: Any, threshold: Any) -> Any:
+    """Net benefit in plain arithmetic, of numbers, of arrays, or of symbols that write it down.
+
+    >>> net_formula(30, 20, 100, 0.2)
+    0.25
+    """
+    return (tp - fp * threshold / (1 - threshold)) / n
 
 
 def check_probabilities(ranking: Ranking, what: str) -> None:
@@ -89,15 +97,15 @@ def decision_curve(
 
 
 def _band(ranking: Ranking, tp: NDArray[Any], fp: NDArray[Any], grid: Floats, level: float) -> Band:
-    low, high = np.empty(len(grid)), np.empty(len(grid))
-    scales = _scales(ranking, tp, fp, grid)
-    for at, t in enumerate(grid.tolist()):
-        values = np.array([1.0, 0.0, -t / (1 - t)])
-        counts = np.array([tp[at], ranking.n - tp[at] - fp[at], fp[at]], dtype=np.float64)
-        if ranking.groups is not None:
-            low[at], high[at] = _group_limits(ranking, t, values, level)
-        else:
-            low[at], high[at] = mean_cost_limits(values, np.maximum(counts, 0.0) * scales[at], level)
+    odds = grid / (1 - grid)
+    values = np.stack([np.ones(len(grid)), np.zeros(len(grid)), -odds], axis=1)
+    if ranking.groups is not None:
+        each = [_group_limits(ranking, t, row, level) for t, row in zip(grid.tolist(), values, strict=True)]
+        low, high = (np.array(side, dtype=np.float64) for side in zip(*each, strict=True))
+    else:
+        counts = np.stack([tp, ranking.n - tp - fp, fp], axis=1).astype(np.float64)
+        scales = _scales(ranking, tp, fp, grid)
+        low, high = many_cost_limits(values, np.maximum(counts, 0.0) * scales[:, None], level)
     name = "score"
     if ranking.groups is not None:
         name = "cluster-robust t"

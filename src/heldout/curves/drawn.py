@@ -10,12 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.curves.chart import SQUARE, domains_of
+from heldout.curves.cost import cost_formula
 from heldout.curves.curve import Curve, Scale
+from heldout.curves.decision import net_formula
 from heldout.curves.precision_recall import interpolated
 from heldout.curves.thinning import placed, thinned
 from heldout.errors import OptionError, listing
+from heldout.measures.moved_names import (
+    COST_ALARM,
+    COST_MISS,
+    PREVALENCE,
+    RAW_FP,
+    RAW_NEGATIVES,
+    RAW_POSITIVES,
+    RAW_TP,
+)
+from heldout.measures.traced import Symbol
 from heldout.show.drawing import Axis, Chart, Dots, Ribbon, Shape, Stroke, Tone
-from heldout.show.explorer import Expression
+from heldout.show.explorer import POSITION, Expression
 from heldout.show.numbers import number
 
 Floats = NDArray[np.float64]
@@ -27,27 +39,30 @@ BETWEEN = 4000
 SHOWN = 50
 TONES: tuple[Tone, ...] = ("accent", "second", "third", "fourth", "fifth", "sixth", "seventh")
 
-_FOUND: Expression = ("+", "raw_tp", "raw_fp")
-_ALL: Expression = ("+", "raw_positives", "raw_negatives")
-_TPR: Expression = ("/", "raw_tp", "raw_positives")
-_FPR: Expression = ("/", "raw_fp", "raw_negatives")
-_COST: Expression = (
-    "/",
-    ("*", "prevalence", "cost_miss"),
-    ("+", ("*", "prevalence", "cost_miss"), ("*", ("-", 1.0, "prevalence"), "cost_alarm")),
-)
-_ODDS: Expression = ("/", "position", ("-", 1.0, "position"))
 
-# Where a threshold stands on each kind of curve, in the names of the page's explorer. The curves are those of the
-# cases as they are, so the counts are the raw ones; a cost curve is drawn for every prevalence and every cost.
-MOVES: Mapping[str, tuple[Expression, Expression]] = {
-    "roc": (_FPR, _TPR),
-    "precision_recall": (_TPR, ("/", "raw_tp", _FOUND)),
-    "gain": (("/", _FOUND, _ALL), _TPR),
-    "lift": (("/", _FOUND, _ALL), ("/", ("/", "raw_tp", _FOUND), ("/", "raw_positives", _ALL))),
-    "cost": (_COST, ("+", ("*", ("-", ("-", 1.0, _TPR), _FPR), _COST), _FPR)),
-    "decision": ("position", ("/", ("-", "raw_tp", ("*", "raw_fp", _ODDS)), _ALL)),
-}
+def _moves() -> Mapping[str, tuple[Expression, Expression]]:
+    """Where a threshold stands on each kind of curve, in the names of the page's explorer.
+
+    The curves are those of the cases as they are, so the counts are the raw ones; a cost curve is drawn for every
+    prevalence and every cost.
+    """
+    tp, fp, positives, negatives = map(Symbol, (RAW_TP, RAW_FP, RAW_POSITIVES, RAW_NEGATIVES))
+    threshold, prevalence, miss, alarm = map(Symbol, (POSITION, PREVALENCE, COST_MISS, COST_ALARM))
+    found, n = tp + fp, positives + negatives
+    tpr, fpr, precision = tp / positives, fp / negatives, tp / found
+    weight = prevalence * miss / (prevalence * miss + (1 - prevalence) * alarm)
+    places = {
+        "roc": (fpr, tpr),
+        "precision_recall": (tpr, precision),
+        "gain": (found / n, tpr),
+        "lift": (found / n, precision / (positives / n)),
+        "cost": (weight, cost_formula(tpr, fpr, weight)),
+        "decision": (threshold, net_formula(tp, fp, n, threshold)),
+    }
+    return {kind: (x.expression, y.expression) for kind, (x, y) in places.items()}
+
+
+MOVES = _moves()
 
 
 def drawn(curve: Curve, *, whole: int | None = None, moves: bool = False) -> Chart:
@@ -67,7 +82,8 @@ def drawn(curve: Curve, *, whole: int | None = None, moves: bool = False) -> Cha
     if curve.kind == "reliability":
         dots = (_dots(curve),)
     elif not curve.undefined:
-        strokes = (*strokes, _stroke(_line(curve, short), curve, "", "accent"))
+        name = "the best threshold at each place" if curve.kind == "cost" else ""
+        strokes = (*strokes, _stroke(_line(curve, short), curve, name, "accent"))
         ribbons = _ribbon(curve, short)
     headers, points = _table(short)
     return Chart(

@@ -185,7 +185,10 @@ def _settle(
             hint="give costs (--costs), a measure (by=, --maximize f1 or youden), or --require 'recall >= 0.9'.",
         )
     if isinstance(replicates, bool) or not isinstance(replicates, int | np.integer) or replicates < 1:
-        raise OptionError(f"replicates must be a whole number from 1 up. Got {replicates!r}.", hint="leave it out.")
+        raise OptionError(
+            f"replicates must be a whole number from 1 up. Got {replicates!r}.",
+            hint="give 1 or more, such as replicates=999.",
+        )
     classes = _classes(positive, negative, costs)
     matrix = None if costs is None else settle_costs(costs, classes)
     requirements = () if require is None else read_requirements(require, classes, matrix)
@@ -199,7 +202,10 @@ def _settle(
 
 def _finite(current: float) -> float:
     if not isinstance(current, int | float | np.number) or not math.isfinite(current):
-        raise OptionError(f"The current threshold must be a finite number. Got {current!r}.", hint="leave it out.")
+        raise OptionError(
+            f"The current threshold must be a finite number. Got {current!r}.",
+            hint="give the threshold in use now, such as 0.5, or no current= (--current) at all.",
+        )
     return float(current)
 
 

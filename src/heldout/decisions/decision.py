@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
 from heldout.decisions.decision_page import decision_page
 from heldout.decisions.figures import Figures
 from heldout.decisions.objective import settled
-from heldout.decisions.screen import decision_blocks
+from heldout.decisions.screen import decision_blocks, knowing_of_the_choice
 from heldout.estimates.estimate import Estimate
 from heldout.evidence import Confusion, Label
 from heldout.result import Result
 from heldout.show.blocks import Block
+
+GIVEN = "as if the threshold had been given: the optimism of its choice is not in the interval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Decision(Result):
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
         """Every measure of the counts at the threshold."""
-        return self.figures.everything()
+        return tuple(map(self._at_given_threshold, self.figures.everything()))
 
     @property
     def confusion(self) -> Confusion:
@@ -116,7 +118,12 @@ class Decision(Result):
 
     def __getitem__(self, name: str) -> Estimate:
         """Any measure at the chosen threshold, of the positive class where a class is needed."""
-        return self.figures.of_quantity(settled(name, self.figures.classes, self.figures.costs))
+        found = self.figures.of_quantity(settled(name, self.figures.classes, self.figures.costs))
+        return self._at_given_threshold(found)
+
+    def _at_given_threshold(self, found: Estimate) -> Estimate:
+        """What was optimised has two intervals, so that of a threshold which was not chosen says that it is that."""
+        return found if knowing_of_the_choice(found, self) is found else replace(found, note=GIVEN)
 
     def rows(self) -> list[dict[str, object]]:
         """The threshold, the criterion, what the alternatives give, and every measure at the threshold."""

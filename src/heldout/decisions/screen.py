@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heldout.decisions.objective import CORNER
 from heldout.estimates.estimate import Estimate
+from heldout.estimates.track import track_floor
 from heldout.measures.catalogue import find
-from heldout.show.blocks import Block, Cell, Column, Heat, Note, Number, Prose, Range, Span, Table, Title
-from heldout.show.numbers import count, limits, number, percent
+from heldout.show.blocks import Block, Cell, Column, Heat, Note, Number, Prose, Range, Span, Style, Table, Title
+from heldout.show.numbers import UNDEFINED, count, limits, number, percent
 
 if TYPE_CHECKING:
     from heldout.decisions.decision import Decision
@@ -103,14 +105,27 @@ def _measures(decision: Decision) -> Table:
     # What was optimised and required comes first, with the interval that knows of the choice.
     shown = [decision.criterion, *decision.required, *costs, *(decision[name] for name in SHOWN)]
     distinct: dict[object, Estimate] = {}
-    for e in shown:
+    for e in (knowing_of_the_choice(e, decision) for e in shown):
         distinct.setdefault((e.measure, e.class_, e.average), e)
-    rows += [_line(e) for e in distinct.values()]
+    floor = track_floor(distinct.values())
+    rows += [_line(e, floor) for e in distinct.values()]
     return Table(columns, tuple(rows))
 
 
-def _line(e: Estimate) -> tuple[Cell, ...]:
-    drawn = None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high)
+def knowing_of_the_choice(found: Estimate, decision: Decision) -> Estimate:
+    """An estimate with the interval of what was optimised, where it is that; a total cost is so many times the mean."""
+    chosen = decision.criterion
+    if (found.measure, found.class_, found.average) == (chosen.measure, chosen.class_, chosen.average):
+        return chosen
+    if {found.measure, chosen.measure} != {"expected_cost", "total_cost"}:
+        return found
+    n = float(decision.confusion.n)
+    factor = n if found.measure == "total_cost" else 1 / n
+    return replace(found, low=chosen.low * factor, high=chosen.high * factor, method=chosen.method, note="")
+
+
+def _line(e: Estimate, floor: float) -> tuple[Cell, ...]:
+    drawn = None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high, floor)
     return (
         titled(e).removeprefix("the "),
         Number(e.value, e.style, e.digits),
@@ -138,7 +153,7 @@ def _alternatives(decision: Decision) -> Table:
         Column("threshold", "right"),
         Column(title, "right"),
         Column(f"{100 * decision.level:g} % interval"),
-        Column("worse by", "right"),
+        Column("than the choice", "right"),
     ]
     required = bool(decision.requirements)
     if required:
@@ -148,7 +163,14 @@ def _alternatives(decision: Decision) -> Table:
     for other in decision.alternatives:
         e = other.estimate
         threshold = "∞" if other.threshold == math.inf else f"{other.threshold:.6g}"
-        worse = Number(sign * (e.value - chosen.value), e.style)
+        worse = _worse(sign * (e.value - chosen.value), e.style)
         cells = (other.name, threshold, Number(e.value, e.style), Range(e.low, e.high, e.style), worse)
         rows.append((*cells, "met" if other.meets else "not met") if required else cells)
     return Table(tuple(columns), tuple(rows))
+
+
+def _worse(by: float, style: Style) -> str:
+    """How far it is behind the choice; what misses a requirement may be ahead of it."""
+    if math.isnan(by):
+        return UNDEFINED
+    return "the same" if not by else f"{'worse' if by > 0 else 'better'} by {number(abs(by), style)}"

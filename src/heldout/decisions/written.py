@@ -76,7 +76,7 @@ def read_all(texts: str | Iterable[str]) -> list[Written]:
     for text in each:
         if not isinstance(text, str):
             raise OptionError(f"A requirement is a text. Got {text!r}.", hint=HOW)
-    return [read_written(part) for text in each for part in _parts(text)]
+    return [read_written(part) for text in each for part in _filled(text)]
 
 
 def read_written(text: str) -> Written:
@@ -102,6 +102,20 @@ def read_written(text: str) -> Written:
     limit = -size if match["minus"] in ("-", "−") else size
     sign = SPELLED.get(match["sign"], match["sign"])
     return Written(text, match["name"], sign, match["bound"].strip(), limit, baseline=bool(match["baseline"]))
+
+
+def _filled(text: str) -> list[str]:
+    """The parts of a text, none of which may be empty where there are several."""
+    parts = _parts(text)
+    if len(parts) > 1 and not all(part.strip() for part in parts):
+        at = next(place for place, part in enumerate(parts) if not part.strip())
+        where = "at the end of" if at == len(parts) - 1 else "at the beginning of" if not at else "in"
+        raise OptionError(
+            f"A requirement is missing {where} {text!r}: nothing stands {'before' if not at else 'after'} a comma "
+            "or an 'and'.",
+            hint=HOW,
+        )
+    return parts
 
 
 def _parts(text: str) -> list[str]:

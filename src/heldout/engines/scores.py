@@ -15,6 +15,8 @@ from heldout.evidence import Label, Ranking
 from heldout.evidence.probabilities import Probabilities
 from heldout.predictions.table import Predictions
 
+BLOCK = 1 << 16
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreEvidence:
@@ -46,6 +48,15 @@ class ScoreEvidence:
         truth = self.predictions.truth
         return self.predictions.truth_place[truth.codes.astype(np.int64) - truth.offset]
 
+    def of_class(self, place: int) -> NDArray[np.bool_]:
+        """Which cases are of a class; made in blocks, so that no wide column of codes is."""
+        truth, asked = self.predictions.truth, self.predictions.truth_place == place
+        made = np.empty(len(truth), dtype=np.bool_)
+        for start in range(0, len(made), BLOCK):
+            block = truth.codes[start : start + BLOCK].astype(np.int64)
+            np.take(asked, block - truth.offset, out=made[start : start + BLOCK])
+        return made
+
     @cached_property
     def _groups(self) -> tuple[NDArray[np.int64], NDArray[Any]] | None:
         group = self.predictions.group
@@ -62,7 +73,7 @@ class ScoreEvidence:
             if not self.per_class and label != self.predictions.positive:
                 scores = -scores
             weight, group = self.predictions.weight, self._groups
-            memo[label] = rank(scores, self.codes == place, weight=weight, group=group)
+            memo[label] = rank(scores, self.of_class(place), weight=weight, group=group)
         return memo[label]
 
     @cached_property
@@ -78,7 +89,7 @@ class ScoreEvidence:
         if self.per_class:
             return tally_classes(self.values, self.codes, weight, group=self._groups)
         place = self.labels.index(self.predictions.positive) if self.predictions.positive is not None else 1
-        return tally(self.values, self.codes == place, weight, group=self._groups)
+        return tally(self.values, self.of_class(place), weight, group=self._groups)
 
     @property
     def group_codes(self) -> NDArray[np.int64] | None:

@@ -35,6 +35,13 @@ class Estimate(Result):
     note: str = ""
     style: Style = "share"
 
+    def __post_init__(self) -> None:
+        # What is no share of anything has no limits either. A ratio whose denominator is 0 because it has no upper end
+        # keeps its lower limit, which is all that the cases say of it.
+        if math.isnan(self.value) and self.style == "share":
+            object.__setattr__(self, "low", math.nan)
+            object.__setattr__(self, "high", math.nan)
+
     @property
     def name(self) -> str:
         """The quantity as a person would ask for it: "macro f1", "recall[spam]"."""

@@ -28,6 +28,8 @@ from heldout.show.printable import visible
 # With this many cases behind each of TP, FN, FP and TN the posterior is as good as normal: its limits and those of the
 # closed form differ by less than the draws' own error.
 PLENTY = 400
+# Numbers that an error may show as examples.
+USUAL = {"replicates": 2000, "seed": 1, "most": 10}
 ONE_GROUP = "there is one group only, so nothing is known of how groups differ"
 
 
@@ -53,7 +55,10 @@ def check_whole(name: str, value: Any, least: int) -> int:
     3
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise OptionError(f"{name} must be a whole number from {least} up. Got {value!r}.", hint=f"leave {name} out.")
+        raise OptionError(
+            f"{name} must be a whole number from {least} up. Got {value!r}.",
+            hint=f"give {least} or more, such as {name}={max(least, USUAL.get(name, least))}.",
+        )
     return int(value)
 
 

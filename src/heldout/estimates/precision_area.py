@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from heldout.estimates.delong import HAIR, effective_sizes, logit_limits
 from heldout.estimates.proportion import t_value, wilson_at, z_value
 from heldout.evidence import Ranking
-from heldout.measures.ranked import Span, inner, sweep
+from heldout.measures.ranked import Span, inner, precision_sums, sweep
 from heldout.measures.ranking import average_precision
 
 Floats = NDArray[np.float64]
@@ -48,6 +48,14 @@ def average_precision_variance(ranking: Ranking) -> float:
     >>> round(average_precision_variance(Ranking(np.array([2.0, 1.0]), np.array([1, 1]), np.array([0, 2]))), 6)
     0.046875
     """
+    memo = ranking.memo
+    if "precision variance" not in memo:
+        memo["precision variance"] = _variance(ranking)
+    found: float = memo["precision variance"]
+    return found
+
+
+def _variance(ranking: Ranking) -> float:
     groups = ranking.groups
     if groups is not None:
         up, down = average_precision_influence(ranking)
@@ -59,12 +67,9 @@ def average_precision_variance(ranking: Ranking) -> float:
 
 
 def _swept_variance(ranking: Ranking) -> float:
-    """The same in two passes over blocks, so that no array as long as the ranking is made."""
-    below = [0.0, 0.0]
-    for span in sweep(ranking):
-        _, weight = _precision(span)
-        below[0] += inner(weight, span.fp)
-        below[1] += inner(weight, span.tp)
+    """The same in passes over blocks, so that no array as long as the ranking is made."""
+    sums = precision_sums(ranking)
+    below = [float(sums.by_negatives), float(sums.by_positives)]
     top, bottom = average_precision.function(ranking)
     value, total, start = top / bottom, 0.0, 0
     for span in sweep(ranking):

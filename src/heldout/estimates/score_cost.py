@@ -36,23 +36,41 @@ def mean_cost_limits(costs: ArrayLike, counts: ArrayLike, level: float = 0.95) -
             f"A mean cost needs one count for each cost; there are {values.size} costs, {seen.size} counts.",
             hint="give 0 as the count of a cost that was never observed.",
         )
-    least, most = float(values.min()), float(values.max())
-    total = float(seen.sum())
-    if total <= 0 or least == most:
-        return least, most
+    low, high = many_cost_limits(values[None], seen[None], level)
+    return float(low[0]), float(high[0])
+
+
+def many_cost_limits(costs: Floats, counts: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
+    """The limits of many mean costs at once: one row of costs and one of counts for each.
+
+    >>> low, high = many_cost_limits(np.array([[0.0, 1.0]] * 2), np.array([[8.0, 2.0], [0.0, 0.0]]))
+    >>> print(low.round(3), high.round(3))
+    [0.057 0.   ] [0.51 1.  ]
+    """
+    least, most = costs.min(axis=1), costs.max(axis=1)
+    total = counts.sum(axis=1)
+    low, high = least.copy(), most.copy()
+    known = np.flatnonzero((total > 0) & (least < most))
+    if not len(known):
+        return low, high
+    costs, counts, total, least, most = costs[known], counts[known], total[known], least[known], most[known]
     span = most - least
-    # Row 0 looks from the top, row 1 from the bottom, so that both limits are upper limits.
-    places = np.stack([(values - least) / span, (most - values) / span])
-    above, below = _high(places, places[::-1], seen / total, total, z_value(level))
-    mean = float(values @ seen) / total
-    low = least if below >= 1 else most - span * float(below)
-    high = most if above >= 1 else least + span * float(above)
-    return max(least, min(low, mean)), min(most, max(high, mean))
+    # The first half looks from the top, the second from the bottom, so that all limits are upper limits.
+    places = np.concatenate([(costs - least[:, None]) / span[:, None], (most[:, None] - costs) / span[:, None]])
+    gaps = np.concatenate([places[len(known) :], places[: len(known)]])
+    shares = np.tile(counts / total[:, None], (2, 1))
+    above, below = np.split(_high(places, gaps, shares, np.tile(total, 2), z_value(level)), 2)
+    mean = (costs * counts).sum(axis=1) / total
+    lower = np.where(below >= 1, least, most - span * below)
+    upper = np.where(above >= 1, most, least + span * above)
+    low[known] = np.maximum(least, np.minimum(lower, mean))
+    high[known] = np.minimum(most, np.maximum(upper, mean))
+    return low, high
 
 
-def _high(places: Floats, gaps: Floats, shares: Floats, total: float, z: float) -> Floats:
+def _high(places: Floats, gaps: Floats, shares: Floats, total: Floats, z: float) -> Floats:
     """For each row of `places` in [0, 1] (`gaps` = 1 - places) the upper limit of its mean."""
-    mean = places @ shares
+    mean = (places * shares).sum(axis=1)
     z2 = z * z
 
     def fit(tilt: Floats) -> tuple[Floats, Floats]:
@@ -74,7 +92,7 @@ def _high(places: Floats, gaps: Floats, shares: Floats, total: float, z: float) 
         mu, limit = wilson_high(tilt)
         return mu - limit
 
-    nearest, ones = np.full(2, _NEAREST), np.ones(2)
+    nearest, ones = np.full(len(places), _NEAREST), np.ones(len(places))
     edge, edge_variance = fit(nearest)
     edge_square = edge_variance + edge * edge
     # If the extreme value was never seen the tilted fit reaches only as far as `edge`; what lies beyond takes
@@ -89,6 +107,6 @@ def _high(places: Floats, gaps: Floats, shares: Floats, total: float, z: float) 
     square_root = np.sqrt(np.maximum(middle * middle - 4 * (total + z2) * last, 0))
     mixed = (middle + square_root) / (2 * (total + z2))
     if beyond.all():
-        return np.minimum(mixed, 1)
+        return np.asarray(np.minimum(mixed, 1), dtype=np.float64)
     tilted = wilson_high(bracketed_root(distance, nearest, ones))[1]
-    return np.minimum(np.where(beyond, mixed, tilted), 1)
+    return np.asarray(np.minimum(np.where(beyond, mixed, tilted), 1), dtype=np.float64)

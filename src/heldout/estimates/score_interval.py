@@ -10,6 +10,7 @@ from typing import Any
 
 from heldout.engines.scores import ScoreEvidence
 from heldout.errors import OptionError
+from heldout.estimates.ahead import prepare
 from heldout.estimates.calibration import null_expectation
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.multiclass import MulticlassArea, multiclass_areas
@@ -198,6 +199,8 @@ class ScoreEstimator:
 
     def every(self) -> Iterator[Estimate]:
         """What is reported without being asked for."""
+        if self.positive is not None:
+            prepare(self.evidence, self.positive)
         return (self.ask(quantity) for quantity in self.reported())
 
     def reported(self) -> Iterator[Quantity]:

@@ -178,4 +178,6 @@ def _near_name(path: Path) -> str:
     except (OSError, ValueError):
         return f"check the path; the folder {path.parent} cannot be opened either."
     near = closest(path.name, beside)
+    # An ending that most files of the folder share says nothing.
+    near = near if near and closest(path.stem, [Path(near).stem]) else None
     return f"did you mean {path.with_name(near)}?" if near else "check the path and the current folder."

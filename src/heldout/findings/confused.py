@@ -99,7 +99,7 @@ def confused(confusion: Confusion, most: int = 10, *, level: float = 0.95, indep
     [('c', 'b', 0.4)]
     """
     check_whole("most", most, 1)
-    wrong = np.flatnonzero(confusion.truth != confusion.predicted)
+    wrong = np.flatnonzero((confusion.truth != confusion.predicted) & (confusion.counts > 0))
     top = wrong[np.argsort(-confusion.counts[wrong], kind="stable")[:most]]
     pairs = []
     for cell in top.tolist():

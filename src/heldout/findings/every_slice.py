@@ -15,7 +15,16 @@ from heldout.errors import OptionError
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.score_interval import ScoreEstimator
 from heldout.evidence import Confusion
-from heldout.findings.slice_basis import CORRECTION, LEAST_CASES, Basis, excess_of, notes_of_tests, of_scores
+from heldout.findings.slice_basis import (
+    CORRECTION,
+    LEAST_CASES,
+    Basis,
+    excess_of,
+    notes_of_columns,
+    notes_of_tests,
+    of_scores,
+    undivided,
+)
 from heldout.findings.slice_tests import against_rest, of_estimates, share_of
 from heldout.findings.slices import Slice, Slices, verdict
 from heldout.measures.quantity import Quantity
@@ -45,8 +54,13 @@ def slices_of(basis: Basis, quantity: Quantity, columns: Sequence[SliceColumn], 
     )  # fmt: skip
     tested_number = sum(not math.isnan(p) for p in p_values)
     notes = [*notes_of_tests(basis, tested_number), left_out(p_values) if 0 < tested_number < len(p_values) else ""]
+    alone = undivided(columns)
+    notes += notes_of_columns(alone)
     worse = sum(one.worse for one in made)
-    return Slices(whole, made, tested_number or len(made), level, worse, notes=tuple(filter(None, notes)))
+    return Slices(
+        whole, made, tested_number or len(made), level, worse, notes=tuple(filter(None, notes)),
+        untested=basis.untested, single=alone,
+    )  # fmt: skip
 
 
 def _counted(basis: Basis, quantity: Quantity, columns: Sequence[SliceColumn]) -> Iterator[Found]:

@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 
 from heldout.comparisons.bayes_folds import Posterior
+from heldout.comparisons.corrections import adjust
 from heldout.comparisons.deciding import decides
 from heldout.errors import OptionError, listing
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.subjects_comparison import ComparisonSubject, PairSubject
 from heldout.measures.catalogue import read_quantity
+from heldout.show.blocks import Style
 from heldout.show.numbers import count, digits_between, limits, number, share
 
 SPLITS, TABLE = "same splits", "data sets"
@@ -22,7 +24,7 @@ SPLITS, TABLE = "same splits", "data sets"
     title="They differ by no more than one case",
     severity="know",
     advice="Do not choose between them by this difference.",
-    reference="Dietterich (1998), Neural Computation 10(7)",
+    reference="arithmetic: one case more or less changes an accuracy by 1 / n",
     limits={"cases": "one case: less than that cannot be seen on these cases"},
 )
 def less_than_one_case(seen: ComparisonSubject, *, cases: float = 1) -> Answer:
@@ -59,20 +61,22 @@ def less_than_one_case(seen: ComparisonSubject, *, cases: float = 1) -> Answer:
 def many_uncorrected(seen: ComparisonSubject) -> Answer:
     """Several pairs were tested, and their p-values stand as if each were the only one.
 
-    With 20 tests at level .95 one is expected to find a difference where there is none.
+    With 20 tests at level .95 one is expected to find a difference where there is none. Every measure of a pair is a
+    test too. Tests that share models or cases depend on each other, so the chance of a false alarm is an upper bound.
     """
     duels = list(dict.fromkeys((p.a, p.b) for p in seen.pairs))
     if len(duels) < 2:
         return NotApplicable("one pair is compared")
     if all(math.isnan(p.p) for p in seen.pairs):
         return NotApplicable("there are no p-values")
-    alarm = 1 - seen.level ** len(duels)
-    facts = {"pairs": len(duels), "correction": seen.correction, "false_alarm": alarm}
+    tests = sum(not math.isnan(p.p) for p in seen.pairs)
+    alarm = 1 - seen.level**tests
+    facts = {"pairs": len(duels), "tests": tests, "correction": seen.correction, "false_alarm": alarm}
     if seen.correction:
         return Passed(f"The p-values of {len(duels):,} pairs are corrected by {seen.correction}.", facts)
     return Fired(
-        f"The p-values of {len(duels):,} pairs are NOT corrected for their number: {100 * alarm:.0f} % of "
-        "such studies would have a false alarm.",
+        f"The p-values of {tests:,} tests of {len(duels):,} pairs are NOT corrected: without any difference, up to "
+        f"{100 * alarm:.0f} % of such studies would have a false alarm.",
         facts,
     )
 
@@ -112,8 +116,9 @@ def broken_promise(seen: ComparisonSubject) -> Answer:
 def too_wide(seen: ComparisonSubject) -> Answer:
     """The interval of a difference holds both that the one is better and that the other is.
 
-    That two cannot be told apart does not show that they are the same. Where it is known, the number of cases that
-    would show a difference of this size stands beside it.
+    That two cannot be told apart does not show that they are the same. An interval is that of its pair alone, and may
+    leave out zero where the p-value, corrected for all pairs, decides nothing. Where it is known, the number of cases
+    that would show a difference of this size stands beside it.
     """
     claims = [p for p in seen.pairs if p.margin is not None and math.isfinite(p.margin.low)]
     if claims:
@@ -125,12 +130,17 @@ def too_wide(seen: ComparisonSubject) -> Answer:
     if not open_:
         return Passed(f"Undecided are 0 of {len(known):,} differences.", {"decided": len(known)})
     first = open_[0]
-    style = "share" if _bounded(first) else "plain"
-    ends = limits(first.tested.low, first.tested.high, style, digits_between(first.tested.low, first.tested.high))  # type: ignore[arg-type]
+    style: Style = "share" if _bounded(first) else "plain"
+    digits = digits_between(first.tested.low, first.tested.high) if style == "share" else None
+    ends, gap = (
+        limits(first.tested.low, first.tested.high, style, digits),
+        number(first.tested.difference, style, digits),
+    )
+    own = " for this pair alone" if first.tested.low > 0 or first.tested.high < 0 else ""
     more = f"; {len(open_) - 1:,} more {'is' if len(open_) == 2 else 'are'} undecided too" if len(open_) > 1 else ""
     advice = f"Judge them on about {count(first.needed)} cases, or claim no difference." if first.needed else ""
     return Fired(
-        f"{first.a} and {first.b} are not told apart by {first.name}: the difference is {ends}{more}.",
+        f"{first.a} and {first.b} are not told apart by {first.name}: the difference is {gap} [{ends}]{own}{more}.",
         {"undecided": len(open_), "pairs": [_short(p) | {"needed": p.needed} for p in open_]},
         advice,
     )
@@ -243,7 +253,8 @@ def measures_disagree(seen: ComparisonSubject) -> Answer:
 def few_data_sets(seen: ComparisonSubject) -> Answer:
     """Even if one learner won on every data set, the test could not reject.
 
-    With n data sets the smallest p-value of the signed ranks, and of the signs, is 2 to the power of 1 − n.
+    With n data sets the smallest p-value of the signed ranks, and of the signs, is 2 to the power of 1 − n; a
+    correction for several pairs raises it.
     """
     if seen.met != TABLE:
         return NotApplicable("they are not compared over data sets")
@@ -252,11 +263,19 @@ def few_data_sets(seen: ComparisonSubject) -> Answer:
         return NotApplicable("there are no p-values")
     n = min(t.n for t in held)
     least = 2.0 ** (1 - n)
-    facts = {"data_sets": n, "least_p": least, "level": seen.level}
+    facts = {"data_sets": n, "pairs": len(held), "correction": seen.correction, "level": seen.level}
+    corrected = ""
+    if seen.correction and len(held) > 1:
+        # The best that can be: every pair has the smallest p there is.
+        all_pairs = len(held) == math.comb(len(seen.names), 2)
+        best = adjust([least] * len(held), seen.correction, pairs_of=len(seen.names) if all_pairs else None)
+        least, corrected = float(best.min()), f", corrected for {len(held):,} pairs,"
+    facts["least_p"] = least
     if decides(least, seen.level):
-        return Passed(f"With {n:,} data sets p can be as low as {least:.2g}.", facts)
+        return Passed(f"With {n:,} data sets p{corrected} can be as low as {least:.2g}.", facts)
     return Fired(
-        f"With {n:,} data sets p cannot be lower than {least:.2g}, so nothing can be shown at level {seen.level:g}.",
+        f"With {n:,} data sets p{corrected} cannot be lower than {least:.2g}, so nothing can be shown at level "
+        f"{seen.level:g}.",
         facts,
     )
 
@@ -282,6 +301,38 @@ def few_splits(seen: ComparisonSubject, *, splits: float = 10) -> Answer:
     if n < splits:
         return Fired(f"They are compared over {n:,} splits only.", facts)
     return Passed(f"They are compared over {n:,} splits.", facts)
+
+
+@rule(
+    "H061",
+    about="comparison",
+    title="Both give the same in every case",
+    severity="act",
+    advice="Check that two different models were compared: a file was perhaps given twice.",
+    reference="arithmetic: what is the same in every case cannot differ by any measure",
+)
+def same_in_every_case(seen: ComparisonSubject) -> Answer:
+    """Two classifiers give the same scores in every case, or, where there are no scores, the same answers.
+
+    Two models that learned on their own hardly ever do: mostly the same predictions were given twice, under two names.
+    """
+    if seen.met not in ("same cases", SPLITS):
+        return NotApplicable("they are not compared on the same cases")
+    n = {side.name: sum(held for _, held in side.classes) for side in seen.sides}
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for p in seen.pairs:
+        kinds.setdefault((p.a, p.b), []).append(p.alike)
+    # The same answers from different scores are those of one threshold, as after a calibration.
+    found = [(duel, held) for duel, held in kinds.items() if "scores" in held or all(held)]
+    if not found:
+        return Passed(f"In none of {len(kinds):,} pair{'s' * (len(kinds) != 1)} do both give the same.", {"same": 0})
+    (a, b), held = found[0]
+    what = " and ".join(dict.fromkeys(filter(None, held)))
+    more = f"; {len(found) - 1:,} more pair{'s' * (len(found) != 2)} too" if len(found) > 1 else ""
+    return Fired(
+        f"{a} and {b} give the same {what} in all {count(n.get(a, math.nan))} cases{more}.",
+        {"a": a, "b": b, "alike": what, "same": len(found), "cases": n.get(a)},
+    )
 
 
 def _margins(claims: Sequence[PairSubject]) -> Answer:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import combinations
 
 from heldout.costs import more_accurate_costs_more
+from heldout.estimates.proportion import z_value
 from heldout.evidence import Label
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.subjects_comparison import ComparisonSubject, SideSubject
@@ -57,7 +59,7 @@ def accurate_but_dear(seen: ComparisonSubject) -> Answer:
     reference="Saerens, Latinne & Decaestecker (2002), Neural Computation 14; Fawcett (2006), PRL 27",
     limits={
         "apart": "five points: a convention",
-        "errors": "two standard errors of the difference of two shares, the usual 5 %",
+        "errors": "two standard errors of the difference of two shares, the usual 5 %, by Bonferroni for all classes",
     },
 )
 def different_mixes(seen: ComparisonSubject, *, apart: float = 0.05, errors: float = 2.0) -> Answer:
@@ -70,8 +72,9 @@ def different_mixes(seen: ComparisonSubject, *, apart: float = 0.05, errors: flo
     if len(seen.sides) < 2:
         return NotApplicable("their cases are not known")
     widest, which = 0.0, None
+    needed = _for_all(errors, seen.sides)
     for one, two in combinations(seen.sides, 2):
-        for label, gap, clear in _gaps(one, two, errors):
+        for label, gap, clear in _gaps(one, two, needed):
             if which is None or (clear and abs(gap) > widest):
                 widest, which = abs(gap) if clear else 0.0, (label, one, two)
     if which is None:
@@ -88,6 +91,15 @@ def different_mixes(seen: ComparisonSubject, *, apart: float = 0.05, errors: flo
 def _share(side: SideSubject, label: Label) -> float:
     total = sum(held for _, held in side.classes)
     return dict(side.classes).get(label, 0.0) / total if total else 0.0
+
+
+def _for_all(errors: float, sides: Sequence[SideSubject]) -> float:
+    """So many standard errors for one share, as many as it takes for all shares that are looked at (Bonferroni)."""
+    classes = len({label for side in sides for label, _ in side.classes})
+    # Of two classes the one share is 1 less the other.
+    looked = math.comb(len(sides), 2) * (1 if classes < 3 else classes)
+    chance = math.erfc(errors / math.sqrt(2))
+    return z_value(1 - chance / looked) if looked > 1 and chance > 0 else errors
 
 
 def _gaps(one: SideSubject, two: SideSubject, errors: float) -> list[tuple[Label, float, bool]]:

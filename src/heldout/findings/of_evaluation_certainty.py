@@ -74,7 +74,7 @@ def _called(estimate: Estimate) -> str:
     severity="act",
     advice="Test on more cases before claiming that it is better than no model at all.",
     reference="Tango (1998), Statistics in Medicine 17; Connor (1987), Biometrics 43",
-    limits={"power": "Cohen (1988), ch. 1: a power of .8"},
+    limits={"power": "Cohen (1988), Statistical Power Analysis, p. 56: a power of .8"},
 )
 def gain_not_shown(subject: Judged, *, power: float = 0.8) -> Answer:
     """It is more accurate than always answering the commonest class, but by less than chance could do.
@@ -124,7 +124,7 @@ def headline_too_wide(subject: Judged, *, width: float = 0.2) -> Answer:
     headline = (
         [subject.get("accuracy")] if positive is None else [subject.get(name, class_=positive) for name in OF_CLASS]
     )
-    known = [e for e in headline if not math.isnan(e.width)]
+    known = [e for e in headline if not math.isnan(e.width) and not math.isnan(e.value)]
     if not known:
         return NotApplicable("there is no interval to look at")
     widest = max(known, key=lambda e: e.width)
@@ -136,17 +136,13 @@ def headline_too_wide(subject: Judged, *, width: float = 0.2) -> Answer:
         "width": widest.width,
         "n": widest.n,
     }
-    said = f"{_called(widest)} is known within {share(widest.width)}{between(widest.low, widest.high)}"
-    said = f"{said[0].upper()}{said[1:]}"
+    said = f"The interval of {_called(widest)} is {share(widest.width)} wide{between(widest.low, widest.high)}"
     if widest.width <= width:
         return Passed(f"{said}.", facts)
-    if math.isnan(widest.value):
-        return Fired(f"{said}: no case tells anything of it.", facts)
     needed = _for_half(widest, subject.level)
     facts["needed"] = needed
-    name = "" if positive is None else quoted(positive)
-    of = {"recall": f" of {name}", "precision": f" that it calls {name}"}
-    return Fired(f"{said}: half of it takes about {needed:,} cases{of.get(widest.measure, '')}.", facts)
+    of = {"recall": " of it", "precision": f" that it calls {quoted('' if positive is None else positive)}"}
+    return Fired(f"{said}; half that width takes about {needed:,} cases{of.get(widest.measure, '')}.", facts)
 
 
 def _for_half(estimate: Estimate, level: float) -> int:
@@ -160,13 +156,16 @@ def _for_half(estimate: Estimate, level: float) -> int:
     "H015",
     about="evaluation",
     title="Groups present but ignored",
-    severity="act",
-    advice="Name the column with group= (--group): the intervals then take whole groups as the cases.",
+    severity="know",
+    advice="If so, name the column with group= (--group): the intervals then take whole groups as the cases.",
     reference="Obuchowski (1997), Biometrics 53; Liang & Zeger (1986), Biometrika 73",
-    limits={"repeats": "convention: from 1.1 rows to a group on, some groups have several rows and it shows"},
+    limits={
+        "repeats": "convention: from 1.1 rows to a group on, some groups have several rows and it shows",
+        "groups": "convention: fewer than 10 values are kinds of cases, to be looked at as slices",
+    },
 )
-def groups_ignored(subject: Judged, *, repeats: float = 1.1) -> Answer:
-    """A column that was not used looks like groups: few values, each in several rows.
+def groups_ignored(subject: Judged, *, repeats: float = 1.1, groups: float = 10) -> Answer:
+    """A column that was not used looks like groups: its name says so, and values stand in several rows.
 
     Rows of one patient, user or site resemble each other, so that they tell less than as many independent ones, and
     intervals that ignore it are too narrow.
@@ -178,7 +177,10 @@ def groups_ignored(subject: Judged, *, repeats: float = 1.1) -> Answer:
         )
     if not subject.source.columns:
         return NotApplicable("there are no columns besides those that were given")
-    found = [seen for seen in getattr(subject.source, "group_like", ()) if seen[2] >= repeats * seen[1]]
+    held = subject.predictions
+    sliced = () if held is None else tuple(column.name for column in held.slices)
+    unused = [seen for seen in subject.source.group_like if seen[0] not in sliced]
+    found = [seen for seen in unused if seen[2] >= repeats * seen[1] and seen[1] >= groups]
     if not found:
         return Passed("No unused column looks like groups of rows.", {"columns": []})
     name, values, rows = found[0]

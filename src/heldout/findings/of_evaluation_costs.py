@@ -7,6 +7,7 @@ import numpy as np
 from heldout.costs import more_accurate_costs_more
 from heldout.estimates.score_cost import mean_cost_limits
 from heldout.evidence.ranking import Ranking
+from heldout.findings.calibration import calibration_of
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.stakes import Stakes
 from heldout.findings.subjects import Judged, ranking_of
@@ -27,9 +28,10 @@ NO_COSTS = "no costs were given"
     limits={"apart": "costs that are equal but for rounding"},
 )
 def symmetric_costs(subject: Judged, *, apart: float = 1e-9) -> Answer:
-    """Every error costs the same, and so does every hit: then the cost ranks models as the accuracy does.
+    """Every error costs the same, and so does every hit: then the cost says no more than the accuracy does.
 
-    With q for an error and p for a hit the cost of n cases is n·(q − (q − p)·accuracy), a line in the accuracy.
+    With q for an error and p for a hit the cost of n cases is n·(q − (q − p)·accuracy), a line in the accuracy: it
+    ranks models as the accuracy does where q is above p, and the other way round where it is below.
     """
     costs = subject.costs
     if costs is None:
@@ -45,9 +47,13 @@ def symmetric_costs(subject: Judged, *, apart: float = 1e-9) -> Answer:
         "hit_high": float(hits.max()),
     }
     if np.ptp(errors) <= apart * scale and np.ptp(hits) <= apart * scale:
+        said = f"Every error costs {figure(facts['error_low'])} and every hit {figure(facts['hit_low'])}"
+        if facts["error_low"] <= facts["hit_low"] + apart * scale:
+            same = facts["error_low"] >= facts["hit_low"] - apart * scale
+            what = "the cost cannot tell models apart" if same else "the cost ranks the more accurate model lower"
+            return Fired(f"{said}: {what}.", facts, "Say what an error costs beyond a hit; are the two exchanged?")
         return Fired(
-            f"Every error costs {figure(facts['error_low'])} and every hit {figure(facts['hit_low'])}: the cost ranks "
-            "models as the accuracy does.",
+            f"{said}: the cost ranks models as the accuracy does.",
             facts,
         )
     return Passed(f"Errors cost from {figure(facts['error_low'])} to {figure(facts['error_high'])}.", facts)
@@ -58,7 +64,7 @@ def symmetric_costs(subject: Judged, *, apart: float = 1e-9) -> Answer:
     about="evaluation",
     title="Costs given, but the threshold does not follow them",
     severity="act",
-    advice="Use that threshold, after judging it on other cases: heldout thresholds --costs … --honest.",
+    advice="Choose a threshold by the costs, judged on other cases: heldout thresholds --costs … --honest.",
     reference="Elkan (2001), IJCAI; Sheng & Ling (2006), AAAI",
     limits={"excess": "convention: a tenth more than need be"},
 )
@@ -66,7 +72,7 @@ def costs_not_used(subject: Judged, *, excess: float = 0.1) -> Answer:
     """At the threshold in use the cases cost clearly more than at the one that the costs call for.
 
     For probabilities that is spared / (spared + found), from what each right answer saves; for other scores the
-    cheapest on these cases. A model that was trained and cut without the costs ignores them.
+    cheapest on these cases, corrected for the search. A model that was trained and cut without the costs ignores them.
     """
     ready = _ready(subject)
     if isinstance(ready, str):
@@ -75,28 +81,52 @@ def costs_not_used(subject: Judged, *, excess: float = 0.1) -> Answer:
     totals = float(ranking.n_positive), float(ranking.n_negative)
     in_use = counts_at(ranking, used)
     cost = -float(stakes.less(*in_use, *totals))
-    others = [best_of(ranking, {"cost": stakes.less})["cost"].threshold]
+    # The cheapest of so many thresholds looks cheaper than it is, so its saving must hold for as many (Bonferroni).
+    strict = 1 - (1 - subject.level) / max(len(ranking), 1)
+    others = [(best_of(ranking, {"cost": stakes.less})["cost"].threshold, strict)]
     if subject.scores is not None and subject.scores.evidence.probabilities is not None:
         # First the threshold that was not chosen on these cases.
-        others.insert(0, stakes.threshold)
+        others.insert(0, (stakes.threshold, subject.level))
     facts: dict[str, object] = {"threshold": used, "cost": cost}
-    for other in others:
+    for other, level in others:
         counts = counts_at(ranking, other)
         cheaper = -float(stakes.less(*counts, *totals))
-        low = _least_saving(subject, stakes, totals, in_use, counts)
+        low = _least_saving(subject, stakes, totals, in_use, counts, level)
         facts |= {"other": other, "other_cost": cheaper, "low": low}
         if low > 0 and cost - cheaper > excess * abs(cheaper):
-            return Fired(_dearer(used, cost, other, cheaper), facts)
-    return Passed(f"At threshold {figure(used)} a case costs {plain(cost)}; no other is clearly cheaper.", facts)
+            where = _where(used, given=subject.threshold is not None)
+            # A threshold that was found on these very cases is not one to use, and advice names none.
+            by_rule = level == subject.level and len(others) > 1
+            return Fired(_dearer(where, cost, other, cheaper), facts, _use(subject, other) if by_rule else "")
+    where = _where(used, given=subject.threshold is not None)
+    return Passed(f"{where} a case costs {plain(cost)}; no other is clearly cheaper.", facts)
 
 
-def _dearer(used: float, cost: float, other: float, cheaper: float) -> str:
+def _where(used: float, *, given: bool) -> str:
+    """The threshold in words: one that was given, or the one that the predicted classes imply."""
+    return (
+        f"At threshold {figure(used)}" if given else f"At {figure(used)}, where the predicted classes cut the scores,"
+    )
+
+
+def _use(subject: Judged, threshold: float) -> str:
+    """What to do about the threshold that the costs call for, which is right for calibrated probabilities only."""
+    seen = calibration_of(subject)
+    if not isinstance(seen, str) and seen.is_off():
+        return (
+            "The probabilities are miscalibrated (H012), so choose by the costs on other cases: "
+            "heldout thresholds --costs … --honest."
+        )
+    return f"Use threshold {figure(threshold)}, after judging it on other cases: heldout thresholds --costs … --honest."
+
+
+def _dearer(where: str, cost: float, other: float, cheaper: float) -> str:
     there = "if all are called negative" if np.isinf(other) else f"at {figure(other)}"
     if cheaper > 0:
         times = cost / cheaper
         said = f"{times:.1f}" if times < 10 else f"{times:,.0f}"
-        return f"At threshold {figure(used)} the costs you gave are {said} times those {there}."
-    return f"At threshold {figure(used)} a case costs {plain(cost)}, {there} {plain(cheaper)}."
+        return f"{where} the costs you gave are {said} times those {there}."
+    return f"{where} a case costs {plain(cost)}, {there} {plain(cheaper)}."
 
 
 def _ready(subject: Judged) -> tuple[Ranking, Stakes, float] | str:
@@ -130,16 +160,19 @@ def _least_saving(
     totals: tuple[float, float],
     used: tuple[float, float],
     other: tuple[float, float],
+    level: float,
 ) -> float:
     """The lower limit of what a case saves at the other threshold: only cases between the two change."""
     found, spared = stakes.saved
     n = sum(totals)
     moved = other[0] - used[0], other[1] - used[1]
     # From the higher threshold to the lower one positives are found and negatives alarmed; the other way round, lost.
-    values = [found * np.sign(moved[0]), -spared * np.sign(moved[1]), 0.0]
+    # That none of either kind lies between the two here does not mean that none ever will.
+    way = float(np.sign(moved[0] + moved[1]))
+    values = [found * way, -spared * way, 0.0]
     counts = np.array([abs(moved[0]), abs(moved[1]), max(n - abs(moved[0]) - abs(moved[1]), 0.0)])
     scale = subject.independent * subject.confusion.n_cases / n if n else 0.0
-    return mean_cost_limits(values, counts * scale, subject.level)[0]
+    return mean_cost_limits(values, counts * scale, level)[0]
 
 
 @rule(

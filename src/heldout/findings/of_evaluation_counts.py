@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects import Judged, class_sizes
+from heldout.findings.subjects import MOSTLY_STRANGE, OTHER_CLASSES, Judged, class_sizes, strangers
 from heldout.findings.wording import number_of, quoted, several
+from heldout.measures.catalogue import find
 
-# The averages that leave classes out, and which sides of the matrix their denominators are.
-AVERAGED = {"precision": ("predicted",), "recall": ("truth",), "f1": ("truth", "predicted")}
+# The averages that are looked at, of those that leave classes out.
+AVERAGED = "precision", "recall", "f1"
 
 
 @rule(
@@ -24,9 +25,11 @@ AVERAGED = {"precision": ("predicted",), "recall": ("truth",), "f1": ("truth", "
 def class_with_few_cases(subject: Judged, *, cases: float = 10) -> Answer:
     """A class has so few cases that what is said of it is hardly more than a guess.
 
-    With 5 cases of a class its recall can only be 0, .2, .4, …, and one case decides over a fifth of it.
+    With 5 cases of a class its recall can only be 0, .2, .4, …, and one case is worth a fifth of it.
     """
     confusion = subject.confusion
+    if strangers(confusion) > MOSTLY_STRANGE:
+        return NotApplicable(OTHER_CLASSES)
     size = class_sizes(confusion)
     least = float(size.min())
     small = np.flatnonzero(size < cases)
@@ -67,6 +70,8 @@ def class_never_predicted(subject: Judged, *, cases: float = 1) -> Answer:
     confusion = subject.confusion
     if confusion.n_classes < 2:
         return NotApplicable("there is one class only")
+    if strangers(confusion) > MOSTLY_STRANGE:
+        return NotApplicable(OTHER_CLASSES)
     size = class_sizes(confusion)
     never = np.flatnonzero((size >= cases) & (confusion.predicted_totals == 0)).tolist()
     labels = [confusion.labels[at] for at in never]
@@ -88,7 +93,7 @@ def class_never_predicted(subject: Judged, *, cases: float = 1) -> Answer:
     title="A macro average leaves out classes where it is undefined",
     severity="know",
     advice="Say over how many classes the average runs, or report balanced accuracy, which needs every class.",
-    reference="Opitz & Burst (2019), Macro F1 and Macro F1, arXiv:1911.03347",
+    reference="Forman & Scholz (2010), SIGKDD Explorations 12(1), on precision and F that are undefined",
     limits={"classes": "one class left out makes it another average"},
 )
 def macro_over_undefined(subject: Judged, *, classes: float = 1) -> Answer:
@@ -101,8 +106,9 @@ def macro_over_undefined(subject: Judged, *, classes: float = 1) -> Answer:
     if not asked:
         return NotApplicable("no macro average of precision, recall or F1 was asked for")
     confusion = subject.confusion
-    held = {"truth": confusion.truth_totals > 0, "predicted": confusion.predicted_totals > 0}
-    absent = {name: ~np.any([held[side] for side in AVERAGED[name]], axis=0) for name in asked}
+    if strangers(confusion) > MOSTLY_STRANGE:
+        return NotApplicable(OTHER_CLASSES)
+    absent = {name: np.isnan(find(name).of_classes(confusion.corners)) for name in asked}
     worst = max(asked, key=lambda name: int(absent[name].sum()))
     left = np.flatnonzero(absent[worst]).tolist()
     labels = [confusion.labels[at] for at in left]
@@ -130,7 +136,7 @@ def macro_over_undefined(subject: Judged, *, classes: float = 1) -> Answer:
     limits={"classes": "telling apart takes two"},
 )
 def one_class_in_truth(subject: Judged, *, classes: float = 2) -> Answer:
-    """The truth holds one class only, so half of all measures are undefined and the others say little.
+    """The truth holds one class only, so many measures are undefined and the others say little.
 
     A file cut after sorting by class, a filter, or a wrong column of truth are the usual reasons.
     """

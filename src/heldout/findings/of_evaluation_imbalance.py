@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from heldout.findings.constant_answer import gain_over_commonest
+from heldout.estimates.score_cost import mean_cost_limits
+from heldout.findings.constant_answer import Gain, gain_over_commonest
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.subjects import Judged, class_sizes, reported
 from heldout.findings.wording import between, number_of, quoted
+from heldout.measures.catalogue import find
 from heldout.show.numbers import share
 
 ONE_CLASS = "there is one class only"
+EVEN = 0.5
 
 
 @rule(
@@ -20,7 +25,7 @@ ONE_CLASS = "there is one class only"
     severity="act",
     advice="Judge it by the recall and precision of each class, by balanced accuracy, or by costs.",
     reference="Provost, Fawcett & Kohavi (1998), ICML; Tan, Steinbach & Kumar (2005), ch. 5",
-    limits={"gain": "any gain counts; the least that would matter is for the user to say"},
+    limits={"gain": "convention: any gain counts; the least that would matter is for the user to say"},
 )
 def no_better_than_commonest(subject: Judged, *, gain: float = 0.0) -> Answer:
     """The accuracy is at most that of always answering the commonest class.
@@ -41,9 +46,22 @@ def no_better_than_commonest(subject: Judged, *, gain: float = 0.0) -> Answer:
     }
     beside = f"always answering {quoted(found.answer)} ({share(found.constant)})"
     gap = f"{share(found.value)}{between(found.low, found.high)}"
+    if found.high < 0 and _exchanged_is_better(subject, found):
+        return Fired(
+            f"Accuracy {share(found.accuracy)} is clearly worse than {beside}, difference {gap}: are the labels "
+            "exchanged?",
+            facts,
+            f"Check which class is which: with the two exchanged, the accuracy is {share(1 - found.accuracy)}.",
+        )
     if found.value <= gain:
-        return Fired(f"Accuracy {share(found.accuracy)} is no better than {beside}: difference {gap}.", facts)
+        how = "clearly worse" if found.high < 0 else "no better"
+        return Fired(f"Accuracy {share(found.accuracy)} is {how} than {beside}: difference {gap}.", facts)
     return Passed(f"Accuracy {share(found.accuracy)} is above {beside} by {gap}.", facts)
+
+
+def _exchanged_is_better(subject: Judged, found: Gain) -> bool:
+    """Whether always saying the other of two classes would clearly beat the commonest one."""
+    return subject.confusion.n_classes == 2 and 1 - subject.get("accuracy").high > found.constant
 
 
 @rule(
@@ -54,7 +72,7 @@ def no_better_than_commonest(subject: Judged, *, gain: float = 0.0) -> Answer:
     advice="Report recall, precision and F of that class beside the accuracy.",
     reference="He & Garcia (2009), IEEE TKDE 21(9); Japkowicz & Shah (2011), Evaluating Learning Algorithms, ch. 3",
     limits={
-        "ratio": "the commonest class is 4 times as large (80 : 20), from where imbalance is called moderate",
+        "ratio": "convention: the commonest class is at least 4 times as large (80 : 20 for two classes)",
         "gap": "convention: F lies .3 below the accuracy",
         "cases": "convention: of fewer than 10 cases nothing can be said (H006)",
     },
@@ -68,13 +86,13 @@ def accuracy_hides_rare_class(subject: Judged, *, ratio: float = 4.0, gap: float
     confusion = subject.confusion
     if confusion.n_classes < 2:
         return NotApplicable(ONE_CLASS)
-    tp, fn, fp, _ = confusion.corners.T
+    tp, fn, _, _ = confusion.corners.T
     size = tp + fn
     largest = float(size.max())
     rare = (size > 0) & (ratio * size <= largest) & (class_sizes(confusion) >= cases)
     if not rare.any():
         return NotApplicable(f"no class with {cases:g} cases is {ratio:g} times as rare as the commonest")
-    score = np.where(rare, 2 * tp / np.where(rare, 2 * tp + fn + fp, 1.0), np.inf)
+    score = np.where(rare, find("f1").of_classes(confusion.corners), np.inf)
     worst = int(score.argmin())
     label = confusion.labels[worst]
     accuracy, f1 = subject.get("accuracy"), subject.get("f1", class_=label)
@@ -90,7 +108,7 @@ def accuracy_hides_rare_class(subject: Judged, *, ratio: float = 4.0, gap: float
     }
     said = f"F1 of {quoted(label)} ({share(held)} of the cases) is {share(f1.value)}{between(f1.low, f1.high)}"
     # nan compares as false: without an interval the value alone decides.
-    if f1.value < accuracy.value - gap and not f1.high >= accuracy.value:
+    if f1.value < accuracy.value - gap and not f1.high >= accuracy.value - gap:
         return Fired(f"Accuracy is {share(accuracy.value)}, but the {said}, with recall {share(recall)}.", facts)
     return Passed(f"The lowest {said}; accuracy is {share(accuracy.value)}.", facts)
 
@@ -104,7 +122,7 @@ def accuracy_hides_rare_class(subject: Judged, *, ratio: float = 4.0, gap: float
     reference="Saito & Rehmsmeier (2015), PLoS ONE 10(3); Davis & Goadrich (2006), ICML",
     limits={
         "area": "Hosmer, Lemeshow & Sturdivant (2013), ch. 5: from .8 a ROC area is called excellent",
-        "precision": "below one half, most answers that name the class are wrong on average",
+        "precision": "convention: below one half, averaged over recall, most answers that name the class are wrong",
     },
 )
 def roc_hides_poor_precision(subject: Judged, *, area: float = 0.8, precision: float = 0.5) -> Answer:
@@ -145,10 +163,11 @@ def roc_hides_poor_precision(subject: Judged, *, area: float = 0.8, precision: f
     advice="If the cases were balanced by hand, give weights that restore the true shares of the classes.",
     reference="Elkan (2001), IJCAI; Saerens, Latinne & Decaestecker (2002), Neural Computation 14(1)",
     limits={
-        "cases": "convention: with 50 cases and more, exact balance is hardly chance (at most .11 for two classes)"
+        "chance": "convention: 5 %; two classes of equal frequency come out exactly equal in .11 of the samples of 50 "
+        "cases and in .05 of those of 256"
     },
 )
-def balanced_by_hand(subject: Judged, *, cases: float = 50) -> Answer:
+def balanced_by_hand(subject: Judged, *, chance: float = 0.05) -> Answer:
     """Every class has exactly the same number of cases, as hardly any population has.
 
     Precision, accuracy, F and calibration depend on how frequent the classes are: measured on balanced cases, they
@@ -161,9 +180,13 @@ def balanced_by_hand(subject: Judged, *, cases: float = 50) -> Answer:
         return NotApplicable("the cases carry weights, which may restore the shares of the classes")
     size = class_sizes(confusion)
     facts = {"least": float(size.min()), "most": float(size.max()), "classes": confusion.n_classes}
-    if confusion.n < cases:
-        return NotApplicable(f"there are fewer than {cases:g} cases")
     if size.min() == size.max():
+        facts["chance"] = _chance_of_balance(confusion.n_classes, float(size[0]))
+        if facts["chance"] > chance:
+            return Passed(
+                f"The classes are equally frequent, but chance alone does that in {share(facts['chance'])} of samples.",
+                facts,
+            )
         return Fired(
             f"Each of the {confusion.n_classes:,} classes has exactly {number_of(float(size[0]), 'case')}: precision "
             "and accuracy hold for such shares only.",
@@ -172,20 +195,26 @@ def balanced_by_hand(subject: Judged, *, cases: float = 50) -> Answer:
     return Passed(f"The classes have from {number_of(facts['least'], 'case')} to {facts['most']:,g}.", facts)
 
 
+def _chance_of_balance(classes: int, each: float) -> float:
+    """The probability that classes of equal frequency come out exactly equal: n! / (each!)^k / k^n."""
+    n = classes * each
+    return math.exp(math.lgamma(n + 1) - classes * math.lgamma(each + 1) - n * math.log(classes))
+
+
 @rule(
     "H027",
     about="evaluation",
     title="F1 no better than always answering the positive class",
     severity="act",
-    advice="Name the rarer class as the positive one, or judge by Matthews correlation or balanced accuracy.",
+    advice="Move the threshold, or judge by Matthews correlation or balanced accuracy.",
     reference="Lipton, Elkan & Naryanaswamy (2014), ECML PKDD; Flach & Kull (2015), NIPS",
     limits={"gain": "any gain counts; the least that would matter is for the user to say"},
 )
 def f1_no_better_than_always_positive(subject: Judged, *, gain: float = 0.0) -> Answer:
-    """The F1 of the positive class is at most that of answering it for every case, 2π / (1 + π) for a share π of it.
+    """The F1 of the positive class is clearly below that of answering it for every case, or the same answers.
 
-    F takes no notice of true negatives: where the positive class is common, a model that always names it has a
-    high F1.
+    F takes no notice of true negatives: where the positive class has a share π, a model that always names it has an
+    F1 of 2π / (1 + π).
     """
     if subject.positive is None:
         return NotApplicable("no class is the positive one")
@@ -193,10 +222,34 @@ def f1_no_better_than_always_positive(subject: Judged, *, gain: float = 0.0) -> 
     held = float(confusion.truth_totals[confusion.index(subject.positive)]) / float(confusion.n)
     if not held:
         return NotApplicable(f"there are no cases of {quoted(subject.positive)}")
+    if not confusion.predicted_totals[confusion.index(subject.positive)]:
+        return NotApplicable(f"{quoted(subject.positive)} is never predicted (H007)")
     f1 = subject.get("f1", class_=subject.positive)
     always = 2 * held / (1 + held)
     facts = {"f1": f1.value, "low": f1.low, "high": f1.high, "always": always, "share": held}
     said = f"F1 of {quoted(subject.positive)} is {share(f1.value)}{between(f1.low, f1.high)}"
-    if f1.value <= always + gain:
-        return Fired(f"The {said}, no better than always answering it ({share(always)}).", facts)
-    return Passed(f"The {said}; always answering it would give {share(always)}.", facts)
+    if f1.value <= always + gain and _never_ahead(subject, always):
+        return Fired(
+            f"The {said}, no better than always answering it ({share(always)}).",
+            facts,
+            ""
+            if held < EVEN
+            else "Name the rarer class as the positive one, or judge by Matthews correlation or balanced accuracy.",
+        )
+    beside = "; always" if f1.value > always else ", not clearly below what always"
+    return Passed(f"The {said}{beside} answering it would give: {share(always)}.", facts)
+
+
+def _never_ahead(subject: Judged, always: float) -> bool:
+    """Whether always answering the positive class is clearly the better, or what the classifier does.
+
+    F1 is above θ where the mean of 2 − 2θ for a true positive and −θ for an error is positive. Against always
+    answering positive only the cases called negative differ: a true negative gains θ, a false one loses 2 − θ.
+    """
+    confusion = subject.confusion
+    _, fn, _, tn = confusion.corners[confusion.index(subject.positive if subject.positive is not None else 0)]
+    n = float(confusion.n)
+    if not fn + tn:
+        return True
+    counts = np.array([tn, fn, max(n - tn - fn, 0.0)]) * (subject.independent * confusion.n_cases / n)
+    return mean_cost_limits([always, always - 2, 0.0], counts, subject.level)[1] < 0

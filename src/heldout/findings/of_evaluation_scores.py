@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from heldout.estimates.estimate import Estimate
+from heldout.evidence.ranking import Ranking
+from heldout.findings.copied import copies_of
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.subjects import Judged, case_number, class_sizes, ranking_of, reported
 from heldout.findings.wording import between, number_of, quoted
+from heldout.measures.catalogue import find
+from heldout.measures.quantity import Quantity
 from heldout.show.numbers import percent, share
 
 
@@ -23,11 +30,15 @@ def area_below_half(subject: Judged, *, half: float = 0.5) -> Answer:
     """The ROC area lies below one half beyond doubt, so the scores rank the wrong way round.
 
     Labels or scores are then reversed far more often than a model is worse than a coin; scores are never turned
-    round here in silence.
+    round here in silence. With several classes the intervals are widened for their number.
     """
     areas = [e for e in reported(subject, "roc_auc") if e.class_ is not None]
-    if not areas:
+    if not areas or subject.scores is None:
         return NotApplicable("there is no ROC area of a class")
+    # The worst of many classes lies below by chance more often than one does (Bonferroni).
+    strict = replace(subject.scores, level=1 - (1 - subject.level) / len(areas))
+    area = find("roc_auc")
+    areas = [strict.ask(Quantity(area, e.class_)) if e.high < half and len(areas) > 1 else e for e in areas]
     worst = min(areas, key=lambda e: (not e.high < half, e.value))
     label = worst.class_ if worst.class_ is not None else ""
     below = [e.class_ for e in areas if e.high < half]
@@ -57,15 +68,15 @@ def area_below_half(subject: Judged, *, half: float = 0.5) -> Answer:
     advice="Give the scores before rounding or voting; if there are none, read the area as that of these few points.",
     reference="Muschelli (2020), Journal of Classification 37; Fawcett (2006), Pattern Recognition Letters 27",
     limits={
-        "distinct": "convention: with 10 distinct scores the ROC curve has 10 corners",
+        "distinct": "convention: with 10 distinct scores the ROC curve is 10 straight lines",
         "tied": "convention: a tied pair counts one half; 1 % of them can move the area by .005",
     },
 )
 def few_distinct_scores(subject: Judged, *, distinct: float = 10, tied: float = 0.01) -> Answer:
     """The scores have few distinct values, so that many positives and negatives share one.
 
-    The area is then that of straight lines between few points, which is less than what the same model would reach
-    with finer scores, and which threshold to use is hardly a choice.
+    The area is then that of straight lines between few points, which is mostly less than what the same model would
+    reach with finer scores, and which threshold to use is hardly a choice.
     """
     ranking = ranking_of(subject)
     if isinstance(ranking, str):
@@ -93,12 +104,15 @@ def few_distinct_scores(subject: Judged, *, distinct: float = 10, tied: float = 
     reference="Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4); Kapoor & Narayanan (2023), Patterns 4(9)",
     limits={
         "nearly": "convention: hardly any real problem is separated to one in a thousand",
+        "sure": "convention: an interval that begins below .98 allows a model that is merely good",
         "cases": "convention: with fewer than 100 cases, no error at all is no surprise",
-        "least": "convention: a class of fewer than 10 cases is separated by chance",
+        "least": "convention: a class of fewer than 10 cases may be separated by chance",
     },
 )
-def too_good(subject: Judged, *, nearly: float = 0.999, cases: float = 100, least: float = 10) -> Answer:
-    """Balanced accuracy or the ROC area is nearly perfect on many cases.
+def too_good(
+    subject: Judged, *, nearly: float = 0.999, sure: float = 0.98, cases: float = 100, least: float = 10
+) -> Answer:
+    """Balanced accuracy or the ROC area is nearly perfect on many cases, and its interval leaves little doubt.
 
     Results that are too good come from a leak of the answer into the features or of test cases into training far
     more often than from a perfect model.
@@ -110,31 +124,41 @@ def too_good(subject: Judged, *, nearly: float = 0.999, cases: float = 100, leas
         return NotApplicable("all cases are of one class")
     if n < cases or met.min() < least:
         return NotApplicable(f"there are fewer than {cases:g} cases, or fewer than {least:g} of a class")
-    areas = {e.average or e.class_: e.value for e in reported(subject, "roc_auc")}
+    areas = {e.average or e.class_: e for e in reported(subject, "roc_auc")}
     area = areas.get("macro", areas.get(subject.positive))
-    found = {"balanced accuracy": subject.get("balanced_accuracy").value}
+    found: dict[str, Estimate] = {"balanced accuracy": subject.get("balanced_accuracy")}
     if area is not None:
         found["ROC area"] = area
-    name = max(found, key=lambda key: (found[key] == found[key], found[key]))
-    facts: dict[str, object] = {"measure": name, "value": found[name], "n": n}
-    said = f"{name[0].upper()}{name[1:]} is {share(found[name])} on {number_of(n, 'case')}"
-    return Fired(f"{said}: too good to be true?", facts) if found[name] >= nearly else Passed(f"{said}.", facts)
+
+    def good(seen: Estimate) -> bool:
+        # nan compares as false: without an interval the value alone decides.
+        return seen.value >= nearly and not seen.low < sure
+
+    name = max(found, key=lambda key: (good(found[key]), found[key].value == found[key].value, found[key].value))
+    seen = found[name]
+    facts: dict[str, object] = {"measure": name, "value": seen.value, "low": seen.low, "high": seen.high, "n": n}
+    said = f"{name[0].upper()}{name[1:]} is {share(seen.value)}{between(seen.low, seen.high)} on {number_of(n, 'case')}"
+    return Fired(f"{said}: too good to be true?", facts) if good(seen) else Passed(f"{said}.", facts)
 
 
 @rule(
     "H020",
     about="evaluation",
-    title="Every score stands more than once",
+    title="Scores that stand more than once, as those of copied rows do",
     severity="know",
     advice="Look for copied rows: joined twice, or oversampled before the split; each case counts once.",
     reference="Kapoor & Narayanan (2023), Patterns 4(9)",
     limits={
         "distinct": "convention: 100 distinct scores, more than coarse scores have",
         "times": "twice is what one copy of every row leaves",
+        "rows": "convention: with more than 5 rows to a score, rounding alone may leave none that stands once",
+        "chance": "convention: one in ten thousand, as many files are looked at",
     },
 )
-def cases_counted_twice(subject: Judged, *, distinct: float = 100, times: float = 2) -> Answer:
-    """There are many distinct scores, and none of them belongs to one row alone.
+def cases_counted_twice(
+    subject: Judged, *, distinct: float = 100, times: float = 2, rows: float = 5, chance: float = 1e-4
+) -> Answer:
+    """No score belongs to one row alone, or scores of many digits repeat and always with the same truth.
 
     Rows that were copied, by joining a table twice or by oversampling, make every interval narrower than the cases
     behind it allow.
@@ -146,12 +170,26 @@ def cases_counted_twice(subject: Judged, *, distinct: float = 100, times: float 
         return NotApplicable("the cases carry weights, so how often a score stands is not counted")
     if subject.predictions is not None and subject.predictions.id is not None:
         return Passed("Every case has an id of its own.", {"distinct": len(ranking)})
-    if len(ranking) < distinct:
-        return NotApplicable(f"there are fewer than {distinct:g} distinct scores")
-    rows = int((ranking.positives + ranking.negatives).min())
-    facts = {"distinct": len(ranking), "times": rows, "n": ranking.n}
-    if rows >= times:
+    if len(ranking) < distinct or ranking.n > rows * len(ranking):
+        return NotApplicable(f"there are fewer than {distinct:g} distinct scores, or more than {rows:g} rows to each")
+    return _repeats(ranking, times, chance)
+
+
+def _repeats(ranking: Ranking, times: float, chance: float) -> Answer:
+    """Whether all scores stand several times, or so many of full precision that rows must be copies."""
+    least = int((ranking.positives + ranking.negatives).min())
+    facts: dict[str, object] = {"distinct": len(ranking), "times": least, "n": ranking.n}
+    if least >= times:
         return Fired(
-            f"Each of the {len(ranking):,} distinct scores stands at least {rows} times, as if rows were copied.", facts
+            f"Each of the {len(ranking):,} distinct scores stands at least {least} times, as if rows were copied.",
+            facts,
+        )
+    seen = copies_of(ranking)
+    facts |= {"repeated": seen.repeated, "mixed": seen.mixed, "chance": seen.chance}
+    if seen.chance < chance:
+        return Fired(
+            f"{seen.repeated:,} of {len(ranking):,} distinct scores stand in several rows to the last digit, with the "
+            "same truth, as if rows were copied.",
+            facts,
         )
     return Passed(f"Some of the {len(ranking):,} distinct scores stand once.", facts)

@@ -26,20 +26,25 @@ USUAL = (0.5, 0.0)
     title="The threshold is the best one for these very cases",
     severity="act",
     advice="If it was chosen on these cases, judge it on others, or use heldout thresholds --honest.",
-    reference="Hastie, Tibshirani & Friedman (2009), sec. 7.10; Ewald (2006), Clinical Chemistry 52(10)",
+    reference="Hastie, Tibshirani & Friedman (2009), sec. 7.10; Ewald (2006), J. Clin. Epidemiol. 59(8)",
     limits={
-        "distinct": "convention: of fewer than 10 distinct scores, any threshold may well be the best for something"
+        "distinct": "convention: of fewer than 10 distinct scores, any threshold may well be the best for something",
+        "digits": "convention: a threshold of 4 digits was found, not thought of; one of 2 digits is best by chance "
+        "in about 3 of 40 draws",
     },
 )
-def threshold_chosen_on_test_cases(subject: Judged, *, distinct: float = 10) -> Answer:
+def threshold_chosen_on_test_cases(subject: Judged, *, distinct: float = 10, digits: float = 4) -> Answer:
     """The threshold is one of the scores, or halfway between two, and the best one here.
 
-    Best for accuracy, F1, Youden's J or the costs that were given. A threshold that was chosen on the cases it is
+    Best for accuracy, F1, Youden's J or the costs that were given; a round one that is best for one of them alone may
+    be so by chance, and is one to know. A threshold that was chosen on the cases it is
     judged by fits their chance too: what it reaches here is more than what it will reach on new cases.
     """
     used = subject.threshold
     if used is None:
-        return NotApplicable("no threshold made these predictions")
+        return NotApplicable(
+            "there are no scores" if subject.scores is None else "the predicted classes were given, and no threshold"
+        )
     if used in USUAL:
         return Passed(f"Threshold {figure(used)} is a usual one.", {"threshold": used})
     ranking = _searchable(subject, distinct)
@@ -55,15 +60,30 @@ def threshold_chosen_on_test_cases(subject: Judged, *, distinct: float = 10) -> 
     facts |= {"values": values, "best": {name: found.value for name, found in best.items()}, "best_for": reached}
     if reached:
         said = " and ".join(reached)
-        return Fired(f"Of all thresholds, {figure(used)} is the one with the best {said} on these very cases.", facts)
+        sure = len(reached) > 1 or digits_of(used) >= digits
+        return Fired(
+            f"Of all thresholds, {figure(used)} is the one with the best {said} on these very cases.",
+            facts,
+            severity="act" if sure else "know",
+        )
     return Passed(f"Threshold {figure(used)} is not the best one for {' or '.join(aims)} here.", facts)
 
 
+def digits_of(value: float) -> int:
+    """How many significant digits a number is written with.
+
+    >>> digits_of(0.35), digits_of(0.4712), digits_of(120.0)
+    (2, 4, 2)
+    """
+    return len(f"{abs(value):.15e}".partition("e")[0].replace(".", "").rstrip("0"))
+
+
 def _aims(subject: Judged) -> Mapping[str, Aim]:
-    """What a threshold may have been searched for; the cost only where it was given."""
+    """What a threshold may have been searched for; the cost only where it was given and is not the accuracy again."""
     if subject.costs is None or subject.positive is None or len(subject.costs) != 2:
         return AIMS
-    return {**AIMS, "cost": Stakes.of(subject.costs, subject.confusion.index(subject.positive)).less}
+    stakes = Stakes.of(subject.costs, subject.confusion.index(subject.positive))
+    return AIMS if stakes.saved[0] == stakes.saved[1] > 0 else {**AIMS, "cost": stakes.less}
 
 
 def _searchable(subject: Judged, distinct: float) -> Ranking | str:
@@ -91,7 +111,7 @@ def _on_the_cases(ranking: Ranking, threshold: float) -> bool:
     title="The predicted classes do not follow the scores",
     severity="know",
     advice="Check that both columns are of one model: the areas describe the scores, the counts the predicted classes.",
-    reference="Fawcett (2006), Pattern Recognition Letters 27",
+    reference="scikit-learn user guide, Support vector machines: scores and probabilities may be inconsistent",
     limits={"share": "convention: 1 % of the cases, more than rounding of scores explains"},
 )
 def predictions_beside_scores(subject: Judged, *, share: float = 0.01) -> Answer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from heldout.estimates.fold_estimate import FoldEstimate
 from heldout.evidence.folds import FoldCounts
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.subjects_validation import FoldedSubject
+from heldout.findings.wording import quoted
 from heldout.measures.catalogue import find
 from heldout.show.numbers import share
 
@@ -22,8 +22,6 @@ Floats = NDArray[np.float64]
 NO_FOLDS = "the predictions do not come in folds"
 ONE_FOLD = "there is one test part, and nothing to put together"
 ALONE = "every fold is one case, as leave-one-out means it"
-# How the reading of a file says that it found a column of folds and did not use it.
-UNUSED = re.compile(r"the column '(folds?)' of .* was not used", re.IGNORECASE)
 
 
 @rule(
@@ -33,7 +31,7 @@ UNUSED = re.compile(r"the column '(folds?)' of .* was not used", re.IGNORECASE)
     severity="know",
     advice="Use fewer folds, or look only at values over all folds together and never at single folds.",
     reference="Mitchell (1997), Machine Learning, ch. 5: folds of at least 30 cases",
-    limits={"cases": "Mitchell (1997), table 5.5: k disjoint sets of more than 30 cases each"},
+    limits={"cases": "Mitchell (1997), table 5.5: k disjoint sets of at least 30 cases each"},
 )
 def small_folds(seen: FoldedSubject, *, cases: float = 30) -> Answer:
     """The smallest test part has too few cases for its own value to mean much.
@@ -72,11 +70,12 @@ def wrong_way_together(seen: FoldedSubject) -> Answer:
     """
     sizes = _sizes(seen)
     if sizes is None:
-        unused = next((found[1] for note in seen.notes if (found := UNUSED.match(note))), None)
+        unused = next((column for role, column, _ in seen.source.unused if role == "fold"), None)
         if unused is None or seen.scores is None:
             return NotApplicable(NO_FOLDS)
         return Fired(
-            f"The ROC area ranks the scores of all models together: the column {unused!r} of folds was not used.",
+            f"The column {quoted(unused)} looks like folds and was not used, so the ROC area ranks the scores of "
+            "several models together.",
             {"column": unused},
             f"Name the column (fold={unused!r}, --fold {unused}), so that cases are ranked within their fold.",
         )

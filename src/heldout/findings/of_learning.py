@@ -6,6 +6,7 @@ import math
 
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.subjects_learning import CurveSubject
+from heldout.findings.wording import between
 from heldout.show.numbers import share
 
 
@@ -30,13 +31,15 @@ def still_falling(curve: CurveSubject, *, drop: float = 0.01) -> Answer:
     if law.shape != "falling":
         said = "is flat within its noise" if law.shape == "flat" else "rises"
         return Passed(f"The curve {said}: {_points(law.slope.value)} per doubling.", slope)
-    now, twice = law.at(law.present).value, law.at(2 * law.present).value
+    now, later = law.at(law.present).value, law.at(2 * law.present)
+    twice = later.value
     facts = {"rows": law.present, "error": now, "error_at_twice": twice, "drop": now - twice, **slope}
+    facts |= {"low_at_twice": later.low, "high_at_twice": later.high}
     if now - twice < drop:
         return Passed(f"Twice the {law.present:,.0f} rows would bring {_points(now - twice)} less error.", facts)
     return Fired(
         f"The test error is still falling: twice the {law.present:,.0f} rows would take it from {share(now)} to about "
-        f"{share(twice)}.",
+        f"{share(twice)}{between(later.low, later.high)}.",
         facts,
     )
 

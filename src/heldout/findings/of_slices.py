@@ -25,12 +25,13 @@ def slice_worse(evaluation: Any, *, least: float = 30) -> Answer:
         return NotApplicable("No columns were named that divide the cases into slices (slices=, --slice).")
     found = evaluation.slices()
     if not any(one.p_corrected == one.p_corrected for one in found):
-        why = next((note for note in found.notes if "p-values" in note), "no slice could be tested")
+        why = found.untested or found.nothing().rstrip(".") or "no slice could be tested"
         return NotApplicable(f"The slices were not tested: {why}.")
     worse = [one for one in found.worse if one.cases >= least]
     facts: dict[str, object] = {"measure": found.whole.name, "searched": found.searched, "worse": len(worse)}
     if not worse:
-        return Passed(f"None of {found.searched:,} slices has a clearly higher error rate than the rest.", facts)
+        where = f"The {found.looked} has no" if found.searched == 1 else f"None of {found.looked} has a"
+        return Passed(f"{where} clearly higher error rate than the rest.", facts)
     first = max(worse, key=lambda one: one.excess)
     facts |= {
         "slice": first.name,

@@ -25,8 +25,8 @@ TRAINING_CASES = "it was tested on the cases it was trained on"
 def tested_on_training_cases(seen: ValidationSubject) -> Answer:
     """The plan tests the model on the very cases that it was trained on.
 
-    The error of a model on its own training cases is optimistically biased, for one that remembers them without limit:
-    the nearest neighbour is never wrong there.
+    The error of a model on its own training cases is too low, and for one that remembers them it is nothing at all: the
+    nearest neighbour is never wrong there.
     """
     facts: dict[str, object] = {"plan": seen.plan.text}
     if seen.plan.judging.kind == RESUBSTITUTION:
@@ -153,7 +153,7 @@ def missing_splits(seen: ValidationSubject) -> Answer:
     severity="know",
     advice="Use 10-fold, which tests every case once, or 30 x holdout 2/3.",
     reference="Kohavi (1995), IJCAI 14; Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 4.5",
-    limits={"cases": "with a thousand test cases the 95 % interval of a share is at most 6 points wide"},
+    limits={"cases": "convention: with 1,000 test cases the 95 % interval of a share is at most 6.2 points wide"},
 )
 def one_holdout(seen: ValidationSubject, *, cases: float = 1000) -> Answer:
     """One part of the data is tested, once, though there are few enough cases to test them all.

@@ -14,21 +14,12 @@ from heldout.findings.subjects_validation import ValidationSubject
 from heldout.learners.problem import Problem
 from heldout.plans.drawn import Drawn
 from heldout.plans.splits import Splits
+from heldout.predictions.group_like import is_unit, words_of
 from heldout.show.numbers import percent
 
 TRAINING_CASES = "it was tested on the cases it was trained on"
-# Words for what is measured more than once, alone or with what makes them the name of a key.
-UNITS = frozenset(
-    {
-        *("animal", "author", "batch", "clinic", "customer", "device", "donor", "family", "group", "hospital"),
-        *("household", "machine", "participant", "patient", "person", "plot", "school", "session", "site", "speaker"),
-        *("station", "student", "subject", "user"),
-    }
-)
-KEYS = frozenset({"id", "ids", "no", "nr", "num", "number", "code", "key", "name"})
 TIMES = frozenset({"date", "datetime", "day", "hour", "month", "time", "timestamp", "week", "year"})
 DATE = re.compile(r"\d{4}-\d{2}(-\d{2}|$)")
-DATES_LEFT_OUT = re.compile(r"the column '(.+)' was left out: it holds (?:dates|times)")
 
 
 @rule(
@@ -156,7 +147,7 @@ def torn_groups(seen: ValidationSubject, *, rows: float = 2) -> Answer:
     title="Cases in the order of time, and splits that train on later ones",
     severity="know",
     advice="If the model is to predict the future, use 'time-ordered 5'.",
-    reference="Bergmeir & Benítez (2012), Information Sciences 191; Roberts et al. (2017), Ecography 40",
+    reference="Tashman (2000), International Journal of Forecasting 16(4); Roberts et al. (2017), Ecography 40",
 )
 def out_of_time(seen: ValidationSubject) -> Answer:
     """A column holds times, and the splits train on cases that came after those they test.
@@ -179,22 +170,6 @@ def out_of_time(seen: ValidationSubject) -> Answer:
         f"The column {column!r} looks like time, and {back:,} of {len(splits):,} splits train on what stands later.",
         facts,
     )
-
-
-def is_unit(name: str) -> bool:
-    """Whether the name of a column is that of a unit that may be measured more than once.
-
-    >>> [is_unit(name) for name in ("patient_id", "SubjectID", "group", "group size", "petal width", "id")]
-    [True, True, True, False, False, False]
-    """
-    words = _words(name)
-    units = [word for word in words if word in UNITS or word.removesuffix("s") in UNITS]
-    return bool(units) and all(word in KEYS or word in units for word in words)
-
-
-def _words(name: str) -> list[str]:
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return [word.casefold() for word in re.split(r"[\W_\d]+", spaced) if word]
 
 
 def _copied(splits: Splits, same: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -227,13 +202,12 @@ def _expected(problem: Problem, splits: Splits) -> float:
 
 def _time_column(problem: Problem) -> str | None:
     """The first column of dates, or one that is named after time and runs on from row to row."""
-    for note in problem.notes:
-        if found := DATES_LEFT_OUT.match(note):
-            return found[1]
+    if problem.times_left_out:
+        return problem.times_left_out[0]
     for place, name in enumerate(problem.names):
         if is_temporal(problem, place) or _is_date(problem, place):
             return name
-        if TIMES.isdisjoint(_words(name)) or place in problem.nominal:
+        if TIMES.isdisjoint(words_of(name)) or place in problem.nominal:
             continue
         values = feature_column(problem, place)
         if values.dtype.kind not in "iuf" or len(np.unique(values)) < 3:

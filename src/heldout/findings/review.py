@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from heldout.errors import OptionError, closest, listing
 from heldout.findings.catalogue import CATALOGUE, find_rule
+from heldout.findings.limits import Limits
 from heldout.findings.rule import About, Finding, Outcome
 from heldout.result import Result
 from heldout.show.blocks import Block, Cell, Column, Note, Prose, Table
@@ -27,10 +28,11 @@ class Review(Result):
 
     findings: tuple[Finding, ...]
     muted: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=dict)
 
     def of(self, outcome: Outcome) -> tuple[Finding, ...]:
         """The findings with one outcome, the severe ones first."""
-        return tuple(sorted((f for f in self.findings if f.outcome == outcome), key=lambda f: f.severity != "act"))
+        return tuple(sorted((f for f in self.findings if f.outcome == outcome), key=_rank))
 
     @property
     def fired(self) -> tuple[Finding, ...]:
@@ -55,7 +57,8 @@ class Review(Result):
     def __add__(self, other: object) -> Review:
         if not isinstance(other, Review):
             return NotImplemented
-        return Review((*self.findings, *other.findings), tuple(dict.fromkeys((*self.muted, *other.muted))))
+        muted = tuple(dict.fromkeys((*self.muted, *other.muted)))
+        return Review((*self.findings, *other.findings), muted, {**self.limits, **other.limits})
 
     def rows(self) -> list[dict[str, object]]:
         """One row per rule."""
@@ -81,8 +84,8 @@ class Review(Result):
         ]
 
     def facts(self) -> dict[str, object]:
-        """The counts in words, and what was muted."""
-        return {"summary": self.summary(), "muted": list(self.muted)}
+        """The counts in words, what was muted, and the limits that were changed."""
+        return {"summary": self.summary(), "muted": list(self.muted), "limits": _plain(self.limits)}
 
     def summary(self) -> str:
         """How many of each: "2 to act on · 1 to know · 21 passed · 6 not applicable"."""
@@ -103,7 +106,19 @@ class Review(Result):
         left = len(self.fired) - SHOWN
         lines: list[Block] = [Prose(self.summary() + hint, label="Findings")]
         lines += [_note(finding) for finding in self.fired[:SHOWN]]
-        return lines + ([Note(f"… and {left} more; --full shows them.")] if left > 0 else [])
+        lines += [Note(f"… and {left} more; --full shows them.")] if left > 0 else []
+        return lines + self._changed()
+
+    def _changed(self) -> list[Block]:
+        """A line with the limits that were changed, if any were."""
+        if not self.limits:
+            return []
+        said = ", ".join(
+            f"{code}.{name} = {value:g} instead of {_default(code, name):g}"
+            for code, held in self.limits.items()
+            for name, value in held.items()
+        )
+        return [Note(f"Limits changed: {said}.")]
 
     def full_blocks(self) -> list[Block]:
         """Every rule with its outcome: what was found, what was seen, and why a rule had nothing to look at."""
@@ -121,7 +136,7 @@ class Review(Result):
                 blocks.append(Table((Column("code"), Column(header, wrap=True)), tuple(rows), caption))
         if self.muted:
             blocks.append(Note(f"Muted: {', '.join(self.muted)}."))
-        return blocks
+        return blocks + self._changed()
 
     def document(self) -> dict[str, Any]:
         """What stands in a JSON document: the findings that fired, and the outcome of the others."""
@@ -130,7 +145,22 @@ class Review(Result):
             "passed": [finding.code for finding in self.findings if finding.outcome == "passed"],
             "not_applicable": {f.code: f.title for f in self.findings if f.outcome == "not applicable"},
             "muted": list(self.muted),
+            "limits": _plain(self.limits),
         }
+
+
+def _rank(finding: Finding) -> tuple[bool, bool]:
+    """What to act on before what to know, and first of all what makes the rest pointless."""
+    rule = CATALOGUE.get(finding.code)
+    return finding.severity != "act", rule is None or not rule.first
+
+
+def _plain(limits: Limits) -> dict[str, dict[str, float]]:
+    return {code: dict(held) for code, held in limits.items()}
+
+
+def _default(code: str, name: str) -> float:
+    return next(limit.default for limit in CATALOGUE[code].limits if limit.name == name)
 
 
 def _note(finding: Finding) -> Note:
@@ -148,8 +178,12 @@ def check_codes(codes: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(find_rule(code).code for code in asked))
 
 
-def review(about: About, subject: Any, mute: Sequence[str] = ()) -> Review:
-    """Put every rule that is about such a result to it, except those muted."""
+def review(
+    about: About, subject: Any, mute: Sequence[str] = (), limits: Mapping[str, Mapping[str, float]] | None = None
+) -> Review:
+    """Put every rule that is about such a result to it, except those muted; `limits` replace defaults by code."""
     rules = [rule for rule in CATALOGUE.values() if rule.about == about]
     muted = tuple(rule.code for rule in rules if rule.code in mute)
-    return Review(tuple(rule(subject) for rule in rules if rule.code not in muted), muted)
+    asked = [rule for rule in rules if rule.code not in muted]
+    changed = {rule.code: dict((limits or {})[rule.code]) for rule in asked if rule.code in (limits or {})}
+    return Review(tuple(rule(subject, **changed.get(rule.code, {})) for rule in asked), muted, changed)

@@ -14,11 +14,15 @@ About: TypeAlias = Literal["evaluation", "validation", "learning curve", "compar
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """A rule found something: a sentence with its numbers, and the numbers."""
+    """A rule found something: a sentence with its numbers, and the numbers.
+
+    `advice` replaces the rule's own, and `severity` may be below the declared one, never above it.
+    """
 
     title: str
     facts: Mapping[str, object] = field(default_factory=dict)
     advice: str = ""
+    severity: Severity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,11 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule and everything there is to know about it; `why` says what goes wrong where it is not heeded."""
+    """A rule and everything there is to know about it.
+
+    `why` says what goes wrong where it is not heeded, `severity` is the highest it may have, and what `first` rules
+    find stands before all else: it makes the rest pointless.
+    """
 
     code: str
     about: About
@@ -86,6 +94,7 @@ class Rule:
     reference: str
     limits: tuple[Limit, ...]
     function: Callable[..., Answer] = field(repr=False)
+    first: bool = False
 
     def __call__(self, subject: Any, **limits: float) -> Finding:
         """What the rule says of a result; `limits` replace defaults by name."""
@@ -94,8 +103,12 @@ class Rule:
             return Finding(self.code, "not applicable", self.severity, answer.reason, {}, "", self.reference)
         if isinstance(answer, Passed):
             return Finding(self.code, "passed", self.severity, answer.title, answer.facts, "", self.reference)
+        severity = answer.severity or self.severity
+        if (severity, self.severity) == ("act", "know"):
+            message = f"rule {self.code} is declared as one to know, and may not be more"
+            raise ValueError(message)
         advice = answer.advice or self.advice
-        return Finding(self.code, "fired", self.severity, answer.title, answer.facts, advice, self.reference)
+        return Finding(self.code, "fired", severity, answer.title, answer.facts, advice, self.reference)
 
 
 RULES: dict[str, Rule] = {}
@@ -110,6 +123,7 @@ def rule(
     advice: str,
     reference: str,
     limits: Mapping[str, str] | None = None,
+    first: bool = False,
 ) -> Callable[[Callable[..., Answer]], Rule]:
     """Declare a rule; its keyword-only arguments are its limits, and `limits` says where each default comes from.
 
@@ -132,7 +146,7 @@ def rule(
         summary, _, why = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
         made = Rule(
             code, about, title, _one_line(summary), _one_line(why), severity, advice, reference,
-            tuple(Limit(name, default, sources[name]) for name, default in named.items()), function,
+            tuple(Limit(name, default, sources[name]) for name, default in named.items()), function, first,
         )  # fmt: skip
         RULES[code] = made
         return made

@@ -14,6 +14,7 @@ from heldout.estimates.interval import Estimator
 from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.evidence import Confusion, Label
 from heldout.evidence.slices import SliceCounts
+from heldout.findings.wording import number_of
 from heldout.measures.quantity import Quantity
 from heldout.predictions.slices import SliceColumn
 from heldout.predictions.table import Predictions
@@ -95,12 +96,26 @@ def chosen_columns(predictions: Predictions | None, columns: str | Iterable[str]
 
 def notes_of_tests(basis: Basis, searched: int) -> list[str]:
     """What a reader must know of the tests of so many slices."""
-    said = [basis.untested] if basis.untested else [f"p-values are corrected for {searched:,} slices by Holm's method"]
+    corrected = f"p-values are corrected for {number_of(searched, 'slice')} by Holm's method"
+    said = [basis.untested or f"{corrected}; intervals are of each slice alone"]
     if basis.grouped:
         said.append("rows of one group are not independent: differences have a standard error over groups")
     elif basis.predictions.weight is not None:
         said.append("differences use the effective number of cases that the weights leave")
     return said
+
+
+def undivided(columns: Iterable[SliceColumn]) -> tuple[str, ...]:
+    """The columns that have one value or none, so that they do not divide the cases."""
+    return tuple(column.name for column in columns if column.codes.min() == column.codes.max())
+
+
+def notes_of_columns(single: Sequence[str]) -> list[str]:
+    """What is said of columns that do not divide the cases."""
+    if not single:
+        return []
+    verb = "has" if len(single) == 1 else "have"
+    return [f"{listing([shorten(name, 60) for name in single])} {verb} one value or none, which makes no slices"]
 
 
 def excess_of(difference: float, n: float, direction: str) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.comparisons.independent import MOVER, of_limits
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.unpaired import NEWCOMBE, NORMAL, compare_unpaired
 from heldout.estimates.estimate import Estimate
@@ -28,7 +29,6 @@ Side = tuple[float, float] | Confusion
 
 EXACT = "fisher, twice the smaller tail"
 CLUSTERED = "t over groups"
-MOVER = "mover"
 ONE_SIDE = "a group is the unit of chance, and one of the two sides has fewer than two"
 NO_SPREAD = "no group differs from another, so the standard error is zero and says nothing"
 LOST_IN_SUMS = 60
@@ -220,16 +220,13 @@ def effective_trials(confusion: Confusion, quantity: Quantity) -> float:
 def of_estimates(inside: Estimate, outside: Estimate, level: float, cases: int) -> Tested:
     """The difference of two independent estimates from their intervals alone.
 
-    Each limit of the difference takes the distances to the limits that push it there, joined by Pythagoras: Zou &
-    Donner (2008), Statistics in Medicine 27, 1693-1702. The p-value is that of a normal distribution whose standard
-    error is told by the limit nearer to zero: Altman & Bland (2011), BMJ 343, d2304.
+    The p-value is that of a normal distribution whose standard error is told by the limit nearer to zero: Altman &
+    Bland (2011), BMJ 343, d2304.
     """
     nan = math.nan
-    difference = inside.value - outside.value
+    difference, low, high = of_limits(*((one.value, one.low, one.high) for one in (inside, outside)))
     if math.isnan(difference):
         return Tested(nan, nan, nan, level, MOVER, nan, cases, undefined=inside.undefined or outside.undefined)
-    low = difference - math.hypot(inside.value - inside.low, outside.high - outside.value)
-    high = difference + math.hypot(inside.high - inside.value, outside.value - outside.low)
     error = (difference - low if difference > 0 else high - difference) / z_value(level)
     p = math.erfc(abs(difference) / error / math.sqrt(2)) if error > 0 else (nan if difference else 1.0)
     return Tested(difference, low, high, level, MOVER, p, cases, interval_method=MOVER)

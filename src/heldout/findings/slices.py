@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heldout.comparisons.tested import Tested
+from heldout.errors import listing
 from heldout.estimates.estimate import Estimate
 from heldout.findings.wording import number_of
 from heldout.measures.catalogue import find
@@ -114,7 +115,9 @@ class Slices(Result):
     """A measure by slice; `searched` is the number of slices whose tests were corrected for each other.
 
     `n_worse` is the number of those that are clearly worse than the rest, whether or not they are listed here.
-    `least` is the least number of cases that a slice had to have to be looked at, 0 where all were.
+    `least` is the least number of cases that a slice had to have to be looked at, 0 where all were. `untested` says why
+    no test was made, where none was, and `single` names the columns that do not divide the cases: they have one value
+    or none.
     """
 
     schema: ClassVar[str] = "heldout/slices@1"
@@ -129,6 +132,8 @@ class Slices(Result):
     depth: int = 1
     least: int = 0
     notes: tuple[str, ...] = ()
+    untested: str = ""
+    single: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.slices)
@@ -159,32 +164,59 @@ class Slices(Result):
             "correction": "holm",
             "depth": self.depth,
             "least": self.least,
+            "untested": self.untested,
+            "one_value": list(self.single),
             "notes": list(self.notes),
         }
+
+    @property
+    def looked(self) -> str:
+        """How many slices were looked at, and of which kind."""
+        kind = "one column" if self.depth == 1 else "one or two columns"
+        least = f" with at least {self.least:,} cases" if self.least else ""
+        return f"{number_of(self.searched, 'slice')} of {kind}{least}"
+
+    def nothing(self) -> str:
+        """Why there is nothing to compare, where there is not; empty otherwise."""
+        if self.searched > 1 or any(not math.isnan(one.tested.difference) for one in self.slices):
+            return ""
+        if self.single:
+            names = listing([shorten(visible(name), SHOWN_VALUE) for name in self.single])
+            verb, them = ("has", "it does") if len(self.single) == 1 else ("have", "they do")
+            return f"{names} {verb} one value or none, so {them} not divide the cases: there are no slices to compare."
+        if self.searched:
+            return ""
+        return f"No slice has at least {self.least:,} cases inside and outside, so none is compared."
 
     def sentence(self, among: Sequence[Slice] | None = None) -> str:
         """What the slices, or some of them, come to, in words with numbers."""
         worse = self.worse if among is None else among
-        looked, name = number_of(self.searched, "slice"), titled(self.whole)
+        looked, name = self.looked, titled(self.whole)
+        if nothing := self.nothing():
+            return nothing
         if self.slices and all(math.isnan(one.p_corrected) for one in self.slices):
             return f"The {name} in {looked}; whether they differ beyond chance was not tested."
         if not worse:
-            return f"In none of {looked} is the {name} worse than in the rest beyond what chance would show."
+            where = f"Not in the {looked}" if self.searched == 1 else f"In none of {looked}"
+            return f"{where} is the {name} worse than in the rest beyond what chance would show."
         first = min(worse, key=lambda one: -one.excess if one.excess == one.excess else one.p_corrected)
         e, tested = first.estimate, first.tested
+        many = number_of(self.searched, "slice")
         p = f"< {number(0.001)}" if first.p_corrected < 0.001 else f"= {number(first.p_corrected)}"
         others = (self.n_worse if among is None else len(among)) - 1
         more = f" {others:,} more {'is' if others == 1 else 'are'} clearly worse too." if others else ""
         return (
             f"Where {first.name} ({number_of(first.cases, 'case')}, {percent(first.share)} of all) the {name} is "
-            f"{number(e.value, e.style)}, {_away(tested, e)}; corrected for {looked}, p {p}.{more}"
+            f"{number(e.value, e.style)}, {_away(tested, e)}; corrected for {many}, p {p}.{more}"
         )
 
     def summary(self) -> str:
         """How many slices are clearly worse, in one line."""
-        looked = number_of(self.searched, "slice")
-        if not any(one.p_corrected == one.p_corrected for one in self.slices):
+        looked = self.looked
+        if self.nothing() or not any(one.p_corrected == one.p_corrected for one in self.slices):
             return self.sentence()
+        if self.searched == 1:
+            return f"The {looked} is {'' if self.n_worse else 'not '}clearly worse than the rest."
         said = f"{self.n_worse:,}" if self.n_worse else "None"
         return f"{said} of {looked} {'is' if self.n_worse < 2 else 'are'} clearly worse than the rest."
 

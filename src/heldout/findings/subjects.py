@@ -122,6 +122,22 @@ def class_sizes(confusion: Confusion) -> NDArray[np.float64]:
     return np.bincount(confusion.truth, weights=held, minlength=confusion.n_classes).astype(np.float64)
 
 
+# Where more of the answers name classes without a case, the rules about single classes leave it to H028.
+MOSTLY_STRANGE = 0.5
+OTHER_CLASSES = "the predicted classes are not those of the truth (H028)"
+
+
+def strangers(confusion: Confusion) -> float:
+    """The share of the predictions that name a class which has no case at all.
+
+    >>> strangers(Confusion.of([[5, 0, 3], [0, 2, 0], [0, 0, 0]]))
+    0.3
+    """
+    if not confusion.n:
+        return 0.0
+    return float(confusion.predicted_totals[confusion.truth_totals == 0].sum()) / float(confusion.n)
+
+
 def case_number(subject: Judged) -> int:
     """The number of distinct cases, however often each was predicted."""
     plan = subject.estimator.plan

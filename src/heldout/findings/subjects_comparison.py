@@ -94,6 +94,10 @@ class PairSubject(Protocol):
     def apart(self) -> tuple[int, int] | None:
         """How many cases the first alone gets right, and how many the second alone."""
 
+    @property
+    def alike(self) -> str:
+        """What both give alike in every case: "answers", "scores" or nothing."""
+
 
 class ComparisonSubject(Protocol):
     """A comparison, as its rules see it."""

@@ -15,6 +15,7 @@ from heldout.evidence import Confusion
 from heldout.learners.problem import Problem
 from heldout.plans.plan import Plan
 from heldout.plans.splits import Splits
+from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions
 
 Codes = NDArray[np.int64]
@@ -44,8 +45,8 @@ class FoldedSubject(Protocol):
         """The predictions, where they are known."""
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences that a reader must see."""
+    def source(self) -> Source:
+        """Where the predictions came from, and which columns were not used."""
 
 
 class FailureSubject(Protocol):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from heldout.engines.ranking import rank
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
+from heldout.measures.catalogue import find
 from heldout.predictions.table import Predictions
 
 Floats = NDArray[np.float64]
@@ -24,11 +25,22 @@ BLOCK = 1 << 16
 # Values nearer than this share of their scale differ by rounding only.
 SAME = 1e-12
 
-AIMS: Mapping[str, Aim] = {
-    "accuracy": lambda tp, fp, positives, negatives: (tp + negatives - fp) / (positives + negatives),
-    "F1": lambda tp, fp, positives, _: 2 * tp / (tp + fp + positives),
-    "Youden's J": lambda tp, fp, positives, negatives: tp / positives - fp / negatives,
-}
+
+def _aim(name: str) -> Aim:
+    """A measure of the catalogue, for arrays of TP and FP."""
+    bound = find(name)
+
+    def value(tp: Any, fp: Any, positives: float, negatives: float) -> Any:
+        tn = negatives - fp
+        top, bottom = bound.pair(
+            {"tp": tp, "fp": fp, "fn": positives - tp, "tn": tn, "correct": tp + tn, "n": positives + negatives}
+        )
+        return top / bottom
+
+    return value
+
+
+AIMS: Mapping[str, Aim] = {"accuracy": _aim("accuracy"), "F1": _aim("f1"), "Youden's J": _aim("informedness")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,9 +64,10 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 def figure(value: float) -> str:
     """A threshold or a cost, without decimals that say nothing.
 
-    >>> figure(0.5), figure(0.1818181818), figure(10.0), figure(4255.0)
-    ('0.5', '0.182', '10', '4,255')
+    >>> figure(0.5), figure(0.1 + 0.2), figure(0.1818181818), figure(10.0), figure(4255.0)
+    ('0.5', '0.3', '0.182', '10', '4,255')
     """
-    if math.isfinite(value) and abs(value) < 1e15 and value == round(value, 2):
+    # Sums such as 0.1 + 0.2 miss a short number by rounding only.
+    if math.isfinite(value) and abs(value) < 1e15 and math.isclose(value, round(value, 2), rel_tol=1e-12):
         return f"{value:,.2f}".rstrip("0").rstrip(".")
     return plain(value)

@@ -15,9 +15,19 @@ from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import check_whole
 from heldout.evidence import Confusion
 from heldout.evidence.slices import SliceCounts, left_of
-from heldout.findings.slice_basis import CORRECTION, LEAST_CASES, Basis, excess_of, notes_of_tests, of_scores
+from heldout.findings.slice_basis import (
+    CORRECTION,
+    LEAST_CASES,
+    Basis,
+    excess_of,
+    notes_of_columns,
+    notes_of_tests,
+    of_scores,
+    undivided,
+)
 from heldout.findings.slice_tests import Side, against_rest, effective_trials, quick_test, shares_of
 from heldout.findings.slices import Slice, Slices, verdict
+from heldout.findings.wording import number_of
 from heldout.measures.quantity import Quantity
 from heldout.predictions.slices import SliceColumn
 
@@ -73,15 +83,19 @@ def worst_of(
     made = tuple(_listed(basis, quantity, candidates[at], p_values[at], corrected[at]) for at in order[:most])
     level = basis.estimator.level
     worse = sum(corrected[at] <= 1 - level for at in order)
+    alone = undivided(columns)
     return Slices(
         whole, made, len(candidates), level, worse, worst=True, depth=depth, least=least,
-        notes=_search_notes(basis, len(single), len(pairs), len(order), most, least),
+        notes=(*_search_notes(basis, len(single), len(pairs), len(order), most, least), *notes_of_columns(alone)),
+        untested=basis.untested, single=alone,
     )  # fmt: skip
 
 
 def _search_notes(basis: Basis, single: int, pairs: int, worse: int, most: int, least: int) -> tuple[str, ...]:
-    said = [f"searched {single:,} slices of one column" + (f" and {pairs:,} of two" if pairs else "")]
+    said = [f"searched {number_of(single, 'slice')} of one column" + (f" and {pairs:,} of two" if pairs else "")]
     said[0] += f" with at least {least} cases; ranked by how much worse than the rest, times the number of cases"
+    # Of many that chance moves, those that it moves furthest are picked: Efron (2011), JASA 106, 1602-1614.
+    said[0] += "; intervals are not adjusted for this choice, so the worst look worse than they are"
     if pairs:
         said.append(
             "a slice of two columns is listed only where it is worse than the rest and than what is left of each of "

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heldout.comparison import Comparison
+from heldout.comparisons.independent import MOVER, of_limits
 from heldout.comparisons.tested import Tested
 from heldout.errors import FileError, OptionError, listing
 from heldout.estimates.estimate import Estimate
@@ -21,9 +22,8 @@ from heldout.front.compare import compare
 from heldout.front.contestants import is_readable
 from heldout.gate import Against
 
-OURS, THEIRS = "this", "baseline"
+OURS = "this"
 SCHEMA = "heldout/evaluation@1"
-MOVER = "mover"
 UNPAIRED = "only the figures of {name} are known, so it is compared as if it had been tested on other cases"
 
 
@@ -59,23 +59,21 @@ def baseline_of(
             f"A {type(baseline).__name__} cannot be a baseline.",
             hint="give a file or a data frame of predictions, an evaluation, or the JSON document of one.",
         )
-    found = compare(evaluation, held, measure=list(names), names=[OURS, THEIRS], **options)
+    ours = evaluation.source.name or OURS
+    theirs = name if name != ours else f"{name} (baseline)"
+    found = compare(evaluation, held, measure=list(names), names=[ours, theirs], **options)
     if not isinstance(found, Comparison):
         message = "two evaluations are compared pair by pair"
         raise TypeError(message)
-    paired = "different" not in found.setting
+    paired = found.met != "different cases"
 
     def against(estimate: Estimate) -> Against:
-        pair = found.get(OURS, THEIRS, estimate.name)
-        return Against(name, pair.value_b, pair.tested, paired)
+        pair = found.get(ours, theirs, estimate.name)
+        return Against(name, pair.value_b, pair.tested, paired, pair.alike)
 
-    return Baseline(name, f"Against {name}: {found.reason}", _own(found.notes, names), against)
-
-
-def _own(notes: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """What the comparison says that the evaluation has not said already; requirements are not tests to correct."""
-    kept = [note for note in notes if not note.startswith(f"{OURS}: ")]
-    return tuple(note for note in kept if not note.startswith(f"{len(dict.fromkeys(names))} measures were compared"))
+    # What is said of the evaluation itself stands there already, and requirements are no tests to correct.
+    said = tuple(f"{name}: {note}" for whose, note in found.own if whose == theirs)
+    return Baseline(name, f"Against {name}: {found.reason}", (*said, *found.shared), against)
 
 
 def _document(baseline: Any) -> Mapping[str, Any] | None:
@@ -146,24 +144,20 @@ def _figure(row: Mapping[str, Any], name: str) -> float:
 
 
 def _difference(ours: Estimate, row: Mapping[str, Any]) -> Tested:
-    """Ours less theirs, from two independent estimates: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
+    """Ours less theirs, from two independent estimates.
 
-    For shares with Wilson's limits this is Newcombe's interval. Limits of another level are stretched to ours as those
-    of a normal estimate.
+    Limits of another level are stretched to ours as those of a normal estimate.
     """
     value, low, high, level = (_figure(row, name) for name in ("value", "low", "high", "level"))
     n = _figure(row, "n")
     cases = int(ours.n) + (0 if math.isnan(n) else int(n))
-    difference = ours.value - value
-    if math.isnan(difference):
+    if math.isnan(ours.value - value):
         why = ours.undefined if math.isnan(ours.value) else str(row.get("undefined") or "the baseline has no value")
         return Tested(math.nan, math.nan, math.nan, ours.level, MOVER, math.nan, cases, undefined=why)
     stretch = 1.0 if level == ours.level else z_value(ours.level) / z_value(level) if 0 < level < 1 else math.nan
-    below, above = (value - low) * stretch, (high - value) * stretch
+    theirs = value, value - (value - low) * stretch, value + (high - value) * stretch
     return Tested(
-        difference,
-        difference - math.hypot(ours.value - ours.low, above),
-        difference + math.hypot(ours.high - ours.value, below),
+        *of_limits((ours.value, ours.low, ours.high), theirs),
         ours.level,
         MOVER,
         math.nan,

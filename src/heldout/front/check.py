@@ -26,6 +26,7 @@ from heldout.measures.quantity import Quantity
 from heldout.predictions.pairing import lost_rows
 from heldout.predictions.table import Missing
 from heldout.report.gate_words import why_baseline, why_value
+from heldout.report.said_once import unsaid
 
 # Roles that a baseline shares with what is judged only where they are names of columns.
 BY_NAME = ("truth", "predicted", "score", "weight", "group", "fold", "id")
@@ -66,7 +67,7 @@ def check(
     when the whole interval misses it, and is undecided between; the gate fails where one failed, or is undecided and
     missed by the value itself, with `strict` wherever one is undecided. The `baseline` is a file, a frame or an
     evaluation of the same cases, or the JSON document of an earlier evaluation. `forbid` names findings that must not
-    be there, by code, as "act" (those to act on) or as "know" (any).
+    be there, by code, as "act" (those to act on) or as "know" (any); a code that does not apply is undecided.
 
     >>> gate = check(["yes"] * 90 + ["no"] * 90, ["yes"] * 85 + ["no"] * 95, require="recall >= 0.85, accuracy >= 0.96")
     >>> [(one.text, one.outcome, one.fails) for one in gate]
@@ -98,8 +99,10 @@ def check(
         names = list(dict.fromkeys(_asked(quantity) for quantity in asked))
         held = baseline_of(baseline, evaluation, names, read=_reader(data, evaluation, options), options=more)
     made = [_judged(written, evaluation, held, strict=strict) for written in wanted]
+    found = forbidden(evaluation, refused, strict=strict)
+    said = unsaid(evaluation.notes, evaluation.source, [one.finding for one in found if one.finding is not None])
     return Gate(
-        (*made, *forbidden(evaluation, refused)),
+        (*made, *found),
         evaluation.level,
         evaluation.n,
         evaluation.labels,
@@ -109,7 +112,7 @@ def check(
         _columns(evaluation),
         "" if held is None else held.name,
         "" if held is None else held.how,
-        (*evaluation.notes, *(() if held is None else held.notes)),
+        (*said, *(() if held is None else held.notes)),
     )
 
 
@@ -213,7 +216,7 @@ def _judged(written: Written, evaluation: Evaluation, baseline: Baseline | None,
         value, outcome = tested.difference, decide(written, tested.difference, tested.low, tested.high)
         cases = _cases(written, tested) if outcome == "undecided" else None
         unit = _unit(tested, paired=against.paired)
-        why = why_baseline(written, estimate, against.value, tested, outcome, cases, unit)
+        why = why_baseline(written, estimate, against.value, tested, outcome, cases, unit, against.alike)
     return Requirement(
         written.text, outcome, _fails(written, value, outcome, strict=strict), why, written, estimate, against, cases
     )

@@ -24,7 +24,7 @@ from heldout.front.contestants import (
     is_contestant,
     is_readable,
 )
-from heldout.front.duels import Claims, fight, fitting, how, not_corrected, said_of_many
+from heldout.front.duels import Claims, fight, fitting, how, not_corrected, said_of_many, said_of_means
 from heldout.front.matching import meeting_of
 from heldout.front.meeting import Rules, is_score
 from heldout.front.outcomes import known_of
@@ -113,7 +113,7 @@ def compare(
         level,
         used,
         meeting.omnibus(quantities, rules) if len(held) > 2 else (),
-        (*meeting.notes, *(not_corrected(pairs) if used else ()), *said_of_many(pairs)),
+        (*meeting.notes, *(not_corrected(pairs) if used else ()), *said_of_many(pairs), *said_of_means(pairs)),
         seed,
         curves_of(meeting, rules),
         meeting.met,
@@ -121,6 +121,8 @@ def compare(
         known_of([pair.tested.method for pair in pairs], method),
         meeting.sides(),
         muted,
+        meeting.own,
+        meeting.shared,
     )
 
 

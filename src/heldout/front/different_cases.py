@@ -29,12 +29,12 @@ class DifferentCases(Judged):
     counted: tuple[str, ...] = field(kw_only=True, default=())
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def shared(self) -> tuple[str, ...]:
         """What was said of the predictions, and what is taken for granted."""
         if not self.counted:
-            return super().notes
+            return super().shared
         which = f"only counts are known of {listing(self.counted)}"
-        return (*super().notes, f"{which}, so the test sets are taken as different ones; pairs would tell more")
+        return (*super().shared, f"{which}, so the test sets are taken as different ones; pairs would tell more")
 
     @property
     def words(self) -> str:

@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from heldout.comparison import Outcome, Pair
+from heldout.comparison import Alike, Outcome, Pair
 from heldout.comparisons.corrections import adjust, find_correction, left_out
 from heldout.comparisons.equivalence import check_margin, interval_level, judge_margin
 from heldout.comparisons.procedure import PROCEDURES
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError
+from heldout.errors import OptionError, listing
 from heldout.front.meeting import Meeting, Rules, is_score
-from heldout.front.outcomes import chance, needed, outcome
+from heldout.front.outcomes import alone, chance, needed, outcome
 from heldout.measures.quantity import Quantity
 from heldout.show.blocks import Style
 from heldout.show.numbers import count, digits_between, limits, number
@@ -67,8 +67,11 @@ def fight(
         corrected = adjust(raw, used, pairs_of=_learners(names, duels)) if used else raw
         for (one, two), test, p in zip(duels, tested, corrected, strict=True):
             values = meeting.value(one, quantity), meeting.value(two, quantity)
-            pair = _pair((names[one], names[two]), quantity, values, test, float(p))
+            # Only where there is no difference is it worth looking at every case.
+            alike = "" if test.difference else meeting.alike(one, two, quantity)
+            pair = _pair((names[one], names[two]), quantity, values, test, float(p), alike)
             pair = pair if is_score(quantity) else replace(pair, apart=meeting.apart(one, two))
+            pair = replace(pair, pooled=_pooled(meeting, (one, two), quantity))
             if claims.margin is not None:
                 pair = _with_margin(pair, meeting, (one, two), quantity, rules, claims)
             made.append(pair)
@@ -106,7 +109,14 @@ def _with_margin(
     return replace(pair, margin=found)
 
 
-def _pair(names: tuple[str, str], quantity: Quantity, values: tuple[float, float], tested: Tested, p: float) -> Pair:
+def _pooled(meeting: Meeting, duel: tuple[int, int], quantity: Quantity) -> tuple[float, float] | None:
+    one, two = (meeting.pooled(place, quantity) for place in duel)
+    return None if one is None or two is None else (one, two)
+
+
+def _pair(
+    names: tuple[str, str], quantity: Quantity, values: tuple[float, float], tested: Tested, p: float, alike: Alike
+) -> Pair:
     better = outcome(tested, p, quantity.bound.measure.direction)
     cases = needed(tested, p) if better == "undecided" else None
     return Pair(
@@ -118,8 +128,9 @@ def _pair(names: tuple[str, str], quantity: Quantity, values: tuple[float, float
         tested,
         p,
         better,
-        _verdict(names, quantity, values, tested, p, better, cases),
+        _verdict(names, quantity, values, tested, p, better, cases, alike),
         cases,
+        alike=alike,
     )
 
 
@@ -131,6 +142,7 @@ def _verdict(
     p: float,
     better: Outcome,
     cases: int | None,
+    alike: Alike,
 ) -> str:
     measure = quantity.bound.title
     measure = f"{quantity.average} {measure}" if quantity.average else measure
@@ -146,12 +158,13 @@ def _verdict(
     digits = digits_between(tested.low, tested.high) if style == "share" and not math.isnan(tested.low) else None
     first, second, gap = (number(value, style, digits) for value in (*values, tested.difference))
     ends = "" if math.isnan(tested.low) else f" [{limits(tested.low, tested.high, style, digits)}]"
+    ends += alone(tested, p, better)
     figures = f"{measure} {first} against {second}, a difference of {gap}{ends}, {sure}"
     directed = quantity.bound.measure.direction in ("higher", "lower")
     if better in ("a", "b"):
         return f"{names[0]} {'is better than' if directed else 'differs from'} {names[1]}: {figures}."
-    if better == "same" and "same" in tested.note:
-        return f"{names[0]} and {names[1]} give the same answers: {figures}."
+    if alike:
+        return f"{names[0]} and {names[1]} give the same {alike}: {figures}."
     more = f" About {count(cases)} cases would be needed to show a difference of this size." if cases else ""
     return f"{names[0]} and {names[1]} cannot be told apart: {figures}.{more}"
 
@@ -171,22 +184,42 @@ def said_of_many(pairs: Sequence[Pair]) -> tuple[str, ...]:
     duels = dict.fromkeys((pair.a, pair.b) for pair in pairs)
     said: list[str] = []
     if len(measures) > 1 and not all(math.isnan(pair.p) for pair in pairs):
-        said.append(f"{len(measures)} measures were compared, and their p-values are not corrected for that")
+        alarm = 1 - pairs[0].tested.level ** len(measures)
+        said.append(
+            f"{len(measures)} measures were compared, and their p-values are not corrected for that: without any "
+            f"difference, up to {100 * alarm:.0f} % of such studies would have a false alarm"
+        )
     if len(duels) > 1:
         what = "margins and intervals are" if any(pair.margin is not None for pair in pairs) else "intervals are"
         said.append(f"{what} for each pair alone")
     return tuple(said)
 
 
+def said_of_means(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """What is said of means over splits that are not what the counts of all splits give."""
+    said: dict[str, list[str]] = {}
+    for pair in pairs:
+        for name, mean, pooled in zip((pair.a, pair.b), (pair.value_a, pair.value_b), pair.pooled or (), strict=False):
+            if not math.isnan(pooled) and number(mean) != number(pooled):
+                said.setdefault(pair.name, []).append(f"{number(pooled)} for {name}")
+    if not said:
+        return ()
+    shown = "; ".join(f"{measure} {listing(dict.fromkeys(figures))}" for measure, figures in said.items())
+    return (f"values are means over the splits, as the test needs them; from all counts together: {shown}",)
+
+
 def how(meeting: Meeting, pairs: Sequence[Pair]) -> str:
     """Which procedures were used for what, and why, in a sentence or two."""
     by_method: dict[tuple[str, str], list[str]] = {}
     for pair in pairs:
-        by_method.setdefault((pair.tested.method, pair.tested.interval_method), []).append(pair.name)
+        interval = pair.tested.interval_method
+        # A test of values that do not differ has no interval, and is the same test.
+        key = pair.tested.method, "" if interval == pair.tested.method else interval
+        by_method.setdefault(key, []).append(pair.name)
     parts = []
     for (method, interval), measures in by_method.items():
         found = PROCEDURES.get(method)
         source = f" ({found.reference})" if found is not None and found.reference else ""
-        by = f", interval by {interval}" if interval and interval != method else ""
+        by = f", interval by {interval}" if interval else ""
         parts.append(f"{', '.join(dict.fromkeys(measures))} by {method}{source}{by}")
     return f"{meeting.why()}: {'; '.join(parts)}."

@@ -14,6 +14,7 @@ from heldout.errors import OptionError, ValuesError, listing
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.files import check_matrix
+from heldout.findings.limits import check_limits
 from heldout.findings.review import check_codes
 from heldout.front.fold_column import fold_dependence
 from heldout.front.judge import Folded, Settings, judge
@@ -48,6 +49,7 @@ def evaluate(
     replicates: int = 2000,
     slices: Any = None,
     mute: str | Iterable[str] = (),
+    limits: Any = None,
 ) -> Evaluation:
     """Measure a classifier from its predictions, every measure with an interval.
 
@@ -58,13 +60,13 @@ def evaluate(
     which model of a resampling plan made each prediction, and `id` which case it is about, where a case was predicted
     more than once. `method` replaces the default interval where it applies. `slices` names columns that divide the
     cases ("all" for every column without a role; for arrays, values by name), and `mute` rules that are not to be
-    checked, by their codes.
+    checked, by their codes. `limits` replaces limits of rules, by code and name: `{"H014": {"width": 0.1}}`.
 
     >>> print(evaluate(["yes", "no", "no", "yes"], ["yes", "no", "yes", "yes"])["recall"])
     recall[yes] 1.000 [.342 – 1.000] (0.95 wilson, n = 2)
     """
     notes: tuple[str, ...] = ()
-    muted = check_codes(mute)
+    muted, changed = check_codes(mute), check_limits(limits, "evaluation")
     source, predictions = Source(), None
     roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "fold": fold, "id": id}
     beside = {**roles, "score": score, "threshold": threshold, "slices": slices}
@@ -95,7 +97,7 @@ def evaluate(
         _check_ids(predictions)
         confusion = memory.count(predictions) if predictions.fold is None else case_counts(predictions)
         notes = predictions.notes
-    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, muted)
+    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, muted, changed)
     folded = None if predictions is None or predictions.fold is None else Folded(fold_dependence(predictions))
     return judge(confusion, predictions, settings, source=source, notes=notes, folded=folded)
 

@@ -47,30 +47,36 @@ def _known(asked: Any, mute: Sequence[str]) -> str:
     return rule.code
 
 
-def forbidden(evaluation: Evaluation, forbid: Sequence[str]) -> list[Requirement]:
-    """A requirement for each that is forbidden: failed where it was found; of a severity, one for each finding."""
+def forbidden(evaluation: Evaluation, forbid: Sequence[str], *, strict: bool = False) -> list[Requirement]:
+    """A requirement for each that is forbidden: failed where it was found; of a severity, one for each finding.
+
+    A code that does not apply was not checked, which is no assurance: it is undecided, and fails where `strict`.
+    """
     made: list[Requirement] = []
     for asked in forbid:
         if asked not in SEVERITIES:
-            made.append(_of_code(evaluation.review[asked]))
+            made.append(_of_code(evaluation.review[asked], strict=strict))
             continue
         found = [one for one in evaluation.findings if one.severity in SEVERITIES[asked]]
-        made += [_of_code(one) for one in found if one.code not in forbid]
+        made += [_of_code(one, strict=strict) for one in found if one.code not in forbid]
         if not found:
             seen = sum(one.outcome == "passed" for one in evaluation.review.findings)
-            why = f"None of the {seen} rules that apply found anything of the kind."
+            rules = "The 1 rule that applies has not" if seen == 1 else f"None of the {seen} rules that apply has"
+            why = f"{rules} found anything of the kind."
             made.append(Requirement(f"no {WORDS[asked]}", "passed", fails=False, why=why))
     # What two severities forbid is one finding.
     return list({one.text: one for one in made}.values())
 
 
-def _of_code(finding: Finding) -> Requirement:
+def _of_code(finding: Finding, *, strict: bool) -> Requirement:
     text = f"no {finding.code}"
     if finding.outcome == "fired":
         why = f"{finding.title} {finding.advice}".strip()
         return Requirement(text, "failed", fails=True, why=why, finding=finding)
-    why = f"Not applicable: {finding.title}" if finding.outcome == "not applicable" else finding.title
-    return Requirement(text, "passed", fails=False, why=_ended(why), finding=finding)
+    if finding.outcome == "not applicable":
+        why = _ended(f"Not checked: {finding.title}")
+        return Requirement(text, "undecided", fails=strict, why=why, finding=finding)
+    return Requirement(text, "passed", fails=False, why=_ended(finding.title), finding=finding)
 
 
 def _ended(sentence: str) -> str:

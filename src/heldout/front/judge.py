@@ -27,6 +27,7 @@ from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.estimates.score_methods import score_method_names
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
+from heldout.findings.limits import check_limits
 from heldout.findings.review import check_codes
 from heldout.measures.catalogue import COUNTED, NAMED_F, find, read_quantity
 from heldout.measures.declare import Measure
@@ -55,6 +56,7 @@ class Settings:
     seed: int = 0
     replicates: int = 2000
     mute: str | Iterable[str] = ()
+    limits: Any = None
 
     def checked(self) -> Settings:
         """The same settings, refused where a number makes no sense."""
@@ -115,7 +117,7 @@ def judge(
 ) -> Evaluation:
     """Every measure that was asked for, with its interval."""
     settings.checked()
-    mute = check_codes(settings.mute)
+    mute, limits = check_codes(settings.mute), check_limits(settings.limits, "evaluation")
     if settings.nested:
         raise OptionError(
             f"The method {settings.method!r} fits a learner again, and there are only predictions.",
@@ -144,7 +146,7 @@ def judge(
     if settings.measures == "all" and confusion.n_classes > DRAWN_CLASSES:
         said.append(_shortened(confusion.n_classes))
     return Evaluation(
-        confusion, chosen, estimates, estimator, tuple(said), source, predictions, costs, scored, mute=mute
+        confusion, chosen, estimates, estimator, tuple(said), source, predictions, costs, scored, mute, limits
     )
 
 

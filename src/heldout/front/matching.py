@@ -119,6 +119,7 @@ def _folded(evaluations: Mapping[str, Evaluation], predictions: Sequence[Predict
         random=not _partitions(predictions[0]),
         order=places,
         extra=found.notes,
+        rows=found.rows,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.comparison import Side
+from heldout.comparison import Alike, Side
 from heldout.comparisons.procedure import Setting
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together
@@ -58,6 +58,14 @@ class Meeting(Protocol):
     def notes(self) -> tuple[str, ...]:
         """Sentences that a reader must see."""
 
+    @property
+    def own(self) -> tuple[tuple[str, str], ...]:
+        """Those of them that are about one of them: its name, and the sentence."""
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """Those of them that are about how they meet, and not about one of them."""
+
     def quantities(self, wanted: Sequence[str] | None) -> list[Quantity]:
         """What they are compared by."""
 
@@ -75,6 +83,12 @@ class Meeting(Protocol):
 
     def apart(self, one: int, two: int) -> tuple[int, int] | None:
         """How many cases the one alone and the other alone gets right, where both judged the same ones."""
+
+    def alike(self, one: int, two: int, quantity: Quantity) -> Alike:
+        """What both give alike in every case, of what a quantity is made from; empty where they do not."""
+
+    def pooled(self, place: int, quantity: Quantity) -> float | None:
+        """The value of one from all splits together, nan for a measure of scores; None where there are no splits."""
 
     def sides(self) -> tuple[Side, ...]:
         """Each of them by itself."""
@@ -132,6 +146,23 @@ def no_rope(rules: Rules) -> None:
         )
 
 
+def alike_in(one: Predictions | None, two: Predictions | None, quantity: Quantity) -> Alike:
+    """What two predictions, with their cases in the same order, give alike in every case."""
+    if one is None or two is None or one.n != two.n:
+        return ""
+    if is_score(quantity):
+        if one.scores is None or two.scores is None or (one.positive, one.labels) != (two.positive, two.labels):
+            return ""
+        return "scores" if np.array_equal(np.asarray(one.scores.values), np.asarray(two.scores.values)) else ""
+    place = {label: at for at, label in enumerate(one.labels)}
+    answers = []
+    for own in (one, two):
+        names = fitted(own.labels, one.labels)
+        codes = np.array([place.get(name, -1) for name in names])
+        answers.append(codes[own.predicted_place[own.predicted.codes.astype(np.int64) - own.predicted.offset]])
+    return "answers" if np.array_equal(answers[0], answers[1]) and (answers[0] >= 0).all() else ""
+
+
 @dataclass(frozen=True, eq=False)
 class Judged:
     """Contestants that are evaluations."""
@@ -159,13 +190,22 @@ class Judged:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was said of the predictions."""
-        said = tuple(f"{name}: {note}" for name, one in self.held.items() for note in one.notes)
+        """What was said of the predictions of each, and of how they meet."""
+        return (*(f"{name}: {note}" for name, note in self.own), *self.shared)
+
+    @property
+    def own(self) -> tuple[tuple[str, str], ...]:
+        """What is said of each: its name, and the sentence."""
+        return tuple((name, note) for name, one in self.held.items() for note in one.notes)
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """What is said of how they meet."""
         shapes = {None if e.costs is None else (e.costs.shape, e.costs.tobytes()) for e in self.evaluations}
         if len(shapes) > 1:
             what = "no costs are" if self.evaluations[0].costs is None else f"the costs of {self.names[0]} are"
-            said += (f"not all were judged by the same costs: {what} used for all",)
-        return said
+            return (f"not all were judged by the same costs: {what} used for all",)
+        return ()
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -234,6 +274,14 @@ class Judged:
 
     def apart(self, one: int, two: int) -> tuple[int, int] | None:  # noqa: ARG002 - one signature
         """How many cases the one alone and the other alone gets right; nobody knows unless they are the same cases."""
+        return None
+
+    def alike(self, one: int, two: int, quantity: Quantity) -> Alike:  # noqa: ARG002 - one signature
+        """What both give alike in every case; nobody knows unless they are the same cases."""
+        return ""
+
+    def pooled(self, place: int, quantity: Quantity) -> float | None:  # noqa: ARG002 - one signature
+        """Nothing: there are no splits."""
         return None
 
     def sides(self) -> tuple[Side, ...]:

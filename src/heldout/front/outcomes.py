@@ -78,6 +78,17 @@ def chance(tested: Tested, p: float, better: Outcome) -> str:
     return f"{said}; {NO_SPREAD}" if without_spread(tested) else said
 
 
+def alone(tested: Tested, p: float, better: Outcome) -> str:
+    """What is said after an interval that leaves out zero where p, which is corrected for all pairs, decides nothing.
+
+    >>> seen = Tested(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.02, n=500)
+    >>> alone(seen, 0.06, "undecided"), alone(seen, 0.02, "a")
+    (' for this pair alone', '')
+    """
+    apart = tested.low > 0 or tested.high < 0
+    return " for this pair alone" if better == "undecided" and apart and p > tested.p else ""
+
+
 def _p(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p = {p_text(p)}"
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.comparison import Alike
 from heldout.comparisons.delong_tests import DELONG, DELONG_MOVER, delong_pairs, model_areas
 from heldout.comparisons.paired_counts import compare_counts
 from heldout.comparisons.paired_scores import AREAS, compare_scores
@@ -20,7 +21,7 @@ from heldout.comparisons.together import Together, areas_together, right_togethe
 from heldout.errors import OptionError, listing
 from heldout.evidence import Label
 from heldout.evidence.pairs import PairCounts
-from heldout.front.meeting import Judged, Rules, fitting_scores, is_score, no_rope
+from heldout.front.meeting import Judged, Rules, alike_in, fitting_scores, is_score, no_rope
 from heldout.measures.quantity import Quantity
 from heldout.predictions.pairing import Paired
 from heldout.predictions.table import Predictions
@@ -45,9 +46,9 @@ class SameCases(Judged):
         return self.paired.labels
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What was said of the predictions and of their labels."""
-        return (*super().notes, *self.paired.notes)
+    def shared(self) -> tuple[str, ...]:
+        """What is said of how they meet, and of their labels."""
+        return (*super().shared, *self.paired.notes)
 
     def why(self) -> str:
         """Why they are compared so."""
@@ -68,6 +69,14 @@ class SameCases(Judged):
         """How many cases the one alone gets right, and how many the other alone."""
         counts = self.counts(one, two)
         return counts.only_a, counts.only_b
+
+    def alike(self, one: int, two: int, quantity: Quantity) -> Alike:
+        """What both give alike in every case, of what a quantity is made from."""
+        held = self.paired
+        if not is_score(quantity):
+            return "answers" if np.array_equal(held.predicted[one], held.predicted[two]) else ""
+        first, second = (self._predictions(place).part(held.rows[place]) for place in (one, two))
+        return alike_in(first, second, quantity)
 
     def test(self, one: int, two: int, quantity: Quantity, rules: Rules) -> Tested:
         """The difference of two contestants on their common cases."""

@@ -9,21 +9,23 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.comparison import Alike
 from heldout.comparisons.folds import FoldValues, compare_folds
 from heldout.comparisons.procedure import Setting
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together
 from heldout.errors import OptionError
-from heldout.front.meeting import Judged, Rules, of_own
+from heldout.front.meeting import Judged, Rules, alike_in, is_score, of_own, value_of
 from heldout.measures.quantity import Quantity
 from heldout.predictions.match import fitted
 
 
 @dataclass(frozen=True, eq=False)
 class SameSplits(Judged):
-    """All of them were trained and tested by the same splits; `order` brings the folds of each into one order.
+    """All of them were trained and tested by the same splits.
 
-    `random` says that every split is a draw of its own, and no fold of a partition of the cases.
+    `order` brings the folds of each into one order, and `rows` the cases, where they are in another. `random` says that
+    every split is a draw of its own, and no fold of a partition of the cases.
     """
 
     by_split: ClassVar[bool] = True
@@ -34,6 +36,7 @@ class SameSplits(Judged):
     random: bool = field(kw_only=True, default=False)
     order: tuple[NDArray[np.int64], ...] = field(kw_only=True, default=())
     extra: tuple[str, ...] = field(kw_only=True, default=())
+    rows: tuple[NDArray[np.int64], ...] = field(kw_only=True, default=())
 
     @property
     def words(self) -> str:
@@ -41,9 +44,9 @@ class SameSplits(Judged):
         return f"the same {self.splits:,} splits ({self.plan})"
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What was said of the validations."""
-        return (*super().notes, *self.extra)
+    def shared(self) -> tuple[str, ...]:
+        """What is said of how they meet, and of the splits that are compared."""
+        return (*super().shared, *self.extra)
 
     def why(self) -> str:
         """Why they are compared so."""
@@ -83,6 +86,17 @@ class SameSplits(Judged):
         values = self._per_fold(place, quantity)
         there = values[~np.isnan(values)]
         return float(there.mean()) if len(there) else float("nan")
+
+    def pooled(self, place: int, quantity: Quantity) -> float | None:
+        """The value from the counts of all splits together, as an evaluation gives it; of scores there is none."""
+        return float("nan") if is_score(quantity) else value_of(self.confusion(place), quantity)
+
+    def alike(self, one: int, two: int, quantity: Quantity) -> Alike:
+        """What both give alike in every case, of what a quantity is made from."""
+        held = [self.evaluations[place].predictions for place in (one, two)]
+        if self.rows:
+            held = [None if own is None else own.part(self.rows[at]) for own, at in zip(held, (one, two), strict=True)]
+        return alike_in(held[0], held[1], quantity)
 
     def omnibus(self, quantities: Sequence[Quantity], rules: Rules) -> tuple[Together, ...]:  # noqa: ARG002
         """There is none for splits that share cases."""

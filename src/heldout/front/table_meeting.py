@@ -14,7 +14,7 @@ from heldout.comparisons.result_table import ResultTable
 from heldout.comparisons.tested import Tested
 from heldout.errors import OptionError, listing
 from heldout.front.duels import Claims, not_corrected, said_of_many
-from heldout.front.outcomes import chance, known_of, outcome
+from heldout.front.outcomes import alone, chance, known_of, outcome
 from heldout.report.comparison import UNNAMED
 from heldout.show.numbers import limits, plain
 
@@ -107,6 +107,7 @@ def _verdict(names: tuple[str, str], values: tuple[float, float], tested: Tested
         names, values = names[::-1], values[::-1]
         tested = replace(tested, difference=-tested.difference, low=-tested.high, high=-tested.low)
     ends = "" if math.isnan(tested.low) else f" [{limits(tested.low, tested.high, 'plain', 3)}]"
+    ends += alone(tested, p, better)
     figures = f"mean {plain(values[0])} against {plain(values[1])}, typical difference {plain(tested.difference)}{ends}"
     start = {
         "undecided": f"{names[0]} and {names[1]} cannot be told apart",

@@ -24,6 +24,7 @@ def choose_threshold(
     *,
     truth: Any = None,
     by: str | None = None,
+    maximize: str | None = None,
     require: str | None = None,
     then: str | None = None,
     costs: Any = None,
@@ -43,9 +44,10 @@ def choose_threshold(
 ) -> Decision:
     """Choose the threshold from which a case is called positive, and say how sure that is.
 
-    `by` is "cost" or "iso" (with `costs`), "youden", "closest" or any measure of the counts; `require` holds
-    requirements such as "recall >= 0.9", among whose thresholds the best by `then` is taken. `prevalence` is the share
-    of positives where the threshold will be used. `honest` judges the choice on cases that had no part in it.
+    `by` is "cost" or "iso" (with `costs`), "youden", "closest" or any measure of the counts; `maximize`, as the flag is
+    called, says the same. `require` holds requirements such as "recall >= 0.9", among whose thresholds the best by
+    `then` is taken. `prevalence` is the share of positives where the threshold will be used. `honest` judges the choice
+    on cases that had no part in it. Of more than two classes, `positive` is told from all the others together.
 
     >>> chosen = choose_threshold([1, 1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6, 0.3, 0.1], by="youden")
     >>> chosen.threshold
@@ -55,10 +57,13 @@ def choose_threshold(
     check_whole("replicates", replicates, 1)
     if prevalence is not None and (isinstance(prevalence, bool) or not isinstance(prevalence, int | float)):
         raise OptionError(f"The prevalence must be a number. Got {prevalence!r}.", hint="for example 0.05.")
+    if by is not None and maximize is not None:
+        raise OptionError(f"by={by!r} and maximize={maximize!r} are two names of one option.", hint="give one of them.")
+    by = by if maximize is None else maximize
     roles = {"truth": truth, "predicted": None, "weight": weight, "group": group}
     # Any threshold will do to read the columns: the classes that it gives are not used.
     predictions, source = gather(
-        data, roles, labels=labels, missing=missing, score=score, positive=positive, threshold=0.0
+        data, roles, labels=labels, missing=missing, score=score, positive=positive, threshold=0.0, against_rest=True
     )
     if predictions.scores is None or predictions.scores.per_class or len(predictions.labels) != 2:
         raise OptionError(

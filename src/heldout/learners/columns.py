@@ -23,6 +23,9 @@ DISTINCT_SHARE = 0.9
 DISTINCT_LEAST = 10
 
 
+DATES, TIMES, DATES_OR_TIMES = "it holds dates", "it holds times", "it holds dates or times"
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     """The values of a column, NaN where one is missing; or in `useless` why a learner can make nothing of it."""
@@ -32,6 +35,11 @@ class Column:
     nominal: Nominal | None = None
     useless: str = ""
     identifies: str = ""
+
+    @property
+    def temporal(self) -> bool:
+        """Whether it is of no use because it holds dates or times."""
+        return self.useless in (DATES, TIMES, DATES_OR_TIMES)
 
 
 def read_column(values: Any, name: str) -> Column:
@@ -60,7 +68,7 @@ def _kind_of_array(array: NDArray[Any]) -> str:
     if isinstance(array.dtype, np.dtypes.StringDType):
         return "text"
     kinds = {"i": "numbers", "u": "numbers", "f": "numbers", "b": "categories", "U": "text", "S": "text"}
-    kinds |= {"M": "it holds dates", "m": "it holds times", "O": "objects"}
+    kinds |= {"M": DATES, "m": TIMES, "O": "objects"}
     return kinds.get(array.dtype.kind, f"it holds values of type {array.dtype}")
 
 
@@ -77,7 +85,7 @@ def _kind_of_series(series: Any) -> str:
         compressed = kind == nw.Categorical and series.implementation.is_polars()
         return "text" if compressed else "categories"
     if kind.is_temporal():
-        return "it holds dates or times"
+        return DATES_OR_TIMES
     if kind in (nw.Object, nw.Unknown):
         return "objects"
     return f"it holds values of type {kind}"
@@ -93,7 +101,7 @@ def _kind_of_objects(held: NDArray[Any]) -> str:
     if all(isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool) for value in sample):
         return "numbers"
     if all(isinstance(value, dt.date | dt.time | dt.timedelta | np.datetime64) for value in sample):
-        return "it holds dates or times"
+        return DATES_OR_TIMES
     strange = next((value for value in sample if not isinstance(value, str | bytes | numbers.Real | Decimal)), None)
     if isinstance(strange, list | tuple | dict | set | np.ndarray):
         return f"it holds values of type {type(strange).__name__}"

@@ -93,6 +93,7 @@ def read_problem(
         roles.target_name,
         kept,
         as_given,
+        read.times_left_out,
     )
 
 

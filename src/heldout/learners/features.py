@@ -33,6 +33,7 @@ class Features:
     names: tuple[str, ...]
     nominal: dict[int, Nominal] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    times_left_out: tuple[str, ...] = ()
 
 
 def read_features(table: Table, columns: Sequence[Any], *, asked: bool) -> Features:
@@ -43,6 +44,7 @@ def read_features(table: Table, columns: Sequence[Any], *, asked: bool) -> Featu
     array([[ 1.,  0.],
            [ 2., nan]])
     """
+    times: tuple[str, ...] = ()
     if table.sparse:
         matrix = table.selected(columns)
         return Features(matrix, tuple(map(str, columns)), notes=_checked(matrix.data, (), table))
@@ -67,6 +69,7 @@ def read_features(table: Table, columns: Sequence[Any], *, asked: bool) -> Featu
             for column in found
             if column.useless or (column.identifies and not asked)
         ]
+        times = tuple(column.name for column in found if column.temporal)
         matrix = np.empty((table.n, len(read)))
         for place, column in enumerate(read):
             matrix[:, place] = column.values
@@ -74,7 +77,7 @@ def read_features(table: Table, columns: Sequence[Any], *, asked: bool) -> Featu
         raise _nothing_left(table, left)
     nominal = {place: column.nominal for place, column in enumerate(read) if column.nominal is not None}
     notes = (*left, *_checked(matrix, [column.name for column in read], table))
-    return Features(matrix, tuple(column.name for column in read), nominal, notes)
+    return Features(matrix, tuple(column.name for column in read), nominal, notes, times)
 
 
 def given_features(table: Table, columns: Sequence[Any], *, asked: bool) -> Features:  # noqa: ARG001 - one call for both

@@ -29,7 +29,8 @@ class Problem:
     `target` holds the labels as the learner is to see them; `truth` holds their places among `labels`. Where `nominal`
     has the number of a column of `features`, that column holds codes of categories, and NaN where the value is missing.
     `kept` lists the rows of the source that are left, and is None when all of them are. `as_given` says that the
-    features are those that were given, which no preparation may change.
+    features are those that were given, which no preparation may change. `times_left_out` names columns of dates and
+    times, which no learner takes.
     """
 
     features: Any = field(repr=False)
@@ -45,6 +46,7 @@ class Problem:
     target_name: str = ""
     kept: Codes | None = field(default=None, repr=False)
     as_given: bool = False
+    times_left_out: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:

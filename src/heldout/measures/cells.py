@@ -79,10 +79,14 @@ class TableBatch:
         rows, columns = tables @ ones, ones @ tables
         tp = np.ascontiguousarray(np.diagonal(tables, axis1=-2, axis2=-1))
         fn, fp = rows - tp, columns - tp
+        tn = rows.sum(axis=-1)[..., None] - tp - fn - fp
+        if tables.dtype.kind != "c":
+            # Sums of weights are rounded: nothing is less than none. (Complex tables carry steps for gradients.)
+            fn, fp, tn = (np.maximum(side, 0.0) for side in (fn, fp, tn))
         return Margins(
             rows=rows,
             columns=columns,
-            classes=class_cells(tp, fn, fp, rows.sum(axis=-1)[..., None] - tp - fn - fp),
+            classes=class_cells(tp, fn, fp, tn),
             correct=np.einsum("...ii->...", tables),
             cells=lambda weights: tables.reshape(*tables.shape[:-2], -1) @ weights.reshape(-1),
             k=self.k,

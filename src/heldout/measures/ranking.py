@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from heldout.measures.declare import UNBOUNDED, Measure, measure
-from heldout.measures.ranked import Ranked, inner, lost_pairs, sweep
+from heldout.measures.ranked import Ranked, lost_pairs, precision_sums
 
 HANLEY = "Hanley & McNeil (1982), The meaning and use of the area under a receiver operating characteristic curve"
 MCCLISH = "McClish (1989), Analyzing a portion of the ROC curve"
@@ -148,15 +148,8 @@ def kolmogorov_smirnov(ranking: Ranked) -> tuple[Any, Any]:
 )
 def average_precision(ranking: Ranked) -> tuple[Any, Any]:
     """Mean precision at the positives, a step for each distinct score; guessing gives the share of positives."""
-    total: Any = 0.0
-    for span in sweep(ranking):
-        found = np.add(span.tp, span.fp, out=span.fp)
-        # Nothing found (weights or counts of 0 at the top) is no gain in recall either.
-        np.maximum(found, 1e-300, out=found)
-        precision = np.divide(span.tp, found, out=found)
-        total = total + inner(span.positives, precision)
     # Sums of weights may pass what they cannot exceed, by rounding.
-    return np.minimum(total, ranking.n_positive), 1.0 * ranking.n_positive
+    return np.minimum(precision_sums(ranking).gained, ranking.n_positive), 1.0 * ranking.n_positive
 
 
 @measure(

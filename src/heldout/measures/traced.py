@@ -7,13 +7,9 @@ from typing import Any
 
 from heldout.errors import OptionError
 from heldout.measures.cells import CORNERS, class_cells
+from heldout.measures.moved_names import COST_ALARM, COST_MISS
 from heldout.measures.quantity import Bound
 from heldout.show.explorer import Expression
-from heldout.show.numbers import count
-
-# How tightly an operator binds, and how it is written between its operands.
-BINDING: Mapping[str, tuple[int, str]] = {"+": (1, " + "), "-": (1, " − "), "*": (2, " · "), "/": (3, " / ")}
-ATOM = 9
 
 
 class Symbol:
@@ -119,8 +115,8 @@ def cost_per_case(labels_positive: int, costs: Any) -> Expression:
     positive, negative = labels_positive, 1 - labels_positive
     names = {
         (negative, negative): ("tn", float(costs[negative][negative])),
-        (negative, positive): ("fp", "cost_alarm"),
-        (positive, negative): ("fn", "cost_miss"),
+        (negative, positive): ("fp", COST_ALARM),
+        (positive, negative): ("fn", COST_MISS),
         (positive, positive): ("tp", float(costs[positive][positive])),
     }
     # Cell by cell in the order of the matrix, as the library adds them up.
@@ -129,38 +125,3 @@ def cost_per_case(labels_positive: int, costs: Any) -> Expression:
     for term in terms[1:]:
         total = ("+", total, term)
     return ("/", total, ("+", ("+", "tp", "fn"), ("+", "fp", "tn")))
-
-
-def put_in(expression: Expression, numbers: Mapping[str, float]) -> str:
-    """The expression with its numbers put in, as a person would write it.
-
-    >>> put_in(("/", "tp", ("+", "tp", "fn")), {"tp": 165, "fn": 119})
-    '165 / (165 + 119)'
-    """
-    return _written(expression, numbers)[0]
-
-
-def _written(expression: Expression, numbers: Mapping[str, float]) -> tuple[str, int]:
-    """The text, and how tightly its outermost operator binds."""
-    if isinstance(expression, str):
-        value = numbers[expression]
-        return (f"({count(value)})", ATOM) if value < 0 else (count(value), ATOM)
-    if not isinstance(expression, tuple | list):
-        return f"{float(expression):g}", ATOM
-    operator, *operands = expression
-    if operator not in BINDING:
-        inside = ", ".join(_written(part, numbers)[0] for part in operands)
-        return (
-            (f"−{_bracketed(operands[0], numbers, ATOM)}", 2) if operator == "neg" else (f"{operator}({inside})", ATOM)
-        )
-    strength, sign = BINDING[operator]
-    left, right = operands
-    # What is divided is bracketed unless it is a single number, on both sides: a slash on one line misleads easily.
-    first = _bracketed(left, numbers, ATOM if operator == "/" else strength)
-    second = _bracketed(right, numbers, {"/": ATOM, "-": strength + 1}.get(operator, strength))
-    return f"{first}{sign}{second}", strength
-
-
-def _bracketed(expression: Expression, numbers: Mapping[str, float], least: int) -> str:
-    text, strength = _written(expression, numbers)
-    return text if strength >= least else f"({text})"

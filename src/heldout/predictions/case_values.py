@@ -33,15 +33,12 @@ def weights(values: Any, name: str = "weight") -> NDArray[np.float64]:
     # Text is refused even where NumPy would read it as a number, and so are dates, which it takes for nanoseconds.
     held = [np.nan if is_missing(value) else value for value in column.tolist()]
     if column.dtype.kind != "O" or not all(isinstance(value, numbers.Real | Decimal) for value in held):
-        raise ValuesError(
-            f"{name} must be numbers. It holds {listing(_worst_first(held), most=3)}.",
-            hint="choose another column, or convert it to numbers.",
-        )
+        raise _no_numbers(held, name)
     return np.array([float(value) for value in held], dtype=np.float64)
 
 
-def _worst_first(values: list[Any]) -> list[str]:
-    """The values as they are written, those that are no numbers even as text before the others."""
+def _no_numbers(values: list[Any], name: str) -> ValuesError:
+    """What a column holds that should be numbers, and where that begins."""
 
     def is_number(value: Any) -> bool:
         try:
@@ -50,7 +47,15 @@ def _worst_first(values: list[Any]) -> list[str]:
             return False
         return True
 
-    return [repr(value) for value in sorted(values, key=is_number)]
+    bad = [place for place, value in enumerate(values) if not is_number(value)]
+    what = f"{name} must be numbers. It holds {listing(map(repr, values), most=3)}"
+    if bad:
+        held = listing(dict.fromkeys(repr(values[place]) for place in bad), most=3)
+        what = (
+            f"{name} must be numbers. {len(bad):,} of {len(values):,} {'values is' if len(bad) == 1 else 'values are'} "
+            f"not: {held}; {'it is' if len(bad) == 1 else 'the first is'} in row {bad[0] + 1:,}"
+        )
+    return ValuesError(f"{what}.", hint="choose another column, or convert it to numbers.")
 
 
 def check_weight(weight: NDArray[np.float64]) -> None:

@@ -55,6 +55,8 @@ class Coded:
         for start in range(0, len(self.codes), BLOCK):
             block = self.codes[start : start + BLOCK].astype(np.int64)
             counts += np.bincount(block - (self.offset - 1), minlength=len(counts))
+            if counts[1:].all():
+                break
         return tuple(label for label, count in zip(self.labels, counts[1:].tolist(), strict=True) if count)
 
     def classes(self) -> tuple[Label, ...]:
@@ -307,22 +309,29 @@ def _encode_compressed(series: Any) -> Coded:
     """Encode a Polars column of compressed text without unpacking it: its numbers become those of the sorted texts."""
     import polars as pl
 
-    met = series.drop_nulls().unique()
-    order = met.cast(pl.String).arg_sort()
-    labels = tuple(met.cast(pl.String).gather(order).to_list())
-    numbers = met.to_physical().gather(order).to_numpy()
-    absent = series.null_count()
-    kind = np.int64 if absent else np.min_scalar_type(max(len(labels) - 1, 0))
-    move = np.zeros(int(numbers.max(initial=0)) + 2, dtype=kind)
-    move[numbers] = np.arange(len(labels))
     held = series.to_physical()
+    absent = series.null_count()
     if absent:
-        move[-1] = -1
-        held = held.fill_null(len(move) - 1)
+        held = held.fill_null((held.max() or 0) + 1)
+    # Where each number is first met, which tells its text.
+    first = np.full((held.max() or 0) + 1, -1, dtype=np.int64)
+    for start in range(0, len(held), BLOCK):
+        block = held[start : start + BLOCK].to_numpy()
+        if (first[block] < 0).any():
+            numbers, at = np.unique(block, return_index=True)
+            new = first[numbers] < 0
+            first[numbers[new]] = start + at[new]
+    met = np.flatnonzero((first[:-1] if absent else first) >= 0)
+    texts = series.gather(first[met]).cast(pl.String)
+    order = texts.arg_sort()
+    kind = np.int64 if absent else np.min_scalar_type(max(len(met) - 1, 0))
+    # What has no text is the last number, which becomes -1.
+    move = np.full(len(first), -1 if absent else 0, dtype=kind)
+    move[met[order.to_numpy()]] = np.arange(len(met))
     codes = np.empty(len(series), dtype=kind)
     for start in range(0, len(codes), BLOCK):
         np.take(move, held[start : start + BLOCK].to_numpy(), out=codes[start : start + BLOCK])
-    return Coded(codes, 0, labels, missing=absent)
+    return Coded(codes, 0, tuple(texts.gather(order).to_list()), missing=absent)
 
 
 def _encode_series(series: Any, name: str) -> Coded:

@@ -9,13 +9,16 @@ from typing import Any
 from heldout.errors import HeldoutError
 from heldout.predictions.case_values import groups
 
-# What several rows are often taken from: rows of one of these are not independent of each other.
+# What several rows are often taken from: rows of one of these are not independent of each other. The only such list.
 WORDS = (
     "patient", "subject", "participant", "person", "donor", "user", "customer", "client", "account", "member",
-    "household", "family", "group", "cluster", "session", "visit", "speaker", "author", "site", "center", "centre",
-    "hospital", "clinic", "ward", "school", "device", "sensor", "machine", "animal", "video", "document",
+    "student", "household", "family", "group", "cluster", "session", "visit", "batch", "speaker", "author", "site",
+    "station", "plot", "center", "centre", "hospital", "clinic", "ward", "school", "device", "sensor", "machine",
+    "animal", "video", "document",
 )  # fmt: skip
-_LIKE = re.compile(rf"^(?:.*_)?(?:{'|'.join(WORDS)})s?(?:_(?:id|no|nr|number|name|key|code))?$|^(?:.*_)?id$")
+# What makes them the name of a key.
+KEYS = ("id", "ids", "no", "nr", "num", "number", "name", "key", "code")
+_LIKE = re.compile(rf"^(?:.*_)?(?:{'|'.join(WORDS)})s?(?:_(?:{'|'.join(KEYS)}))?$|^(?:.*_)?id$")
 
 
 def may_be_group(column: Any) -> bool:
@@ -26,6 +29,27 @@ def may_be_group(column: Any) -> bool:
     """
     text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(column).strip())
     return _LIKE.match(re.sub(r"[\s._-]+", "_", text).casefold()) is not None
+
+
+def is_unit(name: str) -> bool:
+    """Whether a name is that of a unit that may be measured more than once, and of nothing else about it.
+
+    >>> [is_unit(name) for name in ("patient_id", "SubjectID", "group", "group size", "petal width", "id")]
+    [True, True, True, False, False, False]
+    """
+    words = words_of(name)
+    units = [word for word in words if word in WORDS or word.removesuffix("s") in WORDS]
+    return bool(units) and all(word in KEYS or word in units for word in words)
+
+
+def words_of(name: str) -> list[str]:
+    """The words that the name of a column is made of.
+
+    >>> words_of("SubjectID_2")
+    ['subject', 'id']
+    """
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return [word.casefold() for word in re.split(r"[\W_\d]+", spaced) if word]
 
 
 def group_like(names: Iterable[Any], values: Callable[[Any], Any]) -> tuple[tuple[str, int, int], ...]:

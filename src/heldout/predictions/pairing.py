@@ -12,13 +12,11 @@ from heldout.errors import LabelError, ValuesError, listing
 from heldout.evidence import Label, join_labels
 from heldout.predictions.encode import Coded
 from heldout.predictions.match import renamed
-from heldout.predictions.table import Predictions
+from heldout.predictions.table import DROPPED, Predictions
 
 Codes = NDArray[np.int64]
 # Whole numbers up to here fit the integers of NumPy.
 LARGEST = 2**62
-# What the notes of predictions say of rows that were dropped.
-LOST = "rows were dropped because of missing values"
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +115,13 @@ def _by_order(held: Sequence[Predictions], names: Sequence[str]) -> tuple[Codes,
 
 
 def lost_rows(predictions: Predictions) -> bool:
-    """Whether rows were dropped because of missing values, which the notes of the predictions say.
+    """Whether rows were dropped because of missing values.
 
     >>> from heldout.predictions.table import assemble
     >>> lost_rows(assemble([0, 1, 0], [0, 1, None], missing="drop")), lost_rows(assemble([0, 1], [0, 1]))
     (True, False)
     """
-    return any(LOST in note for note in predictions.notes)
+    return any(DROPPED in note for note in predictions.notes)
 
 
 @dataclass(frozen=True, eq=False)

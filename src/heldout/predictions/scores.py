@@ -60,12 +60,14 @@ class Scores:
             if threshold is not None:
                 raise OptionError(
                     "A threshold tells two classes apart, and there is a score for each of several.",
-                    hint="leave it out: the class with the highest score is predicted.",
+                    hint="leave out the threshold (--threshold, --grid), and the class with the highest score is "
+                    "predicted; 'heldout thresholds FILE --positive CLASS' tells one class from the others.",
                 )
             return Coded(self.values.argmax(axis=1), 0, tuple(labels), declared=True)
         cut = self.default_threshold() if threshold is None else threshold
         place = list(labels).index(positive) if positive is not None else 1
-        codes = np.where(self.values >= cut, place, 1 - place)
+        # One byte a case.
+        codes = (self.values >= cut if place else self.values < cut).view(np.uint8)
         return Coded(codes, 0, tuple(labels), declared=True)
 
     def default_threshold(self) -> float:
@@ -124,8 +126,12 @@ def _column(values: Any, called: str) -> NDArray[Any]:
     return numbers(values, called)
 
 
-def settle_scores(raw: RawScores, labels: Sequence[Label], positive: Label | None) -> Scores:
+def settle_scores(
+    raw: RawScores, labels: Sequence[Label], positive: Label | None, rows: NDArray[Any] | None = None
+) -> Scores:
     """Give each column its class, and find out whether the values are probabilities.
+
+    `rows` are the places of the cases among the rows that were given, where some were left out.
 
     >>> settle_scores(raw_scores([[0.2, 0.8], [0.6, 0.4]]), ["no", "yes"], "yes").values
     array([0.8, 0.4])
@@ -133,8 +139,11 @@ def settle_scores(raw: RawScores, labels: Sequence[Label], positive: Label | Non
     bad = ~np.isfinite(raw.values)
     if bad.any():
         row = int(np.flatnonzero(bad.any(axis=-1) if bad.ndim == 2 else bad)[0])
+        row, held = row if rows is None else int(rows[row]), int(bad.sum())
         raise ValuesError(
-            f"{int(bad.sum()):,} scores are not finite; the first is in row {row + 1:,}.",
+            f"1 score is not finite, in row {row + 1:,}."
+            if held == 1
+            else f"{held:,} scores are not finite; the first is in row {row + 1:,}.",
             hint="replace infinities by the largest finite score, or leave those rows out.",
         )
     values = raw.values
@@ -172,6 +181,47 @@ def _one_column(raw: RawScores, labels: Sequence[Label], positive: Label | None)
             hint=f"use the column of {positive!r}, or name {owner!r} as the positive class.",
         )
     return Scores(raw.values, _why_not(raw.values))
+
+
+def against_rest(
+    truth: Coded, names: Sequence[Label], positive: Label | None, score: RawScores
+) -> tuple[Coded, tuple[Label, ...], RawScores]:
+    """One class against all the others together: the truth, the two classes, and the score of the one.
+
+    >>> seen = Coded(np.array([0, 1, 2]), 0, ("a", "b", "c"))
+    >>> truth, names, _ = against_rest(seen, seen.labels, "b", raw_scores([0.1, 0.8, 0.3]))
+    >>> names, truth.codes.tolist()
+    (('not b', 'b'), [0, 1, 0])
+    """
+    if positive is None:
+        raise OptionError(
+            f"A threshold tells two classes apart, and there are {len(names)}: {listing(names)}.",
+            hint="name the one that is to be told from all the others: --positive CLASS (in Python positive=).",
+        )
+    owners = [class_of(name, names) for name in score.names]
+    if score.values.ndim == 2:
+        columns = score.values.shape[1]
+        if score.names and positive not in owners:
+            raise ColumnError(
+                f"None of the score columns {listing(score.names)} is named after the class {positive!r}.",
+                hint="name the one of that class with --score COLUMN (in Python score=).",
+            )
+        if not score.names and columns != len(names):
+            raise ColumnError(
+                f"There are {columns} columns of scores and {len(names)} classes: {listing(names)}.",
+                hint=f"give the column of {positive!r} alone.",
+            )
+        place = owners.index(positive) if score.names else list(names).index(positive)
+        score = RawScores(np.ascontiguousarray(score.values[:, place]))
+    elif owners and owners[0] not in (None, positive):
+        raise ColumnError(
+            f"The column {score.names[0]!r} looks like the score of class {owners[0]!r}, "
+            f"but the positive class is {positive!r}.",
+            hint=f"use the column of {positive!r}, or name {owners[0]!r} as the positive class.",
+        )
+    codes = np.array([label == positive for label in truth.labels])[truth.codes.astype(np.int64) - truth.offset]
+    both = (f"not {positive}", positive)
+    return Coded(codes.astype(np.uint8), 0, both, declared=True), both, RawScores(score.values)
 
 
 def class_of(name: str, labels: Sequence[Label]) -> Label | None:

@@ -61,7 +61,8 @@ def slices_of_columns(
     columns, said = _noted(made)
     if out:
         said.append(
-            f"left out of the slices, because they name the cases, are classes or have one value: {listing(out)}"
+            "left out of the slices, because they name the cases, are classes or have one value: "
+            f"{listing(out, most=len(out))}"
         )
     if not columns:
         raise ColumnError(

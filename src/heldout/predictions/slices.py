@@ -16,6 +16,7 @@ from heldout.errors import ColumnError, HeldoutError
 from heldout.predictions.case_values import groups, weights
 from heldout.predictions.containers import unwrap
 from heldout.predictions.encode import BLOCK, Coded, is_missing
+from heldout.predictions.iso_dates import moments
 from heldout.show.fitting import shorten
 from heldout.show.printable import visible
 
@@ -54,7 +55,7 @@ class SliceColumn:
 
 
 def slice_column(values: Any, name: str, *, bins: int = BINS) -> SliceColumn:
-    """Divide the cases by a column: numbers and dates by quantiles, anything else by its values.
+    """Divide the cases by a column: numbers and dates (in text: ISO 8601) by quantiles, anything else by its values.
 
     >>> made = slice_column([18, 22, 25, 31, 36, 40, 47, 52, 58, 64, 70, 81], "age")
     >>> made.kind, made.labels
@@ -68,7 +69,12 @@ def slice_column(values: Any, name: str, *, bins: int = BINS) -> SliceColumn:
     except HeldoutError as error:
         raise ColumnError(f"The column {_called(name)} cannot be made into slices: {error.what}",
                           hint="leave it out, or turn it into text first.") from None  # fmt: skip
-    return _of_texts(coded, name)
+    dates = moments(coded.labels)
+    if dates is None:
+        return _of_texts(coded, name)
+    # Text files have no type for dates; what is written as one is one all the same.
+    place = coded.codes.astype(np.int64) - coded.offset
+    return _of_numbers(np.append(dates, np.datetime64("NaT"))[place], name, bins)
 
 
 def _called(name: str) -> str:

@@ -30,17 +30,27 @@ class Source:
     """What was read: a name, the column of each role, and which of them were guessed.
 
     `group_like` are columns without a role whose names suggest that rows belong together: name, number of distinct
-    values, and rows, where values repeat.
+    values, and rows, where values repeat. `unused` are columns that are called like a role and were not used: the role,
+    the column, and the note that says so.
     """
 
     name: str = ""
     columns: tuple[tuple[str, str], ...] = ()
     guessed: tuple[str, ...] = ()
     group_like: tuple[tuple[str, int, int], ...] = ()
+    unused: tuple[tuple[str, str, str], ...] = ()
 
     def sentence(self) -> str:
         """Which columns were read, e.g. "truth = actual, predicted = predicted"."""
         return ", ".join(f"{role} = {column}" for role, column in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A data frame under the name that a reader knows it by, such as that of the file it was read from."""
+
+    frame: Any
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,7 @@ class Asked:
     positive: Label | None
     threshold: float | None
     slices: Any = None
+    against_rest: bool = False
 
     def options(self) -> dict[str, Any]:
         """The options that the assembly of the columns takes."""
@@ -61,6 +72,7 @@ class Asked:
             "missing": self.missing,
             "positive": self.positive,
             "threshold": self.threshold,
+            "against_rest": self.against_rest,
         }
 
     def score_names(self) -> list[Any]:
@@ -95,15 +107,19 @@ def gather(
     positive: Label | None = None,
     threshold: float | None = None,
     slices: Any = None,
+    against_rest: bool = False,
 ) -> tuple[Predictions, Source]:
-    """Predictions from whatever was given, and where they came from.
+    """Predictions from whatever was given, and where they came from; `against_rest` makes two classes of several.
 
     >>> predictions, source = gather({"y": [0, 1], "p": [0, 1]}, {"truth": "y", "predicted": "p"})
     >>> predictions.n, source.sentence()
     (2, 'truth = y, predicted = p')
     """
-    asked = Asked(labels, missing, score, positive, threshold, slices)
-    columns = _of_file(data, roles, asked) if isinstance(data, str | Path) else _of_frame(data, roles)
+    asked = Asked(labels, missing, score, positive, threshold, slices, against_rest)
+    name = "the data frame"
+    if isinstance(data, Named):
+        data, name = data.frame, data.name
+    columns = _of_file(data, roles, asked) if isinstance(data, str | Path) else _of_frame(data, roles, name)
     if columns is not None:
         return _chosen(columns, roles, asked)
     if data is not None:
@@ -138,7 +154,7 @@ def _index_notes(columns: Sequence[Any]) -> list[str]:
     return []
 
 
-def _of_frame(data: Any, roles: dict[str, Any]) -> _Columns | None:
+def _of_frame(data: Any, roles: dict[str, Any], name: str) -> _Columns | None:
     """The columns of a data frame or a dictionary; None where the data is one column itself."""
     import narwhals.stable.v2 as nw
 
@@ -153,7 +169,7 @@ def _of_frame(data: Any, roles: dict[str, Any]) -> _Columns | None:
             )
         if not isinstance(frame, nw.DataFrame):
             return None
-        columns = _Columns(frame, "the data frame")
+        columns = _Columns(frame, name)
     except nw.exceptions.DuplicateError:
         raise ColumnError("Two columns of the data frame have the same name.", hint="rename one of them.") from None
     alone = len(columns.names) == 1 and roles.get("truth") is None
@@ -237,16 +253,16 @@ def _chosen(columns: _Columns, roles: dict[str, Any], asked: Asked) -> tuple[Pre
     raw = found.raw
     if values["predicted"] is None and raw is None:
         raise _no_scores(columns, wanted)
-    notes = [
-        f"the column {column!r} of {columns.name} was not used; "
-        + (f"--{role} {column} would use it" if columns.from_file else f"{role}={column!r} would use it")
+    used = [*wanted.values(), *found.names]
+    divided, said = slices_of_columns(asked.slices, columns.names, columns.name, used, columns.values)
+    sliced = {column.name for column in divided}
+    idle = [
+        (role, str(column), _not_used(columns, role, column, sliced=str(column) in sliced))
         for role in ("weight", "fold")
         for column in columns.names
         if values[role] is None and str(column).strip().casefold() in (role, f"{role}s")
     ]
-    notes += [found.note] if found.note else []
-    used = [*wanted.values(), *found.names]
-    divided, said = slices_of_columns(asked.slices, columns.names, columns.name, used, columns.values)
+    notes = [note for *_, note in idle] + ([found.note] if found.note else [])
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
     predictions = assemble(**values, score=raw, notes=[*notes, *said], called=called, slices=divided, **asked.options())
     named = [(role, str(column)) for role, column in wanted.items()]
@@ -258,7 +274,14 @@ def _chosen(columns: _Columns, roles: dict[str, Any], asked: Asked) -> tuple[Pre
         guessed += ["score"] * found.guessed
     unused = [column for column in columns.names if column not in wanted.values() and str(column) not in found.names]
     alike = () if values["group"] is not None else group_like(unused, columns.values)
-    return predictions, Source(columns.name, tuple(named), tuple(guessed), alike)
+    return predictions, Source(columns.name, tuple(named), tuple(guessed), alike, tuple(idle))
+
+
+def _not_used(columns: _Columns, role: str, column: Any, *, sliced: bool) -> str:
+    """That a column that is called like a role was not used for it."""
+    what = f"not used as {role}" if sliced else "not used"
+    how = f"--{role} {column} would use it" if columns.from_file else f"{role}={column!r} would use it"
+    return f"the column {column!r} of {columns.name} was {what}; {how}{' so' * sliced}"
 
 
 def _no_scores(columns: _Columns, wanted: dict[str, Any]) -> ColumnError:
@@ -267,7 +290,7 @@ def _no_scores(columns: _Columns, wanted: dict[str, Any]) -> ColumnError:
     if len(likely) > 1:
         why = f"has several columns that may be the score: {listing(likely)}"
     elif likely:
-        why = f"has the column {likely[0]!r}, which is no use as a score: its class is not known, or it is not numbers"
+        why = f"has the column {likely[0]!r}, and it is not known of which class that is the score"
     else:
         why = f"has no column with a usual name for the score of the positive class. It has: {listing(columns.names)}"
     start = f"T{columns.name[1:]}" if columns.name.startswith("the ") else columns.name
@@ -278,9 +301,9 @@ def _no_scores(columns: _Columns, wanted: dict[str, Any]) -> ColumnError:
 
 
 def _score_name(names: Sequence[str], predictions: Predictions) -> str:
-    """The columns of scores; of two, where one serves for both classes, only that one."""
+    """The columns of scores; of several, where one serves for all classes, only that one."""
     scores, positive = predictions.scores, predictions.positive
-    if scores is not None and not scores.per_class and len(names) == 2:
+    if scores is not None and not scores.per_class and len(names) > 1:
         return next((name for name in names if class_of(name, predictions.labels) == positive), names[-1])
     return ", ".join(names)
 
@@ -313,13 +336,20 @@ def _guessed(columns: _Columns, values: dict[str, Any], free: list[Any], asked: 
     names = score_columns(free, labels)
     positive = choose_positive(asked.positive, labels)
     stray = len(names) == 1 and (positive is None or class_of(str(names[0]), labels) not in (None, positive))
-    if not names or stray or not all(_is_numeric(columns.values(column)) for column in names):
+    # A guess must not stop an evaluation that does not need it; where it is needed, what is wrong with it is the error.
+    needed = values["predicted"] is None
+    if not names or stray or not (needed or all(_is_numeric(columns.values(column)) for column in names)):
         why = "the positive class is not known (--positive)" if stray and positive is None else "name them with --score"
         return FoundScores(note=f"columns that look like scores were not used: {listing(free)}; {why}")
     raw = raw_scores({str(column): columns.values(column) for column in names})
-    if not np.isfinite(raw.values).all() and asked.missing != "drop":
-        # A guess must not stop an evaluation that does not need it.
-        return FoundScores(note=f"the scores in {listing(names)} were not used, because some are missing or not finite")
+    bad = ~np.isfinite(raw.values).reshape(len(raw), -1).all(axis=1)
+    if bad.any() and asked.missing != "drop" and not needed:
+        held, first = int(bad.sum()), int(bad.argmax()) + 1
+        what = "1 row has one" if held == 1 else f"{held:,} rows have some"
+        return FoundScores(
+            note=f"the scores in {listing(names)} were not used, because {what} that is missing or not finite: "
+            f"{'' if held == 1 else 'first '}row {first:,}"
+        )
     return FoundScores(raw, tuple(map(str, names)), guessed=True)
 
 

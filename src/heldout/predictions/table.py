@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from heldout.errors import LabelError, OptionError, ValuesError, listing
 from heldout.evidence import Label, join_labels, sort_labels
 from heldout.predictions.case_values import check_weight, groups, weights
-from heldout.predictions.encode import Coded, as_label, encode
+from heldout.predictions.encode import HEAD, Coded, as_label, encode
 from heldout.predictions.match import choose_positive, fitted, quoted, renamed, suspicions, usual_pair
 from heldout.predictions.scores import RawScores, Scores, settle_scores
+from heldout.predictions.scores import against_rest as one_against_rest
 from heldout.predictions.slices import SliceColumn
 
 Missing = Literal["refuse", "drop"]
+# What the note of rows that were left out says, of one or of many.
+DROPPED = "dropped because of"
 # What tells rows apart without being counted itself.
 KEYS = ("group", "fold", "id")
 READERS: Mapping[str, Callable[[Any, str], Any]] = {
@@ -111,8 +114,11 @@ def assemble(
     notes: Sequence[str] = (),
     called: Mapping[str, str] | None = None,
     slices: Sequence[SliceColumn] = (),
+    against_rest: bool = False,
 ) -> Predictions:
     """Check the columns and bring them together; `called` says what errors call them.
+
+    `against_rest` asks for two classes: of more, the positive one and all the others together.
 
     >>> assemble(["no", "yes"], ["yes", "yes"]).labels
     ('no', 'yes')
@@ -150,7 +156,10 @@ def assemble(
     kept, scores = choose_positive(positive, names), None
     if score is not None:
         names, kept = _two_classes(names, kept, score)
-        scores = settle_scores(RawScores(columns["score"], score.names), names, kept)
+        held = RawScores(columns["score"], score.names)
+        if against_rest and len(names) > 2:
+            columns["truth"], names, held = one_against_rest(columns["truth"], names, kept, held)
+        scores = settle_scores(held, names, kept, None if keep is None else rows_of(keep))
         if predicted is None:
             columns["predicted"] = scores.predicted(names, kept, threshold)
             threshold = None if scores.per_class else scores.default_threshold() if threshold is None else threshold
@@ -213,14 +222,23 @@ def _joined(truth: Coded, predicted: Coded) -> tuple[tuple[Label, ...], Coded, l
             second = tuple(dict.fromkeys(rename.values()))
             second = second if predicted.declared else sort_labels(second)
             said.append(joined)
-    if len(truth) > 1 and set(first).isdisjoint(second):
+    if len(truth) > 1 and (set(first).isdisjoint(second) or _strangers(truth, predicted)):
         said.append(
             f"truth and prediction have no label in common, so every case counts as wrong: truth has "
-            f"{listing(map(quoted, first), most=4)}; prediction has {listing(map(quoted, second), most=4)}"
+            f"{listing(map(quoted, truth.met()), most=4)}; prediction has "
+            f"{listing(map(quoted, predicted.met()), most=4)}"
         )
     if predicted.declared and not truth.declared:
         first, second = second, first
     return join_labels(first, second), predicted, said
+
+
+def _strangers(truth: Coded, predicted: Coded) -> bool:
+    """Whether no label that occurs in one column occurs in the other; codes of integers span labels that may not."""
+    head = np.arange(min(len(truth), HEAD))
+    if not set(truth.taken(head).met()).isdisjoint(predicted.taken(head).met()):
+        return False
+    return set(truth.met()).isdisjoint(predicted.met())
 
 
 def _same_length(columns: dict[str, Any], slices: Sequence[SliceColumn] = ()) -> None:
@@ -251,8 +269,11 @@ def _without_missing(
     lost = np.logical_or.reduce(list(gaps.values()))
     if missing == "refuse":
         first = int(np.flatnonzero(lost)[0])
+        held = int(lost.sum())
+        what = "rows has a missing value" if held == 1 else "rows have missing values"
+        where = f"it is row {first + 1:,}" if held == 1 else f"the first is row {first + 1:,}"
         raise ValuesError(
-            f"{int(lost.sum()):,} of {len(lost):,} rows have missing values: {counts}; the first is row {first + 1:,}.",
+            f"{held:,} of {len(lost):,} {what}: {counts}; {where}.",
             hint="missing='drop' (--missing drop) leaves them out and says so; better is to find out why.",
         )
     if lost.all():
@@ -262,7 +283,9 @@ def _without_missing(
         )
     keep = ~lost
     kept = {name: column.taken(keep) if isinstance(column, Coded) else column[keep] for name, column in columns.items()}
-    said = f"{int(lost.sum()):,} of {len(lost):,} rows were dropped because of missing values: {counts}"
+    number = int(lost.sum())
+    what = f"rows was {DROPPED} a missing value" if number == 1 else f"rows were {DROPPED} missing values"
+    said = f"{number:,} of {len(lost):,} {what}: {counts}"
     return kept, [said], keep
 
 

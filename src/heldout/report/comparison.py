@@ -73,6 +73,10 @@ class PairView(Protocol):
     def margin(self) -> Margin | None:
         """What it says of a margin."""
 
+    @property
+    def alike(self) -> str:
+        """What both give alike in every case."""
+
 
 class ComparisonView(Protocol):
     """A comparison as its report sees it."""
@@ -134,7 +138,8 @@ def comparison_blocks(view: ComparisonView, *, full: bool = False) -> list[Block
         # That they are not corrected is a finding.
         blocks.append(Note(f"{len(view.names)} classifiers make {pairs} comparisons{'; ' * bool(how)}{how}."))
     found = " ".join(finding.title for finding in view.review.fired)
-    tests = dict.fromkeys(pair.tested.note for pair in view.pairs if pair.tested.note)
+    # That both give the same is said by the verdict.
+    tests = dict.fromkeys(pair.tested.note for pair in view.pairs if pair.tested.note and not pair.alike)
     # What a test says of itself and a finding says too is said once.
     said = dict.fromkeys([*view.notes, *(text for text in tests if text.rstrip(".") not in found)])
     blocks += [Note(_sentence(text, view.names), "warning") for text in said]

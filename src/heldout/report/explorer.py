@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,10 +13,22 @@ from heldout.estimates.fold_counts import FoldEstimator
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.cut import cut_at
 from heldout.measures.catalogue import find
+from heldout.measures.moved_names import (
+    COST_ALARM,
+    COST_MISS,
+    PREVALENCE,
+    RAW_FP,
+    RAW_NEGATIVES,
+    RAW_POSITIVES,
+    RAW_TP,
+    SEEN_PREVALENCE,
+    N,
+)
 from heldout.measures.quantity import Bound
 from heldout.measures.traced import cost_per_case, of_two_classes
+from heldout.report.explorer_how import COST_SECTION, NET, NET_SECTION, UNIT_COSTS
 from heldout.report.explorer_limits import Limits, drawn_places, one_by_one, quick, together
-from heldout.report.how import section_name
+from heldout.report.how import method_words, section_name
 from heldout.report.page_view import PageView
 from heldout.report.positions import Positions, positions
 from heldout.show.explorer import Explorer, Expression, Knob, Moving
@@ -33,6 +44,8 @@ MOST_DRAWN = 500
 MOST_SLOW = 100
 # Groups are counted anew at every threshold; beyond this many entries their limits are left out.
 MOST_GROUPED = 20_000
+# The highest cost that a reader may set: no sum of costs over the cases of this world passes what a float can hold.
+MOST_COST = 1e12
 # Letters of a label beside the matrix.
 NAMED = 30
 FIGURES = (
@@ -51,22 +64,14 @@ FIGURES = (
 )
 DERIVED: tuple[tuple[str, Expression], ...] = (
     # Each is exactly 1 as long as the prevalence is that of the data, so that counts stay whole.
-    ("weight_positive", ("/", "prevalence", "seen_prevalence")),
-    ("weight_negative", ("/", ("-", 1.0, "prevalence"), ("-", 1.0, "seen_prevalence"))),
-    ("tp", ("*", "raw_tp", "weight_positive")),
-    ("fn", ("*", ("-", "raw_positives", "raw_tp"), "weight_positive")),
-    ("fp", ("*", "raw_fp", "weight_negative")),
-    ("tn", ("*", ("-", "raw_negatives", "raw_fp"), "weight_negative")),
-    ("positives", ("+", "tp", "fn")),
-    ("negatives", ("+", "fp", "tn")),
-    ("n", ("+", "positives", "negatives")),
+    ("weight_positive", ("/", PREVALENCE, SEEN_PREVALENCE)),
+    ("weight_negative", ("/", ("-", 1.0, PREVALENCE), ("-", 1.0, SEEN_PREVALENCE))),
+    ("tp", ("*", RAW_TP, "weight_positive")),
+    ("fn", ("*", ("-", RAW_POSITIVES, RAW_TP), "weight_positive")),
+    ("fp", ("*", RAW_FP, "weight_negative")),
+    ("tn", ("*", ("-", RAW_NEGATIVES, RAW_FP), "weight_negative")),
+    (N, ("+", ("+", "tp", "fn"), ("+", "fp", "tn"))),
 )
-NET: Expression = (
-    "/",
-    ("-", "tp", ("*", "fp", ("/", "position", ("-", 1.0, "position")))),
-    "n",
-)
-NET_SECTION = "how-net-benefit"
 CHANGED = (
     "Counts and figures are for the share set here. The limits hold for the cases as they are, so they are not shown; "
     "the curves stay those of the data, and only the mark on the cost curve moves."
@@ -93,20 +98,20 @@ def threshold_explorer(view: PageView) -> Explorer | None:
         return None
     ranking = view.ranking(view.positive)
     place = view.confusion.index(view.positive)
-    costs = np.array([[0.0, 1.0], [1.0, 0.0]]) if view.costs is None else view.costs
+    costs = np.array(UNIT_COSTS) if view.costs is None else view.costs
     found, limits = _figures(view, ranking, place, costs)
     names = tuple(shorten(visible(str(view.confusion.labels[at])), NAMED) for at in (place, 1 - place))
     prevalence = ranking.n_positive / ranking.n
-    columns = {"raw_tp": found.tp, "raw_fp": found.fp}
+    columns = {RAW_TP: found.tp, RAW_FP: found.fp}
     return Explorer(
         "Threshold",
         tuple(found.thresholds.tolist()),
         found.start,
         tuple((name, tuple(values.tolist())) for name, values in columns.items()),
         (
-            ("raw_positives", float(ranking.n_positive)),
-            ("raw_negatives", float(ranking.n_negative)),
-            ("seen_prevalence", prevalence),
+            (RAW_POSITIVES, float(ranking.n_positive)),
+            (RAW_NEGATIVES, float(ranking.n_negative)),
+            (SEEN_PREVALENCE, prevalence),
         ),
         DERIVED,
         _knobs(prevalence, costs, place, given=view.costs is not None, name=names[0]),
@@ -114,20 +119,22 @@ def threshold_explorer(view: PageView) -> Explorer | None:
         tuple(f"truth {name}" for name in names),
         tuple(f"predicted {name}" for name in names),
         (("tp", "fn"), ("fp", "tn")),
-        ("prevalence",),
+        (PREVALENCE,),
         CHANGED,
         found.marks,
         found.left_out,
         _detail(view, found, ranking, names[0]),
+        f"{100 * view.level:g} % interval",
     )
 
 
 def _knobs(prevalence: float, costs: Any, place: int, *, given: bool, name: str) -> tuple[Knob, ...]:
     said = "as given" if given else "none were given"
+    miss, alarm = float(costs[place, 1 - place]), float(costs[1 - place, place])
     return (
-        Knob("prevalence", f"Share of {name}", prevalence, 0.0, 1.0, f"in these cases {number(prevalence)}"),
-        Knob("cost_miss", "Cost of a miss", float(costs[place, 1 - place]), 0.0, math.inf, said),
-        Knob("cost_alarm", "Cost of a false alarm", float(costs[1 - place, place]), 0.0, math.inf, said),
+        Knob(PREVALENCE, f"Share of {name}", prevalence, 0.0, 1.0, f"in these cases {number(prevalence)}"),
+        Knob(COST_MISS, "Cost of a miss", miss, 0.0, max(miss, MOST_COST), said),
+        Knob(COST_ALARM, "Cost of a false alarm", alarm, 0.0, max(alarm, MOST_COST), said),
     )
 
 
@@ -155,7 +162,8 @@ def _figures(view: PageView, ranking: Ranking, place: int, costs: Any) -> tuple[
         limits = one_by_one(view.estimator, _named(view), bounds, _seen(view, ranking, found))
     moving = [_moving(view, bound, made, place, costs) for bound, made in zip(bounds, limits, strict=True)]
     if view.scores is not None and view.scores.evidence.probabilities is not None:
-        moving.append(Moving("net_benefit", "net benefit", NET, style="plain", how=NET_SECTION))
+        why = "at a threshold of 1 a false alarm would weigh infinitely much"
+        moving.append(Moving("net_benefit", "net benefit", NET, style="plain", how=NET_SECTION, undefined=why))
     return found, tuple(moving)
 
 
@@ -183,11 +191,13 @@ def _moving(view: PageView, bound: Bound, limits: Limits | None, place: int, cos
     formula = cost_per_case(place, costs) if measure.kind == "cost" else of_two_classes(bound)
     title = "cost per case" if measure.kind == "cost" else bound.title
     style = "plain" if measure.kind == "cost" else "share"
-    how = section_name(bound.name) if measure.kind != "cost" or view.costs is not None else ""
+    how = section_name(bound.name) if measure.kind != "cost" or view.costs is not None else COST_SECTION
     if limits is None:
         return Moving(bound.name, title, formula, style=style, how=how, undefined=bound.undefined)
     ends = (tuple(limits.low.tolist()), tuple(limits.high.tolist()))
-    return Moving(bound.name, title, formula, *ends, limits.method, style, how, bound.undefined)
+    given = limits.method
+    method = method_words(given) if isinstance(given, str) else tuple(map(method_words, given))
+    return Moving(bound.name, title, formula, *ends, method, style, how, bound.undefined)
 
 
 def _seen(view: PageView, ranking: Ranking, found: Positions) -> list[Confusion]:

@@ -14,7 +14,7 @@ from heldout.estimates.draws import CELL_PRIOR, DRAWN_LEVEL, Draws, order_limits
 from heldout.estimates.interval import DEFAULTS, PLENTY, Estimator
 from heldout.estimates.methods import METHODS
 from heldout.estimates.proportion import wilson
-from heldout.estimates.score_cost import mean_cost_limits
+from heldout.estimates.score_cost import many_cost_limits
 from heldout.estimates.subject import Subject
 from heldout.evidence import Confusion, Label
 from heldout.measures.cells import class_cells
@@ -26,11 +26,11 @@ CLOSED = "effective-wilson"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limits:
-    """The limits of one figure at every threshold, and how they were made."""
+    """The limits of one figure at every threshold, and the method that made them: one for all, or one for each."""
 
     low: Floats
     high: Floats
-    method: str
+    method: str | tuple[str, ...]
 
 
 def quick(estimator: Estimator) -> bool:
@@ -75,7 +75,7 @@ def one_by_one(
         Limits(
             np.array([row[at].low for row in rows]),
             np.array([row[at].high for row in rows]),
-            "; ".join(dict.fromkeys(row[at].method for row in rows)),
+            tuple(row[at].method for row in rows),
         )
         for at in range(len(asked))
     ]
@@ -84,8 +84,10 @@ def one_by_one(
 def _closed(bound: Bound, corners: Floats, name: str, estimator: Estimator) -> Limits:
     none = np.zeros(0, dtype=np.int64)
     tables = ThresholdTables(tuple(range(len(corners))), none, none, none, tables=corners)
-    found = METHODS[name].find(Subject(bound, tables, "class"), estimator.level, Draws(tables, estimator.seed))
-    low, high = (np.asarray(ends, dtype=np.float64) for ends in found)
+    subject = Subject(bound, tables, "class")
+    found = METHODS[name].find(subject, estimator.level, Draws(tables, estimator.seed))
+    # What is undefined has no limits, as in every estimate.
+    low, high = (np.where(np.isnan(subject.value), np.nan, ends) for ends in found)
     return Limits(low, high, name)
 
 
@@ -101,8 +103,7 @@ def _costs(bound: Bound, positive: int, corners: Floats, level: float) -> Limits
         # A cost of 0 or 1 is a proportion, and the score interval of its mean is Wilson's.
         return Limits(*wilson(corners[:, where == 1].sum(axis=1), corners.sum(axis=1), level), "score")
     held = np.stack([corners[:, where == at].sum(axis=1) for at in range(len(values))], axis=1)
-    ends = np.array([mean_cost_limits(values, row, level) for row in held])
-    return Limits(ends[:, 0], ends[:, 1], "score")
+    return Limits(*many_cost_limits(np.broadcast_to(values, held.shape), held, level), "score")
 
 
 def _agreement(estimator: Estimator, positive: int, bounds: Sequence[Bound], corners: Floats) -> list[Limits]:
@@ -118,8 +119,8 @@ def _agreement(estimator: Estimator, positive: int, bounds: Sequence[Bound], cor
         cells = _posterior(corners[place], positive, estimator)
         for at, bound in enumerate(bounds):
             ends[:, at, place] = _held(bound, corners[place], cells, estimator.level)
-    used = [DEFAULTS["agreement"]] * bool(len(few)) + [CLOSED] * bool(len(many))
-    return [Limits(ends[0, at], ends[1, at], "; ".join(used)) for at in range(len(bounds))]
+    used = tuple(np.where(np.isin(np.arange(len(corners)), few), DEFAULTS["agreement"], CLOSED).tolist())
+    return [Limits(ends[0, at], ends[1, at], used) for at in range(len(bounds))]
 
 
 def _posterior(corners: Floats, positive: int, estimator: Estimator) -> dict[str, Any]:
@@ -137,4 +138,6 @@ def _held(bound: Bound, corners: Floats, cells: dict[str, Any], level: float) ->
     low, high = order_limits(np.asarray(bound.value(cells)), level)
     floor, ceiling = bound.measure.range
     value = float(bound.value(class_cells(*corners)))
+    if np.isnan(value):
+        return np.nan, np.nan
     return float(np.fmin(np.fmax(low, floor), value)), float(np.fmax(np.fmin(high, ceiling), value))

@@ -18,6 +18,16 @@ from heldout.show.fitting import shorten
 from heldout.show.numbers import count
 from heldout.show.printable import visible
 
+# What the track of an interval shows.
+DRAWN = "distance from the bound"
+# What is said of one alone, and of one of several.
+REQUIRED = {"passed": ("passed", "passed"), "failed": ("failed", "failed"), "undecided": ("is undecided", "undecided")}
+FORBIDDEN = {
+    "passed": ("was not found", "not found"),
+    "failed": ("was found", "found"),
+    "undecided": ("was not checked", "not checked"),
+}
+
 
 class AgainstView(Protocol):
     """A baseline, as the report sees it."""
@@ -81,10 +91,6 @@ class GateView(Protocol):
     @property
     def strict(self) -> bool:
         """Whether undecided fails."""
-
-    @property
-    def summary(self) -> str:
-        """How many of each outcome."""
 
     @property
     def level(self) -> float:
@@ -169,17 +175,32 @@ def _title(gate: GateView) -> str:
 
 
 def _verdict(gate: GateView) -> str:
-    total = len(gate.requirements)
-    said = f"{'PASSED' if gate.passed else 'FAILED'}: of {total} requirement{'s' * (total != 1)} {gate.summary}."
-    open_ = [one for one in gate.requirements if one.outcome == "undecided"]
+    required = [one for one in gate.requirements if one.written is not None]
+    forbidden = [one for one in gate.requirements if one.written is None]
+    counts = [_counted(required, "requirement", REQUIRED), _counted(forbidden, "forbidden finding", FORBIDDEN)]
+    said = f"{'PASSED' if gate.passed else 'FAILED'}: {'; '.join(filter(None, counts))}."
+    open_ = [one for one in required if one.outcome == "undecided"]
     missed = sum(one.fails for one in open_)
-    if open_ and gate.strict:
-        said += " With --strict what is undecided fails."
-    elif missed:
+    unseen = any(one.outcome == "undecided" for one in forbidden)
+    if (open_ or unseen) and gate.strict:
+        what = "undecided or not checked" if open_ and unseen else "undecided" if open_ else "not checked"
+        return f"{said} With --strict what is {what} fails."
+    if unseen:
+        said += " What was not checked is let through, and fails with --strict."
+    if missed:
         said += " What is undecided fails where the value itself misses it."
     elif open_:
         said += " What is undecided is let through with caution: the value meets it, the interval does not."
     return said
+
+
+def _counted(held: Sequence[RequirementView], what: str, words: dict[str, tuple[str, str]]) -> str:
+    """How many of each outcome, in words: one by itself, or so many of so many."""
+    if len(held) == 1:
+        return f"the {what} {words[held[0].outcome][0]}"
+    numbers = {outcome: sum(one.outcome == outcome for one in held) for outcome in words}
+    shown = ", ".join(f"{number} {words[outcome][1]}" for outcome, number in numbers.items() if number)
+    return f"of {len(held)} {what}s {shown}" if held else ""
 
 
 def _values(held: Sequence[RequirementView], level: float) -> Table:
@@ -224,8 +245,10 @@ def _differences(held: Sequence[RequirementView], gate: GateView) -> Table:
 
 def _drawn(columns: tuple[Column, ...], rows: Sequence[tuple[Cell, ...]]) -> Table:
     """The table, its last column left out where there is nothing to draw."""
-    if any(isinstance(row[-1], Span) for row in rows):
-        return Table(columns, tuple(rows))
+    drawn = [row[-1] for row in rows if isinstance(row[-1], Span)]
+    if drawn:
+        low, high = (f"{end:g}".replace("0.", ".") for end in (drawn[0].floor, drawn[0].ceiling))
+        return Table((*columns[:-1], Column(f"{low} {DRAWN} {high}")), tuple(rows))
     return Table(columns[:-1], tuple(row[:-1] for row in rows))
 
 
@@ -241,7 +264,8 @@ def _spans(ends: Iterable[tuple[float, float, float, float] | None]) -> list[Cel
 def _mark(one: RequirementView) -> str:
     """The outcome with a sign before it: what fails has the same sign, whether it failed or is undecided."""
     # Signs that a terminal without Unicode can show too.
-    return f"{'×' if one.fails else '+' if one.outcome == 'passed' else '?'} {one.outcome}"
+    said = "not checked" if one.written is None and one.outcome == "undecided" else one.outcome
+    return f"{'×' if one.fails else '+' if one.outcome == 'passed' else '?'} {said}"
 
 
 def _short(text: str) -> str:

@@ -42,9 +42,16 @@ def why_value(written: Written, estimate: Estimate, outcome: str, needed: int | 
 
 
 def why_baseline(
-    written: Written, estimate: Estimate, baseline: float, tested: Tested, outcome: str, needed: int | None, unit: str
+    written: Written,
+    estimate: Estimate,
+    baseline: float,
+    tested: Tested,
+    outcome: str,
+    needed: int | None,
+    unit: str,
+    alike: str = "",
 ) -> str:
-    """Why a requirement against a baseline came out so; `unit` is what the difference counts."""
+    """Why a requirement against a baseline came out so; `unit` is what it counts, `alike` what both give."""
     name, style = estimate.name, estimate.style
     if math.isnan(tested.difference):
         return f"{brief(name)} cannot be compared with the baseline, because {tested.undefined or 'it is undefined'}."
@@ -55,8 +62,8 @@ def why_baseline(
     if math.isnan(tested.low) or math.isnan(tested.high):
         return f"{start} {met} it, but the difference has no interval{_because(tested.note)}."
     span = f"{100 * tested.level:g} % interval [{limits(tested.low, tested.high, style, digits)}]"
-    if outcome == "undecided" and not tested.difference and "same" in tested.note:
-        start = f"{start[:-1]} because both give the same answers,"
+    if outcome == "undecided" and alike:
+        start = f"{start[:-1]} because both give the same {alike},"
     return _sentence(start, met, span, written, f"{written.limit:g}", outcome, _more(needed, tested.n, unit))
 
 

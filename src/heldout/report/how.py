@@ -14,11 +14,12 @@ from heldout.evidence import Confusion
 from heldout.measures.catalogue import COUNTED, find
 from heldout.measures.cells import class_cells, evidence_cells
 from heldout.measures.quantity import Bound, micro_cells
-from heldout.measures.traced import Symbol, put_in, traced
+from heldout.measures.traced import Symbol, traced
 from heldout.report.catalogue import entry
 from heldout.report.page_view import PageView
 from heldout.show.blocks import Block, Cell, Column, Facts, Note, Number, Prose, Range, Section, Table
 from heldout.show.fitting import shorten
+from heldout.show.formula_words import put_in
 from heldout.show.numbers import count
 from heldout.show.printable import visible
 
@@ -75,20 +76,23 @@ def _section(view: PageView, name: str, held: Sequence[Estimate]) -> Section:
 
 def _methods(held: Sequence[Estimate]) -> list[tuple[str, str]]:
     """Each interval method that was used, what it does and where it comes from."""
-    said: list[tuple[str, str]] = []
-    for method in dict.fromkeys(e.method for e in held):
-        name = method.split(",")[0]
-        if name in METHODS:
-            summary, reference = METHODS[name].summary, METHODS[name].reference
-        elif name in FOLD_METHODS:
-            summary, reference = FOLD_METHODS[name].summary, FOLD_METHODS[name].reference
-        else:
-            summary, reference = SCORE_METHODS.get(name, ("", ""))
-        text = " ".join(
-            filter(None, [method + (":" if summary else ""), summary, f"({reference})" if reference else ""])
-        )
-        said.append(("interval", text))
-    return said
+    return [("interval", method_words(method)) for method in dict.fromkeys(e.method for e in held)]
+
+
+def method_words(method: str) -> str:
+    """The name of an interval method, what it does and where it comes from.
+
+    >>> method_words("wilson")
+    'wilson: Inverts the score test of a proportion. (Wilson (1927))'
+    """
+    name = method.split(",", maxsplit=1)[0]
+    if name in METHODS:
+        summary, reference = METHODS[name].summary, METHODS[name].reference
+    elif name in FOLD_METHODS:
+        summary, reference = FOLD_METHODS[name].summary, FOLD_METHODS[name].reference
+    else:
+        summary, reference = SCORE_METHODS.get(name, ("", ""))
+    return " ".join(filter(None, [method + (":" if summary else ""), summary, f"({reference})" if reference else ""]))
 
 
 def _table(view: PageView, bound: Bound, held: Sequence[Estimate]) -> Table:

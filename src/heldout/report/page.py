@@ -7,16 +7,18 @@ from typing import Any
 from heldout.errors import HeldoutError, listing
 from heldout.estimates.estimate import Estimate
 from heldout.findings.shown import findings_section
-from heldout.report.explorer import NET_SECTION, threshold_explorer, why_none
+from heldout.report.explorer import threshold_explorer, why_none
+from heldout.report.explorer_how import explorer_sections
 from heldout.report.folds import fold_table, folded, rule_notes
 from heldout.report.how import how_sections
 from heldout.report.page_curves import curve_blocks
 from heldout.report.page_tables import class_blocks, matrix_blocks, measures_table
 from heldout.report.page_view import PageView
 from heldout.report.provenance import evaluation_facts
+from heldout.report.said_once import unsaid
 from heldout.report.screen import titled
 from heldout.report.verdict import sentences
-from heldout.show.blocks import Block, Facts, Note, Prose, Section, Title
+from heldout.show.blocks import Block, Note, Prose, Section, Title
 from heldout.show.fitting import shorten
 from heldout.show.numbers import count, percent
 from heldout.show.printable import visible
@@ -188,7 +190,7 @@ def _asked(view: PageView, name: str, **options: Any) -> list[Block]:
 
 
 def _notes(view: PageView) -> list[Block]:
-    said = [f"{note[:1].upper()}{note[1:]}." for note in view.notes]
+    said = [f"{note[:1].upper()}{note[1:]}." for note in unsaid(view.notes, view.source, view.review.fired)]
     blocks: list[Block] = [Note(text, "warning") for text in said]
     if view.confusion.clusters is not None:
         blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
@@ -214,17 +216,5 @@ def _everything(view: PageView) -> Section:
 def how_blocks(view: PageView, estimates: tuple[Estimate, ...], *, moved: bool = True) -> list[Block]:
     """One section with a folded section for each measure; `moved` says that there is a threshold to move."""
     sections: list[Block] = list(how_sections(view, estimates))
-    if moved and view.scores is not None and not why_none(view) and view.scores.evidence.probabilities is not None:
-        sections.append(_net_benefit())
+    sections += explorer_sections(view) if moved and not why_none(view) else []
     return [Section("How each number was made", tuple(sections), "how")] if sections else []
-
-
-def _net_benefit() -> Section:
-    facts = (
-        ("formula", "(TP - FP · t / (1 - t)) / n, t the threshold"),
-        ("range", "-∞ to 1, higher is better; 0 is acting on nobody"),
-        ("interval", "the band of the decision curve"),
-        ("reference", "Vickers & Elkin (2006), Decision curve analysis"),
-    )
-    said = "True positives per case, less false positives weighed as the threshold weighs them."
-    return Section("net benefit", (Prose(said), Facts(facts)), NET_SECTION, folded=True)

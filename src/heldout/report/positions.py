@@ -16,6 +16,7 @@ from heldout.evidence import Ranking
 Floats = NDArray[np.float64]
 Worth = Callable[[Any, Any], Floats]
 
+ROUND = np.arange(1, 20) / 20
 CURRENT, CHEAPEST, HIGHEST_F, HIGHEST_J = "current threshold", "cheapest", "highest F1", "highest Youden's J"
 
 
@@ -42,7 +43,7 @@ def positions(
     >>> seen = Ranking(np.array([0.9, 0.4, 0.2]), np.array([3, 1, 1]), np.array([0, 2, 3]))
     >>> found = positions(seen, 10, current=0.5, near=(0, 0), costs=(1.0, 1.0))
     >>> found.thresholds, found.marks[:2]
-    (array([0.2, 0.4, 0.5, 0.9]), (('current threshold', 2), ('cheapest', 3)))
+    (array([0.2, 0.4, 0.5, 0.9, 0.9]), (('current threshold', 2), ('cheapest', 3)))
     """
     short = shortened(ranking)
     miss, alarm = costs
@@ -50,11 +51,12 @@ def positions(
     named: dict[str, float] = {} if current is None else {CURRENT: current}
     cheap, cost = _best(ranking, short, lambda tp, fp: -(miss * (positives - tp) + alarm * fp))
     # Calling nothing positive has no score of its own: it begins just above the highest.
-    named[CHEAPEST] = float(np.nextafter(ranking.scores[0], np.inf)) if -miss * positives > cost else cheap
+    none = float(np.nextafter(ranking.scores[0], np.inf))
+    named[CHEAPEST] = none if -miss * positives > cost else cheap
     named[HIGHEST_F], _ = _best(ranking, short, lambda tp, fp: 2 * tp / (tp + positives + fp))
     named[HIGHEST_J], _ = _best(ranking, short, lambda tp, fp: tp / positives - fp / negatives)
     chosen = _chosen(ranking, most)
-    thresholds = np.unique(np.concatenate([chosen, list(named.values())]))
+    thresholds = np.unique(np.concatenate([chosen, list(named.values()), [none]]))
     tp, fp = counts_at(shortened(ranking, thresholds), thresholds)
     marks = tuple((name, int(np.searchsorted(thresholds, at))) for name, at in named.items())
     at = dict(marks).get(CURRENT)
@@ -66,11 +68,13 @@ def positions(
 def _chosen(ranking: Ranking, most: int) -> Floats:
     if len(ranking) <= most:
         return ranking.scores
+    # People think of round thresholds of probabilities, so these are kept although no case may score them.
+    rounds = ROUND if ranking.scores[-1] >= 0 and ranking.scores[0] <= 1 else ROUND[:0]
     half = most // 2
     by_rank = np.linspace(0, len(ranking) - 1, half).round().astype(np.int64)
     even = np.linspace(float(ranking.scores[-1]), float(ranking.scores[0]), most - half)
     by_score = np.maximum(places_of(ranking, even) - 1, 0)
-    return np.asarray(ranking.scores[np.union1d(by_rank, by_score)])
+    return np.concatenate([ranking.scores[np.union1d(by_rank, by_score)], rounds])
 
 
 def _best(ranking: Ranking, short: Ranking, worth: Worth) -> tuple[float, float]:

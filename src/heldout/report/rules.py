@@ -17,6 +17,9 @@ def rules_blocks() -> list[Block]:
         Title("The rules"),
         Table(columns, rows),
         Prose("heldout explain CODE prints one in full; --mute CODE (in Python mute=) leaves one out."),
+        Prose(
+            "heldout evaluate --limit CODE.NAME=VALUE (in Python limits=) changes a limit of a rule about evaluations."
+        ),
     ]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from heldout.errors import listing
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_methods import NAIVE
 from heldout.measures.catalogue import find
+from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
 from heldout.report.folds import fold_table, folded, method_notes, rule_notes
+from heldout.report.said_once import unsaid
 from heldout.report.tables import (
     SHOWN_CLASSES,
     average_table,
@@ -39,7 +42,7 @@ def chosen_blocks(view: View) -> list[Block]:
     """What was read, and only the estimates that were asked for."""
     columns = [_columns(view)] if view.source.columns else []
     # Findings are not shown here, so what is wrong with a method that was asked for stands by itself.
-    return [_title(view), *columns, *chosen_tables(view), *method_notes(view.estimates), *_notes(view)]
+    return [_title(view), *columns, *chosen_tables(view), *method_notes(view.estimates), *_notes(view, view.notes)]
 
 
 def chosen_tables(view: View) -> list[Block]:
@@ -60,7 +63,7 @@ def body_blocks(view: View, *, full: bool = False) -> list[Block]:
         blocks += _classes(view, full=full)
     if full:
         blocks += _everything(view)
-    return [*blocks, *_notes(view)]
+    return [*blocks, *_notes(view, unsaid(view.notes, view.source, view.review.fired))]
 
 
 def _title(view: View) -> Title:
@@ -75,7 +78,7 @@ def _title(view: View) -> Title:
     parts.append(f"{count(confusion.n_classes)} class" + "es" * (confusion.n_classes != 1))
     if view.positive is not None:
         held = confusion.truth_totals[confusion.index(view.positive)] / confusion.n
-        parts.append(f"positive class: {view.positive} ({percent(float(held))})")
+        parts.append(f"positive class: {shorten(visible(str(view.positive)), 40)} ({percent(float(held))})")
     return Title(" · ".join(parts))
 
 
@@ -154,13 +157,13 @@ def _everything(view: View) -> list[Block]:
     return blocks
 
 
-def _notes(view: View) -> list[Block]:
-    blocks: list[Block] = [Note(f"{note[0].upper()}{note[1:]}.", "warning") for note in view.notes]
+def _notes(view: View, said: Sequence[str]) -> list[Block]:
+    blocks: list[Block] = [Note(f"{note[0].upper()}{note[1:]}.", "warning") for note in said]
     if view.confusion.clusters is not None:
         blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
     if view.confusion.weighted:
         blocks.append(Note("Intervals use the effective number of cases that the weights leave."))
-    undefined: dict[str, list[str]] = {}
+    undefined: dict[str, list[Estimate]] = {}
     for e in view.estimates:
         if math.isnan(e.value) and e.measure in (
             "precision",
@@ -173,12 +176,27 @@ def _notes(view: View) -> list[Block]:
             "hand_till_auc",
             "average_precision",
         ):
-            undefined.setdefault(e.undefined, []).append(e.name)
-    for reason, names in undefined.items():
-        shown = listing((shorten(visible(name), 50) for name in names), most=4)
-        blocks.append(Note(f"Undefined: {shown}, because {reason}."))
+            undefined.setdefault(e.undefined, []).append(e)
+    for reason, held_back in undefined.items():
+        shown = listing((shorten(visible(e.name), 50) for e in held_back), most=4)
+        blocks.append(Note(f"Undefined: {shown}, because {_reason(reason, held_back)}."))
     # What an average leaves out and what has probability 0 is a finding.
     # So is what was measured of a method over folds.
     held = [e for e in view.estimates if e.average is None and e.measure in OF_CLASS]
     told = {note: e.name for e in held if (note := e.note.replace(NAIVE, "").strip("; "))}
     return [*blocks, *(Note(f"{name}: {note}.") for note, name in told.items())]
+
+
+def _reason(reason: str, estimates: list[Estimate]) -> str:
+    """Why estimates have no value; of one class against the rest, "positive" is that class, by its name."""
+    if any(e.class_ is None for e in estimates):
+        return reason
+    classes = {e.class_ for e in estimates}
+    if len(classes) > 1:
+        return reason.replace(NO_PREDICTED, "none of these classes was ever predicted").replace(
+            NO_POSITIVES, "none of these classes has a case"
+        )
+    name = shorten(visible(str(classes.pop())), 40)
+    return reason.replace(NO_PREDICTED, f'nothing was predicted "{name}"').replace(
+        NO_POSITIVES, f'there are no cases of "{name}"'
+    )

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from heldout.estimates.estimate import Estimate
+from heldout.estimates.track import track_floor
 from heldout.evidence import Confusion
 from heldout.findings.confused import confused
 from heldout.measures.catalogue import find
@@ -22,14 +23,16 @@ SHOWN_PAIRS = 5
 
 def estimate_table(view: View, estimates: Iterable[Estimate], names: Iterable[str], caption: str = "") -> Table:
     """One line per estimate: name, value, interval, and the interval drawn."""
+    listed = list(estimates)
+    floor = track_floor(listed)
     rows = [
         (
             name,
             Number(e.value, e.style, e.digits),
             Range(e.low, e.high, e.style, e.digits),
-            _span(e),
+            _span(e, floor),
         )
-        for name, e in zip(names, estimates, strict=True)
+        for name, e in zip(names, listed, strict=True)
     ]
     columns = (
         Column("measure"),
@@ -40,9 +43,8 @@ def estimate_table(view: View, estimates: Iterable[Estimate], names: Iterable[st
     return Table(columns, tuple(rows), caption)
 
 
-def _span(e: Estimate) -> Cell:
-    # One track from 0 to 1 for all lines, so that they can be compared; what lies below 0 is marked.
-    return None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high)
+def _span(e: Estimate, floor: float) -> Cell:
+    return None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high, floor)
 
 
 def class_table(view: View, shown: Iterable[int], caption: str = "") -> Table:

@@ -15,6 +15,9 @@ from heldout.show.fitting import shorten
 from heldout.show.numbers import plain, share
 from heldout.show.printable import visible
 
+# Of a percentage; with these, limits differ for up to 1e12 cases.
+MOST_DECIMALS = 4
+
 
 def sentences(view: View) -> list[str]:
     """The verdict, a sentence or two."""
@@ -76,19 +79,23 @@ def _of_costs(confusion: Confusion, costs: NDArray[np.float64]) -> list[str]:
     cost = float((confusion.counts * costs[confusion.truth, confusion.predicted]).sum())
     constant = np.asarray(confusion.truth_totals, dtype=np.float64) @ costs
     cheapest = int(constant.argmin())
-    name = f'always answering "{_named(confusion.labels[cheapest])}"'
-    return [f"It costs {plain(cost / n)} a case, {name} would cost {plain(float(constant[cheapest]) / n)}."]
+    name = f'Always answering "{_named(confusion.labels[cheapest])}"'
+    return [f"It costs {plain(cost / n)} a case. {name} would cost {plain(float(constant[cheapest]) / n)}."]
 
 
 def _percent(estimate: Estimate) -> str:
     if math.isnan(estimate.low):
         return f"{_whole_percent(estimate.value)} %"
-    low, high = (_whole_percent(limit) for limit in (estimate.low, estimate.high))
-    return f"{_whole_percent(estimate.value)} % [{low}, {high}]"
+    # Whole percents, or as many decimals as tell the limits apart where there are very many cases.
+    for digits in range(MOST_DECIMALS + 1):
+        value, low, high = (_whole_percent(number, digits) for number in (estimate.value, estimate.low, estimate.high))
+        if low != high or estimate.low == estimate.high:
+            break
+    return f"{value} % [{low}, {high}]"
 
 
-def _whole_percent(value: float) -> str:
-    digits = 0 if 0.01 <= value <= 0.99 or value in (0.0, 1.0) else 1
+def _whole_percent(value: float, digits: int = 0) -> str:
+    digits = digits if 0.01 <= value <= 0.99 or value in (0.0, 1.0) else max(digits, 1)
     return f"{100 * value:.{digits}f}"
 
 

@@ -24,11 +24,20 @@ def verdict(law: PowerLaw, sizes: tuple[int, ...]) -> str:
     between = f"from {sizes[0]:,} to {sizes[-1]:,} rows"
     if law.shape == "rising":
         return f"More data does not help here: {between} the test error rises by {_points(law.slope)} per doubling."
-    if law.shape == "flat":
-        return _flat(law, between)
+    return _flat(law, between) if law.shape == "flat" else _falling(law, between)
+
+
+def _falling(law: PowerLaw, between: str) -> str:
     now = law.at(law.present).value
     drop, words = (POINT, "one point less error") if now >= 2 * POINT else (now / 2, "half the error")
     rows = law.rows_for(drop)
+    if math.isinf(rows.high) and rows.low <= WITHIN_REACH * law.present:
+        # Laws that level off at once fit the curve as well as laws that fall on.
+        return (
+            f"Whether more data would help cannot be told: {between} the test error falls by {_points(law.slope, -1)} "
+            f"per doubling, but beyond that {words} may take {_rounded(rows.low)} more rows, or never come, beside the "
+            f"{law.present:,.0f} rows there are."
+        )
     if rows.value <= WITHIN_REACH * law.present:
         return (
             f"More data would help: about {_rounded(rows.value)} more rows{_between(rows)} for {words}, "
@@ -60,9 +69,11 @@ def _flat(law: PowerLaw, between: str) -> str:
     )
 
 
-def _points(slope: Figure) -> str:
-    value = f"{number(100 * slope.value, 'plain', 2)} points"
-    return value if math.isnan(slope.low) else f"{value} [{limits(100 * slope.low, 100 * slope.high, 'plain', 2)}]"
+def _points(slope: Figure, sign: int = 1) -> str:
+    """A change of the error in points; with a sign of -1, how much it falls."""
+    value = f"{number(100 * sign * slope.value, 'plain', 2)} points"
+    low, high = sorted((100 * sign * slope.low, 100 * sign * slope.high))
+    return value if math.isnan(slope.low) else f"{value} [{limits(low, high, 'plain', 2)}]"
 
 
 def _between(rows: Figure) -> str:

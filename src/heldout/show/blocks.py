@@ -147,6 +147,10 @@ class Section:
 Block: TypeAlias = Title | Prose | Note | Facts | Table | Verbatim | Section | Chart | Explorer
 
 
+# A label in a cell is cut in the middle beyond this, in every form that has no width of its own.
+LONGEST_LABEL = 80
+
+
 def drawn_columns(table: Table) -> frozenset[int]:
     """The positions of the columns that hold nothing but intervals to be drawn.
 

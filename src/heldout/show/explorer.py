@@ -70,7 +70,8 @@ class Moving:
     """A figure that moves: its formula in the explorer's names, and its limits at every position.
 
     The limits hold for the data as they are: where a knob that the formula leans on has been moved, they are not shown.
-    `how` names the section that says how the number is made; `undefined` says why there is no value where it is nan.
+    `method` says how the limits are made, once for all positions or for each. `how` names the section that says how the
+    number is made; `undefined` says why there is no value where it is nan.
     """
 
     name: str
@@ -78,7 +79,7 @@ class Moving:
     formula: Expression
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
-    method: str = ""
+    method: str | tuple[str, ...] = ""
     style: str = "share"
     how: str = ""
     undefined: str = ""
@@ -91,7 +92,7 @@ class Explorer:
     `title` is what is moved, such as "Threshold"; formulas know its value as `position`. `derived` adds names made from
     all those and from the knobs, in this order, so that later ones may use earlier ones. `matrix` is a table of counts,
     row by row, in formulas; `changed` says what is told when a knob that alters the data (one of `alters`) differs from
-    its first value. `left_out` is the number of positions that are not kept.
+    its first value. `left_out` is the number of positions that are not kept; `limits` stands over the limits.
     """
 
     title: str
@@ -110,3 +111,4 @@ class Explorer:
     marks: tuple[tuple[str, int], ...] = ()
     left_out: int = 0
     detail: str = ""
+    limits: str = "interval"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "page"
 """Where templates, stylesheets and scripts lie."""
+# What stands between the parts of a title.
+BETWEEN = " · "
 # In this order, each may use what the ones before it define.
 _SCRIPTS = ("numbers.js", "formulas.js", "explorer.js", "reading.js")
 
@@ -51,7 +53,7 @@ def render_page(blocks: Iterable[Block], *, title: str) -> str:
 
     shown = low_to_high(blocks)
     first = next((at for at, block in enumerate(shown) if isinstance(block, Title)), None)
-    heading = shown.pop(first) if first is not None else Title(title)
+    heading = _headed(shown.pop(first) if first is not None else Title(title))
     stage = Stage.of_page(shown)
     return (
         environment()
@@ -68,6 +70,14 @@ def render_page(blocks: Iterable[Block], *, title: str) -> str:
             title=title,
         )
     )
+
+
+def _headed(block: Block) -> Block:
+    """A title whose parts stand in one line, as on a terminal, with all but the first as its detail."""
+    if not isinstance(block, Title) or BETWEEN not in block.text:
+        return block
+    text, rest = block.text.split(BETWEEN, maxsplit=1)
+    return Title(text, BETWEEN.join(filter(None, (rest, block.detail))))
 
 
 @cache

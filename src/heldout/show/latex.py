@@ -1,17 +1,32 @@
-r"""Blocks as LaTeX that needs only the package booktabs."""
+r"""Blocks as LaTeX that needs only the package booktabs, which its first line says."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from heldout.show.blocks import Block, Cell, Facts, Note, Prose, Section, Table, Title, Verbatim, without_drawn
+from heldout.show.blocks import (
+    LONGEST_LABEL,
+    Block,
+    Cell,
+    Column,
+    Facts,
+    Note,
+    Prose,
+    Section,
+    Table,
+    Title,
+    Verbatim,
+    without_drawn,
+)
+from heldout.show.fitting import shorten
 from heldout.show.numbers import words
 from heldout.show.printable import visible, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+NEEDS = r"% Needs \usepackage{booktabs}; text beyond Latin letters, such as emoji or Chinese: lualatex or xelatex."
 _ALIGN = {"left": "l", "right": "r", "center": "c"}
 _HEADINGS = ("subsection", "subsubsection", "paragraph")
 _SEVERITIES = {"warning": "Warning", "note": "Note"}
@@ -50,6 +65,7 @@ def render_latex(blocks: Iterable[Block]) -> str:
 
     >>> from heldout.show.blocks import Column
     >>> print(render_latex([Table((Column("class"), Column("n", "right")), (("a_b", 3),))]))
+    % Needs \usepackage{booktabs}; text beyond Latin letters, such as emoji or Chinese: lualatex or xelatex.
     \begin{center}
     \begin{tabular}{@{}lr@{}}
     \toprule
@@ -60,7 +76,8 @@ def render_latex(blocks: Iterable[Block]) -> str:
     \end{tabular}
     \end{center}
     """
-    return _blocks(blocks, 0)
+    made = _blocks(blocks, 0)
+    return f"{NEEDS}\n{made}" if r"\toprule" in made else made
 
 
 def _blocks(blocks: Iterable[Block], depth: int) -> str:
@@ -125,26 +142,26 @@ def _table(table: Table) -> str:
     if not table.columns:
         return ""
     spec = "".join(_ALIGN[column.align] for column in table.columns)
-    heads = [_row(escape(column.header) for column in table.columns), r"\midrule"]
+    heads = [_row(escape(shorten(visible(column.header), LONGEST_LABEL)) for column in table.columns), r"\midrule"]
     body = [
         f"\\begin{{tabular}}{{@{{}}{spec}@{{}}}}",
         r"\toprule",
         *(heads if any(column.header for column in table.columns) else []),
-        *(_row(map(_entry, row)) for row in table.rows),
+        *(_row(map(_entry, row, table.columns)) for row in table.rows),
         r"\bottomrule",
         r"\end{tabular}",
     ]
-    if not table.caption:
-        return _lines(r"\begin{center}", *body, r"\end{center}")
-    caption = f"\\caption{{{escape(table.caption)}}}"
-    return _lines(r"\begin{table}[htbp]", r"\centering", caption, *body, r"\end{table}")
+    # Every table stands where it was written: some that float and some that do not would change their order.
+    caption = [f"{_bold(table.caption)}\\par\\smallskip"] if table.caption else []
+    return _lines(r"\begin{center}", *caption, *body, r"\end{center}")
 
 
 def _row(entries: Iterable[str]) -> str:
     return f"{' & '.join(entries)} \\\\"
 
 
-def _entry(cell: Cell) -> str:
-    text = escape(words(cell))
+def _entry(cell: Cell, column: Column) -> str:
+    said = words(cell)
+    text = escape(said if column.wrap else shorten(said, LONGEST_LABEL))
     # A hyphen is too short for a minus sign; in figures every single hyphen is one.
     return text if isinstance(cell, str) else re.sub(r"(?<!-)-(?!-)", "$-$", text)

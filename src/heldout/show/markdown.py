@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from heldout.show.blocks import Block, Facts, Note, Prose, Section, Table, Title, Verbatim, without_drawn
+from heldout.show.blocks import LONGEST_LABEL, Block, Facts, Note, Prose, Section, Table, Title, Verbatim, without_drawn
+from heldout.show.fitting import shorten
 from heldout.show.numbers import words
 from heldout.show.printable import visible, visible_lines
 
@@ -106,10 +107,18 @@ def _table(table: Table) -> str:
     if not table.columns:
         return ""
     lines = [
-        _row(escape(column.header) for column in table.columns),
+        _row(escape(shorten(visible(column.header), LONGEST_LABEL)) for column in table.columns),
         _row(_RULES[column.align] for column in table.columns),
     ]
-    lines += [_row(escape(words(cell)) for cell in row) for row in table.rows]
+    # A column that wraps holds sentences; any other holds labels and figures.
+    wraps = [column.wrap for column in table.columns]
+    lines += [
+        _row(
+            escape(words(cell) if wrapped else shorten(words(cell), LONGEST_LABEL))
+            for cell, wrapped in zip(row, wraps, strict=True)
+        )
+        for row in table.rows
+    ]
     body = "\n".join(lines)
     return f"{_strong(table.caption, '')}\n\n{body}" if table.caption.strip() else body
 

@@ -14,7 +14,7 @@ from heldout.show.moving import Figure, figures_at, mark_at, matrix_at, payload,
 from heldout.show.numbers import count, limits, number, words
 from heldout.show.printable import visible, visible_lines
 from heldout.show.stage import Stage
-from heldout.show.svg import bar_svg, chart_svg, swatch_svg
+from heldout.show.svg import bar_svg, chart_svg, mark_swatch_svg, swatch_svg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,6 +100,20 @@ def _style(values: list[float]) -> Style:
     if known and all(float(value).is_integer() for value in known) and max(map(abs, known)) > 1:
         return "count"
     return "share" if all(abs(value) <= 1 for value in known) else "plain"
+
+
+def track_ends(table: Table, at: int) -> tuple[str, str] | None:
+    """What stands over a column of drawn intervals: the ends of their track, where all have the same.
+
+    >>> track_ends(Table((Column(""),), ((Span(0.5, 0.4, 0.6, -1.0, 1.0),), (None,))), 0)
+    ('-1', '1')
+    """
+    held = [row[at] for row in table.rows]
+    ends = {(cell.floor, cell.ceiling) for cell in held if isinstance(cell, Span)}
+    if at not in drawn_columns(table) or len(ends) != 1:
+        return None
+    low, high = (f"{end:.3g}" for end in ends.pop())
+    return low, high
 
 
 def _classes(cell: Cell, column: Column) -> Markup:
@@ -239,6 +253,7 @@ _FILTERS: dict[str, Any] = {
     "limit_words": _limit_words,
     "limited": _limited,
     "long": _long,
+    "mark_swatch": lambda _: _safe(mark_swatch_svg()),
     "matrix_cells": _matrix_cells,
     "named_series": _named_series,
     "payload_json": lambda explorer: _safe(script_json(payload(explorer))),
@@ -249,6 +264,7 @@ _FILTERS: dict[str, Any] = {
     "start_words": _start_words,
     "swatch": lambda series: _safe(swatch_svg(series)),
     "table_name": _table_name,
+    "track_ends": track_ends,
     "value_words": _value_words,
     "visible": visible,
     "visible_lines": visible_lines,

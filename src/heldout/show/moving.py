@@ -7,10 +7,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from heldout.show.drawing import Chart
 from heldout.show.explorer import POSITION, Explorer, Moving, evaluated
+from heldout.show.printable import visible
+
+T = TypeVar("T")
 
 # Whole numbers up to here are the same as floats, and shorter to write without a point.
 _EXACT = 2**53
@@ -26,6 +29,7 @@ class Figure:
     value: float
     low: float
     high: float
+    method: str
 
 
 def ascending(explorer: Explorer) -> Explorer:
@@ -39,15 +43,19 @@ def ascending(explorer: Explorer) -> Explorer:
     order = sorted(range(len(explorer.positions)), key=explorer.positions.__getitem__)
     where = {old: new for new, old in enumerate(order)}
 
-    def moved(values: Sequence[float]) -> tuple[float, ...]:
+    def moved(values: Sequence[T]) -> tuple[T, ...]:
         return tuple(values[at] for at in order) if values else ()
+
+    def figure(one: Moving) -> Moving:
+        method = one.method if isinstance(one.method, str) else moved(one.method)
+        return replace(one, low=moved(one.low), high=moved(one.high), method=method)
 
     return replace(
         explorer,
         positions=moved(explorer.positions),
         start=where[explorer.start],
         columns=tuple((name, moved(values)) for name, values in explorer.columns),
-        figures=tuple(replace(one, low=moved(one.low), high=moved(one.high)) for one in explorer.figures),
+        figures=tuple(figure(one) for one in explorer.figures),
         marks=tuple((name, where[at]) for name, at in explorer.marks),
     )
 
@@ -79,6 +87,7 @@ def figures_at(explorer: Explorer, at: int) -> tuple[Figure, ...]:
             evaluated(one.formula, names),
             one.low[at] if one.low else math.nan,
             one.high[at] if one.high else math.nan,
+            one.method if isinstance(one.method, str) else one.method[at],
         )
         for one in explorer.figures
     )
@@ -124,12 +133,17 @@ def payload(explorer: Explorer) -> dict[str, Any]:
 
 
 def _figure(one: Moving) -> dict[str, Any]:
+    # A method's words are long, and few methods make the limits of all positions: each is written once.
+    given = (one.method,) if isinstance(one.method, str) else one.method
+    methods = list(dict.fromkeys(given))
     return {
         "name": one.name,
         "formula": numeric(one.formula),
         "style": one.style,
         "low": numeric(one.low),
         "high": numeric(one.high),
+        "methods": [visible(method) for method in methods],
+        "used": [methods.index(method) for method in given] if len(methods) > 1 else [],
     }
 
 
@@ -142,7 +156,9 @@ def numeric(value: Any) -> Any:
     if isinstance(value, str):
         return value
     if isinstance(value, tuple | list):
-        return [numeric(part) for part in value]
+        # Long columns of ordinary numbers need no second look.
+        plain = len(value) > 20 and all(type(part) is float and math.isfinite(part) for part in value)
+        return list(value) if plain and not any(map(float.is_integer, value)) else [numeric(part) for part in value]
     if isinstance(value, int) and abs(value) < _EXACT:
         return int(value)
     number = float(value)

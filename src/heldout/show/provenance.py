@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from heldout.show.blocks import Facts, Section
@@ -12,6 +13,7 @@ PACKAGES = ("heldout", "numpy", "scipy", "polars", "scikit-learn")
 NAME = "provenance"
 
 
+@cache
 def versions() -> str:
     """The versions of what computed the page, in one line.
 

@@ -106,9 +106,18 @@ def swatch_svg(series: Stroke | Dots) -> str:
         drawn = f'<path d="{_SHAPES[series.tone]}" transform="translate(14 6)" fill="currentColor"/>'
     else:
         drawn = f'<path d="M0 6H28" {_dashed(series)}stroke="currentColor" stroke-width="2" fill="none"/>'
+    return _swatch(drawn, f" heldout-tone-{series.tone}")
+
+
+def mark_swatch_svg() -> str:
+    """How the mark is drawn that an explorer moves, as a sample for the legend."""
+    ring = '<circle cx="14" cy="6" r="5" fill="none" stroke="currentColor" stroke-width="2"/>'
+    return _swatch(f'{ring}<circle cx="14" cy="6" r="2" fill="currentColor"/>')
+
+
+def _swatch(drawn: str, tone: str = "") -> str:
     return (
-        f'<svg class="heldout-swatch heldout-tone-{series.tone}" aria-hidden="true" width="28" height="12" '
-        f'viewBox="0 0 28 12">{drawn}</svg>'
+        f'<svg class="heldout-swatch{tone}" aria-hidden="true" width="28" height="12" viewBox="0 0 28 12">{drawn}</svg>'
     )
 
 

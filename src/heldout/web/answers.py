@@ -14,26 +14,24 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 from heldout.errors import HeldoutError, OptionError
 from heldout.web.choices import Choices
 from heldout.web.computing import FORMS
+from heldout.web.fault import FAULT
+from heldout.web.job import CANCELLED
 from heldout.web.limits import size_words
 from heldout.web.names import download_name
 from heldout.web.pages import page
 from heldout.web.prefilled import prefilled
-from heldout.web.receiving import StalledError, TooLargeError, receive
+from heldout.web.receiving import StalledError, TooLargeError, drain, receive, too_large
 from heldout.web.served import served
-from heldout.web.uploads import FullError, Upload, Uploads
+from heldout.web.uploads import BusyError, FullError, Upload, Uploads
 
 LONGEST_FORM = 1_000_000
 KINDS = ("report", "comparison")
 TYPES = {"html": "text/html", "json": "application/json", "tex": "application/x-tex", "md": "text/markdown"}
-STATUS: dict[type[HeldoutError], int] = {TooLargeError: 413, FullError: 507, StalledError: 408}
+STATUS: dict[type[HeldoutError], int] = {StalledError: 408, BusyError: 409, TooLargeError: 413, FullError: 507}
 WORDS = {
     404: ("There is nothing here, or not any more.", "files are removed when nobody has opened them for a while."),
     405: ("That cannot be done with this address.", "go back to the first page."),
 }
-FAULT = (
-    "heldout failed, and should not have.",
-    "please report it; what happened stands in the terminal that the server was started from.",
-)
 
 
 async def home(request: Request) -> Response:
@@ -56,15 +54,17 @@ async def upload(request: Request) -> Response:
     try:
         made = uploads.new(request.query_params.get("name", ""), request.query_params.get("beside"))
         await receive(request, uploads, made)
+        uploads.look(made)
     except HeldoutError as error:
         if made is not None:
             await uploads.remove(made)
+        if not isinstance(error, StalledError):
+            await drain(request)
         return _wrong(error)
     except BaseException:
         if made is not None:
             await uploads.remove(made)
         raise
-    uploads.look(made)
     return JSONResponse({"next": f"/u/{made.id}"}, 201)
 
 
@@ -75,7 +75,7 @@ async def whereabouts(request: Request) -> Response:
         return HTMLResponse(page("working", upload=found))
     if found.seen is None:
         what, hint = _why(found)
-        return HTMLResponse(page("wrong", status=422, what=what, hint=hint))
+        return HTMLResponse(page("wrong", status=422, what=what, hint=hint), 422)
     return RedirectResponse(_next(found), 303)
 
 
@@ -95,13 +95,12 @@ async def judge(request: Request) -> Response:
     """Begin a report with the columns that were chosen."""
     uploads, found = _uploads(request), _found(request)
     try:
-        form = await _form(request)
+        form = await _form(request, uploads.limits.stalled)
         if found.seen is None:
             raise OptionError("The file has not been read yet.", hint="wait until it has.")
-        choices = Choices.read(form, found.names)
+        uploads.judge(found, Choices.read(form, found.names))
     except HeldoutError as error:
         return _wrong(error)
-    uploads.judge(found, choices)
     return JSONResponse({"next": f"/u/{found.id}"}, 202)
 
 
@@ -111,9 +110,7 @@ async def state(request: Request) -> Response:
     job = found.job
     stage, seconds = "", 0.0
     if job is not None:
-        ahead = uploads.workers.ahead(job)
-        stage = f"{job.stage}: {ahead} in front of you" if job.state == "waiting" and ahead else job.stage
-        seconds = job.seconds
+        stage, seconds = uploads.workers.stage(job), job.seconds
     return JSONResponse({"busy": found.busy, "stage": stage, "seconds": round(seconds, 1), "next": _next(found)})
 
 
@@ -191,15 +188,9 @@ def _found(request: Request) -> Upload:
 
 def _drop(uploads: Uploads, first: Upload | None) -> Response:
     limits = uploads.limits
-    return HTMLResponse(
-        page(
-            "home",
-            first=first,
-            most=limits.upload,
-            most_words=size_words(limits.upload),
-            minutes=round(limits.idle / 60),
-        )
-    )
+    most, minutes = size_words(limits.upload), round(limits.idle / 60)
+    values = {"first": first, "most": limits.upload, "most_words": most, "minutes": minutes}
+    return HTMLResponse(page("home", **values, too_large=too_large(limits.upload)))
 
 
 def _next(upload: Upload) -> str:
@@ -221,8 +212,8 @@ def has_comparison(upload: Upload) -> bool:
 
 def _why(upload: Upload) -> tuple[str, str]:
     job = upload.job
-    if job is None or job.state == "cancelled":
-        return "The computation was cancelled.", "change what you like and begin again."
+    if job is None or job.cancelled:
+        return CANCELLED
     return job.wrong
 
 
@@ -247,15 +238,18 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-async def _form(request: Request) -> dict[str, Any]:
+async def _form(request: Request, patience: float) -> dict[str, Any]:
     """The JSON object in the body, which is small."""
     held = b""
     try:
-        async for chunk in request.stream():
-            held += chunk
-            if len(held) > LONGEST_FORM:
-                raise OptionError("The form is too large.", hint="load the page again and choose there.")
+        async with asyncio.timeout(patience):
+            async for chunk in request.stream():
+                held += chunk
+                if len(held) > LONGEST_FORM:
+                    raise OptionError("The form is too large.", hint="load the page again and choose there.")
         form = json.loads(held)
+    except TimeoutError:
+        raise StalledError("The form did not arrive whole.", hint="load the page again and choose there.") from None
     except (ValueError, RecursionError, ClientDisconnect) as error:
         if isinstance(error, HeldoutError):
             raise

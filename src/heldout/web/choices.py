@@ -108,16 +108,22 @@ def _named(place: object, columns: Sequence[str], role: str) -> str:
 def _text(given: object, name: str) -> str:
     if given is None:
         return ""
-    if not isinstance(given, str) or len(given) > LONGEST_TEXT:
+    # Half a character, which JSON can spell, is in no file and in no page.
+    if not isinstance(given, str) or len(given) > LONGEST_TEXT or _broken(given):
         raise _unreadable(name)
     return given.strip()
+
+
+def _broken(text: str) -> bool:
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _number(text: str, name: str, example: str) -> float | None:
     if not text:
         return None
     try:
-        value = float(text)
+        # Half of the world writes a comma there.
+        value = float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

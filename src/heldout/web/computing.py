@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heldout.errors import FileError, HeldoutError
 from heldout.web.choices import Choices
 from heldout.web.looking import look
-from heldout.web.unpacking import unpack
+from heldout.web.unpacking import Room, unpack
+from heldout.web.wording import in_the_form
 
 if TYPE_CHECKING:
     from heldout.evaluation import Evaluation
@@ -18,29 +18,27 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 FORMS = ("html", "json", "tex", "md")
-NOTED = frozenset({"weight", "weights", "group", "groups", "fold", "folds"})
-# What the library calls a table that comes without a name.
-NAMELESS = "the data frame"
+NOTED = frozenset({"weight", "weights", "fold", "folds"})
 
 
-def first_look(task: dict[str, Any], say: Say) -> dict[str, Any]:
+def first_look(task: dict[str, Any], say: Say, room: Room) -> dict[str, Any]:
     """Unpack and read a file, and guess its columns."""
     path = Path(task["path"])
     say("Reading the file")
     try:
-        size = unpack(path, task["unpacked"], task["name"])
+        size = unpack(path, task["unpacked"], task["name"], room)
         return {"size": size, **look(path, task["columns"])}
     except HeldoutError as error:
         raise renamed(error, path, task["name"]) from None
 
 
-def reports(task: dict[str, Any], say: Say) -> dict[str, Any]:
+def reports(task: dict[str, Any], say: Say, room: Room) -> dict[str, Any]:
     """Write the report of a file and, where there is another beside it, the comparison of both."""
     folder = Path(task["folder"])
     folder.mkdir()
     evaluation = _evaluated(task["file"], say)
     say("Writing the report")
-    _write(evaluation, folder, "report")
+    _write(evaluation, folder, "report", room)
     if task.get("beside") is None:
         return {}
     other = _evaluated(task["beside"], say)
@@ -52,9 +50,9 @@ def reports(task: dict[str, Any], say: Say) -> dict[str, Any]:
         found = compare(other, evaluation, names=_told_apart(other, evaluation), paired=paired, level=evaluation.level)
     except HeldoutError as error:
         # Each has its report, whether or not they can be compared.
-        return {"apart": [error.what, error.hint]}
+        return {"apart": [error.what, in_the_form(error.hint)]}
     say("Writing the comparison")
-    _write(found, folder, "comparison")
+    _write(found, folder, "comparison", room)
     return {}
 
 
@@ -68,6 +66,7 @@ def _evaluated(file: dict[str, Any], say: Say) -> Evaluation:
     """The evaluation of a file, by the chosen columns and by no others."""
     from heldout.files import read_table
     from heldout.front.evaluate import evaluate
+    from heldout.predictions.source import Named
 
     path, shown, choices = Path(file["path"]), file["name"], Choices.of(file["choices"])
     say(f"Reading {shown}")
@@ -75,11 +74,9 @@ def _evaluated(file: dict[str, Any], say: Say) -> Evaluation:
         frame = read_table(path, columns=list(dict.fromkeys([*choices.columns(), *_noted(path)])))
         say(f"Measuring {shown}")
         options = {name: value for name, value in choices.options().items() if value is not None}
-        found = evaluate(frame, **options)
+        return evaluate(Named(frame, shown), **options)
     except HeldoutError as error:
         raise renamed(error, path, shown) from None
-    notes = tuple(_told(note, path, shown) for note in found.notes)
-    return replace(found, source=replace(found.source, name=shown), notes=notes)
 
 
 def _noted(path: Path) -> list[str]:
@@ -91,10 +88,11 @@ def _noted(path: Path) -> list[str]:
 
 
 def _told(text: str, path: Path, shown: str) -> str:
-    """A sentence about the file, under the name that the person knows."""
-    for inner in (str(path), path.name, NAMELESS, NAMELESS.capitalize()):
-        text = text.replace(inner, shown)
-    return text
+    """A sentence about the file, under the name that the person knows.
+
+    The name on the disk holds 64 random bits, so it stands in a sentence only where the reader of files put it.
+    """
+    return text.replace(str(path), shown).replace(path.name, shown)
 
 
 def _told_apart(first: Evaluation, second: Evaluation) -> list[str]:
@@ -102,20 +100,21 @@ def _told_apart(first: Evaluation, second: Evaluation) -> list[str]:
     return names if names[0] != names[1] else [f"{names[0]} (first)", f"{names[1]} (second)"]
 
 
-def _write(result: Result, folder: Path, name: str) -> None:
+def _write(result: Result, folder: Path, name: str, room: Room) -> None:
+    """Write every form of a result, and ask for the room of each: how large it is, is known once it is written."""
     for form in FORMS:
-        result.write(folder / f"{name}.{form}")
+        room(result.write(folder / f"{name}.{form}").stat().st_size)
 
 
-TASKS: dict[str, Callable[[dict[str, Any], Say], dict[str, Any]]] = {"look": first_look, "reports": reports}
+TASKS: dict[str, Callable[[dict[str, Any], Say, Room], dict[str, Any]]] = {"look": first_look, "reports": reports}
 
 
-def perform(task: dict[str, Any], say: Say) -> dict[str, Any]:
+def perform(task: dict[str, Any], say: Say, room: Room) -> dict[str, Any]:
     """Do a task and answer it; what is wrong with the input is an answer, too."""
     try:
-        return {"done": TASKS[task["kind"]](task, say)}
+        return {"done": TASKS[task["kind"]](task, say, room)}
     except HeldoutError as error:
-        return {"wrong": [error.what, error.hint]}
+        return {"wrong": [error.what, in_the_form(error.hint)]}
     except MemoryError:
         said = FileError(
             "There is not enough memory for this file.", hint="send fewer rows or columns, or use a larger machine."

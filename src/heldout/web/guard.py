@@ -13,6 +13,7 @@ nothing more.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
 from collections.abc import Iterable
@@ -21,6 +22,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from heldout.web.fault import FAULT
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -78,21 +81,37 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        app = self.app
-        if not self.is_own(headers.get("host", "")):
-            app = PlainTextResponse("This server does not answer to that name.\n", 421)
-        elif scope["method"] in CHANGING and not from_own_page(headers):
-            app = PlainTextResponse("Only pages of this server may change something here.\n", 403)
+        begun = False
 
         async def send_with_headers(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 held = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     held.setdefault(name, value)
             await send(message)
 
-        await app(scope, receive, send_with_headers)
+        try:
+            await self._door(scope)(scope, receive, send_with_headers)
+        except asyncio.CancelledError:
+            # The server ends while somebody still sends: a word to them, and none in the terminal.
+            if not begun:
+                await PlainTextResponse("The server has ended.\n", 503)(scope, receive, send_with_headers)
+        except Exception:
+            if not begun:
+                await PlainTextResponse(" ".join(FAULT) + "\n", 500)(scope, receive, send_with_headers)
+            # The server writes to its terminal what happened.
+            raise
+
+    def _door(self, scope: Scope) -> ASGIApp:
+        """The application, or the refusal of whom it does not answer."""
+        headers = Headers(scope=scope)
+        if not self.is_own(headers.get("host", "")):
+            return PlainTextResponse("This server does not answer to that name.\n", 421)
+        if scope["method"] in CHANGING and not from_own_page(headers):
+            return PlainTextResponse("Only pages of this server may change something here.\n", 403)
+        return self.app
 
     def is_own(self, host: str) -> bool:
         """Whether a Host header names this server; the port may be that of a tunnel."""
@@ -130,4 +149,7 @@ def from_own_page(headers: Headers) -> bool:
     if site is not None:
         return site == "same-origin"
     # Browsers leave Sec-Fetch-Site out where neither TLS nor the loopback address protects the way.
-    return origin is None or urlsplit(origin).netloc == headers.get("host")
+    try:
+        return origin is None or urlsplit(origin).netloc == headers.get("host")
+    except ValueError:
+        return False

@@ -19,20 +19,31 @@ FEWEST_WORKERS, MOST_WORKERS = 2, 8
 # Text of predictions packs to between a third and an eighth of its size; a bomb to a thousandth.
 UNPACKED_TIMES = 5
 KEPT_TIMES = 10
+# Reports do not get smaller with the files that are taken.
+LEAST_KEPT = 100 * MEGABYTE
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the server allows: bytes, seconds and numbers of things."""
+    """What the server allows: bytes, seconds and numbers of things.
+
+    `total` is the most bytes that are kept for all users together, 0 for the usual. A file that arrives may pause for
+    `stalled` seconds, must come at `slowest` bytes a second after as long, and may take `longest` seconds in all. A
+    worker that holds `grown` bytes of memory more than a fresh one when it has done a job is replaced.
+    """
 
     upload: int = 200 * MEGABYTE
+    total: int = 0
     timeout: float = 600.0
     workers: int = FEWEST_WORKERS
     kept_files: int = 200
     idle: float = 3600.0
     columns: int = 2000
     memory: float = math.inf
+    grown: float = 256 * MEGABYTE
     stalled: float = 60.0
+    slowest: float = 10_000.0
+    longest: float = 3600.0
 
     @property
     def unpacked(self) -> int:
@@ -41,8 +52,12 @@ class Limits:
 
     @property
     def kept(self) -> int:
-        """The most bytes of uploads that are kept at a time."""
-        return KEPT_TIMES * self.upload
+        """The most bytes of files and reports that are kept at a time."""
+        return self.total or max(KEPT_TIMES * self.upload, LEAST_KEPT)
+
+    def arrival(self, size: int) -> float:
+        """The seconds after its beginning by which more than `size` bytes of a file must have come."""
+        return min(self.stalled + size / self.slowest, self.longest)
 
 
 def read_size(text: str) -> int:

@@ -22,8 +22,9 @@ def prefilled(upload: Upload, first: Upload | None) -> dict[str, Any]:
         return upload.choices.to_dict()
     guessed: dict[str, Any] = {**SETTINGS, "slices": [], **(upload.seen or {}).get("guesses", {})}
     if first is None or first.choices is None:
-        # The rows of one file need no id.
-        return guessed | {"id": None}
+        # The rows of one file need no id. Weights change every number, so they are for the person to choose, as on
+        # the command line; the report says that they are there.
+        return guessed | {"id": None, "weight": None}
     # A second file is made like the first, as a rule: what its columns allow is taken over.
     held, names = first.choices.to_dict(), set(upload.names)
     for role in ONE_COLUMN:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import IO
 
 from starlette.requests import ClientDisconnect, Request
@@ -27,28 +28,37 @@ class StalledError(FileError):
 
 async def receive(request: Request, uploads: Uploads, upload: Upload) -> None:
     """Write the body of a request to the upload's file."""
-    most = uploads.limits.upload
+    upload.arriving = True
+    try:
+        await _take(request, uploads, upload)
+    finally:
+        upload.arriving, upload.touched = False, time.monotonic()
+
+
+async def _take(request: Request, uploads: Uploads, upload: Upload) -> None:
+    limits, clock = uploads.limits, asyncio.get_running_loop().time
     declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > most:
-        if "expect" not in request.headers:
-            await _drain(request)
-        raise _too_large(upload.name, most)
+    if declared.isdigit() and int(declared) > limits.upload:
+        raise _too_large(upload.name, limits.upload)
+    begun = clock()
     with upload.path.open("xb") as file:
         held = bytearray()
         try:
-            async with asyncio.timeout(uploads.limits.stalled) as patience:
+            async with asyncio.timeout(limits.stalled) as patience:
                 async for chunk in request.stream():
-                    patience.reschedule(asyncio.get_running_loop().time() + uploads.limits.stalled)
-                    if upload.size + len(chunk) > most:
-                        await _drain(request)
-                        raise _too_large(upload.name, most)
+                    if upload.size + len(chunk) > limits.upload:
+                        raise _too_large(upload.name, limits.upload)
                     uploads.grow(upload, len(chunk))
+                    # Neither pauses nor a byte now and then: a place is not to be held for ever.
+                    patience.reschedule(min(clock() + limits.stalled, begun + limits.arrival(upload.size)))
                     held += chunk
                     if len(held) >= PIECE:
                         await _write(file, held, upload.name)
                         held = bytearray()
         except (TimeoutError, ClientDisconnect):
-            raise StalledError(f"{upload.name} did not arrive whole.", hint="send it again.") from None
+            raise StalledError(
+                f"{upload.name} did not arrive whole, or came too slowly.", hint="send it again."
+            ) from None
         await _write(file, held, upload.name)
     if not upload.size:
         raise FileError(
@@ -68,8 +78,10 @@ async def _write(file: IO[bytes], data: bytearray, name: str) -> None:
         ) from None
 
 
-async def _drain(request: Request) -> None:
-    """Read on for a while and throw it away."""
+async def drain(request: Request) -> None:
+    """Read on for a while and throw it away, unless the sender waits for a word before it sends."""
+    if "expect" in request.headers:
+        return
     left = DRAINED
     try:
         async with asyncio.timeout(10):
@@ -81,8 +93,14 @@ async def _drain(request: Request) -> None:
         return
 
 
-def _too_large(name: str, most: int) -> TooLargeError:
-    return TooLargeError(
-        f"{name} is larger than {size_words(most)}, which is the most that is taken here.",
-        hint="send fewer rows or columns, a Parquet file, or start the server with a larger --max-upload.",
+def too_large(most: int) -> tuple[str, str]:
+    """What is said of a file that is too large, after its name, and what to do: by the server and by the page."""
+    return (
+        f"is larger than {size_words(most)}, which is the most that is taken here.",
+        "send fewer rows or columns, a Parquet file, or start the server with a larger --max-upload.",
     )
+
+
+def _too_large(name: str, most: int) -> TooLargeError:
+    what, hint = too_large(most)
+    return TooLargeError(f"{name} {what}", hint=hint)

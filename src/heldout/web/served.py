@@ -8,7 +8,8 @@ from html import unescape
 META = re.compile(
     r"""<meta\s+http-equiv=["']?Content-Security-Policy["']?\s+content=("[^"]*"|'[^']*')\s*/?>""", re.IGNORECASE
 )
-BODY = re.compile(r"<body\b[^>]*>", re.IGNORECASE)
+# The bar comes after the link that leads past everything before the report, which must be the first to be reached.
+BODY = re.compile(r"<body\b[^>]*>(?:\s*<a class=\"heldout-skip\"[^>]*>[^<]*</a>)?", re.IGNORECASE)
 STYLE = '<link rel="stylesheet" href="/static/bar.css"><link rel="icon" href="/static/icon.svg">'
 # For a document that has no policy of its own: no script at all.
 STRICT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import signal
 import socket
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
 from heldout.errors import OptionError
+from heldout.web.folder import own_folder
 from heldout.web.limits import Limits
 
 USUAL_PORT = 8000
@@ -65,10 +65,10 @@ def run(
     from heldout.web.app import build
 
     with (
-        tempfile.TemporaryDirectory(prefix="heldout-", ignore_cleanup_errors=True) as folder,
+        own_folder() as folder,
         bound(host, port) as listening,
     ):
-        app, first = build(Path(folder), limits, host, names, file)
+        app, first = build(folder, limits, host, names, file)
 
         class Server(uvicorn.Server):
             """A server that says when it listens."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from heldout.errors import FileError
-from heldout.files.sniff import GZIP_MAGIC, ZIP_MAGIC
+from heldout.files.sniff import GZIP_MAGIC, PARQUET_MAGIC, ZIP_MAGIC
 from heldout.web.limits import size_words
 
 PIECE = 1 << 20
@@ -15,14 +17,18 @@ PIECE = 1 << 20
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
-def unpack(path: Path, most: int, shown: str) -> int:
+# Is told how many bytes are about to be written, and raises a FileError where there is no room for them.
+Room = Callable[[int], None]
+
+
+def unpack(path: Path, most: int, shown: str, room: Room) -> int:
     """Unpack a gzip-compressed file in its place, and refuse what holds more than `most` bytes; its size then."""
     with path.open("rb") as file:
         head = file.read(2)
     if head == GZIP_MAGIC:
         beside = path.with_name(f"unpacked-{path.name}")
         try:
-            _inflate(path, beside, most, shown)
+            _inflate(path, beside, most, shown, room)
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)
@@ -32,10 +38,12 @@ def unpack(path: Path, most: int, shown: str) -> int:
             raise FileError(f"{shown} is gzip-compressed twice.", hint="unpack it once with gunzip before sending it.")
     if head == ZIP_MAGIC:
         _check_archive(path, most, shown)
+    if PARQUET_MAGIC.startswith(head):
+        _check_parquet(path, most, shown)
     return path.stat().st_size
 
 
-def _inflate(packed: Path, target: Path, most: int, shown: str) -> None:
+def _inflate(packed: Path, target: Path, most: int, shown: str, room: Room) -> None:
     """Write what the file unpacks to, never holding more than one piece of it."""
     written, whole, unpacker = 0, False, zlib.decompressobj(GZIP_WINDOW)
     try:
@@ -49,6 +57,7 @@ def _inflate(packed: Path, target: Path, most: int, shown: str) -> None:
                     written += len(piece)
                     if written > most:
                         raise _too_much(shown, most)
+                    room(len(piece))
                     out.write(piece)
                     whole, rest = unpacker.eof, unpacker.unconsumed_tail
                     if whole:
@@ -69,6 +78,28 @@ def _check_archive(path: Path, most: int, shown: str) -> None:
         return  # the reader says what is wrong with it
     if total > most:
         raise _too_much(shown, most)
+
+
+def _check_parquet(path: Path, most: int, shown: str) -> None:
+    """Refuse a Parquet file whose rows take too much, by its footer alone: a value that repeats packs to nothing."""
+    import polars as pl
+
+    try:
+        frame = pl.scan_parquet(path)
+        widths = [_width(kind) for kind in frame.collect_schema().dtypes()]
+        rows = frame.select(pl.len()).collect().item()
+    except (pl.exceptions.PolarsError, OSError, ValueError):
+        return  # the reader says what is wrong with it
+    if rows * sum(widths) > most:
+        raise _too_much(shown, most)
+
+
+def _width(kind: object) -> int:
+    """The bytes that a value takes at least; of a text, the 16 that point to it (Arrow's string views)."""
+    digits = re.search(r"(?:Int|Float|Decimal)(\d*)", str(kind))
+    if digits is not None:
+        return int(digits[1] or 128) // 8
+    return {"Boolean": 1, "Date": 4, "Categorical": 4}.get(str(kind), 16)
 
 
 def _too_much(shown: str, most: int) -> FileError:

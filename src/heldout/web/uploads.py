@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import shutil
 import sys
@@ -11,22 +12,32 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from heldout.errors import FileError
+from heldout.errors import FileError, OptionError
 from heldout.web.choices import Choices
-from heldout.web.jobs import Job, Workers
+from heldout.web.job import Job, Room, Words
+from heldout.web.jobs import Workers
 from heldout.web.limits import Limits, size_words
 from heldout.web.names import safe_ending, shown_name
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
 class Upload:
-    """One file, what is known of it, and the report that was made of it last."""
+    """One file, what is known of it, and the report that was made of it last.
+
+    Of its bytes on the disk, `size` are the file, `reported` the report, and `written` what a worker is writing.
+    """
 
     id: str
     name: str
     path: Path
     beside: str | None = None
     size: int = 0
+    written: int = 0
+    reported: int = 0
+    arriving: bool = False
+    unreadable: bool = False
     touched: float = field(default_factory=time.monotonic)
     seen: dict[str, Any] | None = None
     choices: Choices | None = None
@@ -44,6 +55,11 @@ class Upload:
         return self.path.parent
 
     @property
+    def held(self) -> int:
+        """All bytes that lie there."""
+        return self.size + self.written + self.reported
+
+    @property
     def busy(self) -> bool:
         """Whether a worker has it, or will."""
         return self.following is not None and not self.following.done()
@@ -58,6 +74,10 @@ class FullError(FileError):
     """There is no room for another file."""
 
 
+class BusyError(OptionError):
+    """A file is being worked on already."""
+
+
 class Uploads:
     """All files that are kept; each is found by its id only, and nothing lists them."""
 
@@ -66,9 +86,16 @@ class Uploads:
         self.limits = limits
         self.workers = workers
         self._held: dict[str, Upload] = {}
+        # What was removed takes room until its folder is gone.
+        self._stored: set[Upload] = set()
 
     def __len__(self) -> int:
         return len(self._held)
+
+    @property
+    def size(self) -> int:
+        """All bytes that are kept: files, what they unpack to, and reports."""
+        return sum(each.held for each in self._stored)
 
     def find(self, key: str | None) -> Upload | None:
         """The upload with that id, which then counts as used."""
@@ -82,8 +109,7 @@ class Uploads:
 
     def new(self, name: str, beside: str | None = None) -> Upload:
         """A place for a file that is about to come."""
-        if len(self._held) >= self.limits.kept_files:
-            raise self._full(f"{len(self._held):,} files")
+        self._check_places(1)
         key = secrets.token_urlsafe(24)
         folder = self.folder / secrets.token_hex(16)
         folder.mkdir(mode=0o700)
@@ -91,6 +117,7 @@ class Uploads:
         path = folder / f"predictions-{secrets.token_hex(8)}{safe_ending(name)}"
         upload = Upload(key, shown_name(name), path, beside if beside in self._held else None)
         self._held[key] = upload
+        self._stored.add(upload)
         return upload
 
     def adopt(self, file: Path) -> Upload:
@@ -106,13 +133,12 @@ class Uploads:
 
     def grow(self, upload: Upload, size: int) -> None:
         """Take note of so many more bytes of a file, if there is room."""
-        held = sum(each.size for each in self._held.values())
-        if held + size > self.limits.kept:
-            raise self._full(size_words(held))
+        self._check_room(size)
         upload.size += size
 
     def look(self, upload: Upload) -> None:
         """Have a first look into a file, to ask which column is which."""
+        self._check_places(0)
         task = {
             "kind": "look",
             "path": str(upload.path),
@@ -122,8 +148,44 @@ class Uploads:
         }
         self._begin(upload, task)
 
+    def _room(self, upload: Upload) -> Room:
+        """What a worker asks before it writes."""
+
+        def take(size: int) -> Words | None:
+            if not upload.trusted:
+                try:
+                    self._check_room(size)
+                except FullError as error:
+                    return error.what, error.hint
+                upload.written += size
+            return None
+
+        return take
+
+    def _check_places(self, more: int) -> None:
+        """Only files that are there whole, and of use, take a place; of the rest, words are kept, and not for long."""
+        lost = [each for each in self._held.values() if each.unreadable]
+        for upload in lost[: -self.limits.kept_files]:
+            self._held.pop(upload.id)
+            if not upload.held:
+                self._stored.discard(upload)
+        places = sum(not each.arriving for each in self._held.values()) - min(len(lost), self.limits.kept_files)
+        if places + more > self.limits.kept_files:
+            raise self._full(f"{places:,} files")
+
+    def _check_room(self, size: int) -> None:
+        held = self.size
+        if held + size > self.limits.kept:
+            raise self._full(size_words(held))
+
     def judge(self, upload: Upload, choices: Choices) -> None:
         """Have the report made, and the comparison with the file that it stands beside."""
+        # Not a new job for the old one: its worker would have to be killed, and others wait for workers, too.
+        if upload.busy:
+            raise BusyError(
+                f"{upload.name} is being worked on.",
+                hint="load the page again to see how far it is; there it can be cancelled.",
+            )
         upload.choices = choices
         upload.made += 1
         task = {
@@ -149,41 +211,58 @@ class Uploads:
             await upload.following
 
     async def remove(self, upload: Upload) -> None:
-        """Forget a file and everything made of it."""
+        """Forget a file and everything made of it, once no process writes there any more."""
         self._held.pop(upload.id, None)
         await self.cancel(upload)
-        await asyncio.to_thread(shutil.rmtree, upload.folder, ignore_errors=True)
+        if await asyncio.to_thread(cleared, upload.folder):
+            self._stored.discard(upload)
 
     async def sweep(self) -> None:
-        """Remove what nobody has looked at for a while."""
+        """Remove what nobody has looked at for a while; what still arrives has a limit of its own."""
         oldest = time.monotonic() - self.limits.idle
-        for upload in [each for each in self._held.values() if each.touched < oldest and not each.trusted]:
+        kept = [each for each in self._held.values() if each.trusted or each.arriving]
+        for upload in [each for each in self._held.values() if each.touched < oldest and each not in kept]:
             await self.remove(upload)
 
     def _begin(self, upload: Upload, task: dict[str, Any]) -> None:
-        if upload.job is not None:
-            self.workers.cancel(upload.job)
-        upload.job = self.workers.submit(task)
+        upload.job = self.workers.submit(task, self._room(upload))
         upload.following = asyncio.create_task(self._follow(upload, upload.job))
 
     async def _follow(self, upload: Upload, job: Job) -> None:
-        """Take over what a worker found; a report that is replaced, or was not finished, goes away."""
+        """Take over what a worker found."""
         await job.finished.wait()
         if job.task["kind"] == "look":
-            if job.state == "done":
-                upload.seen = job.answer
-                upload.size = 0 if upload.trusted else job.answer["size"]
-            return
+            await self._seen(upload, job)
+        else:
+            await self._reported(upload, job)
+
+    async def _seen(self, upload: Upload, job: Job) -> None:
+        """Take over what a first look found; a file that cannot be read is of no use, and gives its room back."""
+        if job.state == "done":
+            upload.seen = job.answer
+            upload.size = 0 if upload.trusted else job.answer["size"]
+            upload.written = 0
+        else:
+            upload.unreadable = True
+            if await asyncio.to_thread(cleared, upload.folder):
+                upload.size = upload.written = 0
+
+    async def _reported(self, upload: Upload, job: Job) -> None:
+        """Take over a report in the place of the last; one that was not finished goes away."""
         made = Path(job.task["folder"])
         old = made
-        if job.state == "done" and upload.job is job:
+        if job.state == "done":
             old, upload.report = upload.report or made, made
             upload.apart = tuple(job.answer["apart"]) if "apart" in job.answer else None
             first = self._held.get(upload.beside or "")
             if first is not None and upload.id not in first.compared:
                 first.compared.append(upload.id)
-        if old != upload.report:
-            await asyncio.to_thread(shutil.rmtree, old, ignore_errors=True)
+        gone = old == upload.report or await asyncio.to_thread(cleared, old)
+        if job.state == "done":
+            upload.reported = (0 if gone else upload.reported) + upload.written
+            upload.written = 0
+        elif gone:
+            upload.written = 0
 
     def _full(self, held: str) -> FullError:
         return FullError(
@@ -191,6 +270,18 @@ class Uploads:
             hint=f"remove a file that you no longer need; those that nobody opened for {self.limits.idle / 60:,.0f} "
             "minutes go by themselves.",
         )
+
+
+def cleared(folder: Path) -> bool:
+    """Delete a folder; whether it is gone, and otherwise the terminal says why."""
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        return not folder.exists()
+    except OSError as error:
+        LOG.warning("%s cannot be removed: %s.", folder, error.strerror or error)
+        return False
+    return True
 
 
 def _described(upload: Upload, choices: Choices) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import IO, Any
 def main() -> None:
     """Answer tasks until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_the_server()
     # Whatever a library prints goes to standard error: this channel is for answers.
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
@@ -29,7 +30,17 @@ def main() -> None:
         _warm_up()
     _send({"ready": True}, channel)
     while True:
-        _answer(json.loads(tasks.get()), channel)
+        _answer(json.loads(tasks.get()), channel, tasks)
+
+
+def _end_with_the_server() -> None:
+    """Have the system end this process with its server, even one that computes without listening (Linux only)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        # PR_SET_PDEATHSIG, prctl(2); without it the thread below does the same as soon as it gets a turn.
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def _listen(tasks: queue.SimpleQueue[str]) -> None:
@@ -53,11 +64,18 @@ def _warm_up() -> None:
     render_page(compare(found, found).page_blocks(), title="")
 
 
-def _answer(task: dict[str, Any], channel: IO[str]) -> None:
+def _answer(task: dict[str, Any], channel: IO[str], replies: queue.SimpleQueue[str]) -> None:
+    from heldout.errors import FileError
     from heldout.web.computing import perform
 
+    def room(size: int) -> None:
+        _send({"room": size}, channel)
+        refused = json.loads(replies.get())["room"]
+        if refused is not None:
+            raise FileError(refused[0], hint=refused[1])
+
     try:
-        answer = perform(task, lambda text: _send({"stage": text}, channel))
+        answer = perform(task, lambda text: _send({"stage": text}, channel), room)
     except Exception:  # noqa: BLE001 - a fault of ours must not take the worker with it
         traceback.print_exc()
         answer = {"fault": True}

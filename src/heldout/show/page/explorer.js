@@ -3,6 +3,8 @@
 const SVG = "http://www.w3.org/2000/svg";
 const [BAR_WIDTH, BAR_HEIGHT, BAR_INSET] = [150, 16, 5];
 const SHADES = 20;
+// What each row of figures can say of how it was made.
+const HERE = new WeakMap();
 
 class Explorer {
   constructor(root) {
@@ -23,6 +25,9 @@ class Explorer {
     this.typed = root.querySelector("[data-typed]");
     this.told = root.querySelector("[data-told]");
     this.live = root.querySelector("[data-live]");
+    this.outside = root.querySelector("[data-outside]");
+    this.stands = root.querySelector("[data-stands]");
+    root.querySelector("[data-began]").textContent = this.shownPosition();
     this.listen();
     root.querySelector("[data-still]").hidden = true;
     root.querySelectorAll("form[hidden]").forEach((form) => { form.hidden = false; });
@@ -40,8 +45,30 @@ class Explorer {
       const needs = leansOn(figure.formula);
       // What is derived leans on names in its turn; a set that grows while it is walked reaches them all.
       for (const name of needs) if (derived.has(name)) leansOn(derived.get(name), needs);
-      return { ...figure, low: figure.low.map(numeric), high: figure.high.map(numeric), needs, row: rows[at] };
+      const made = { ...figure, low: figure.low.map(numeric), high: figure.high.map(numeric), needs, row: rows[at] };
+      HERE.set(rows[at], () => this.made(made));
+      return made;
     });
+  }
+
+  // How a figure was made where the slider stands: a heading and facts.
+  made(figure) {
+    const names = this.names();
+    const word = (name) => {
+      if (name === "position") return this.shownPosition();
+      const value = names.get(name);
+      return value < 0 ? `(${written(value, "count")})` : written(value, "count");
+    };
+    const { value, low, high } = figure.row.dataset;
+    const facts = [["numbers put in", worded(figure.formula, word)], ["value", figure.row.querySelector("[data-text]").textContent]];
+    const limits = writtenLimits(Number(low), Number(high), figure.style);
+    if (limits && !Number.isNaN(Number(value))) facts.push(["interval", limits], ["made by", this.method(figure)]);
+    else if (figure.low.length && !Number.isNaN(Number(value))) facts.push(["interval", "not shown, as it holds for the cases as they are"]);
+    return [`${this.root.getAttribute("aria-label")} ${this.shownPosition()}`, facts];
+  }
+
+  method(figure) {
+    return figure.methods[figure.used.length ? figure.used[this.at] : 0];
   }
 
   listen() {
@@ -75,6 +102,14 @@ class Explorer {
     this.show();
   }
 
+  // Where the slider and the knobs stand, for paper, which shows none of them.
+  standing() {
+    const knobs = [...this.root.querySelectorAll("[data-knob]")].map((field) => {
+      return `${field.labels[0].textContent} ${written(this.knobs[Number(field.dataset.knob)].value, "plain")}`;
+    });
+    return `${[`${this.root.getAttribute("aria-label")} ${this.shownPosition()}`, ...knobs].join(" · ")}.`;
+  }
+
   // The smallest kept position at or above what was typed: cases score at least it exactly where they score at least this.
   type() {
     const wanted = typed(this.typed.value);
@@ -90,16 +125,18 @@ class Explorer {
     const here = this.positions[at];
     let told = "";
     if (beyond) told = `${text} is above the highest; this is ${here}.`;
-    else if (here !== wanted && this.given.leftOut) {
+    else if (here !== wanted && this.given.leftOut && at) {
       told = `${text} is not among the kept positions (${written(this.given.leftOut, "count")} are left out); this is the nearest kept at or above it, ${here}.`;
     } else if (here !== wanted) told = `The same as at ${here}, the next score.`;
     this.moveTo(at, told);
-    if (!beyond && !this.given.leftOut) this.typed.value = text;
+    if (!beyond && (!this.given.leftOut || !at)) this.typed.value = text;
   }
 
+  // What is said of the slider, and after it what is wrong in any field.
   tell(text) {
-    this.told.textContent = text;
-    this.told.hidden = !text;
+    const said = [text, ...this.knobs.map((knob) => knob.wrong)].filter(Boolean).join(" ");
+    this.told.textContent = said;
+    this.told.hidden = !said;
   }
 
   turn(field) {
@@ -107,22 +144,29 @@ class Explorer {
     // The field may show fewer digits than the number that it began with has.
     const value = field.value === field.defaultValue ? knob.start : typed(field.value);
     const fits = value >= knob.low && value <= knob.high;
-    if (!fits) {
-      field.setAttribute("aria-invalid", "true");
-      const most = Number.isFinite(knob.high) ? ` and at most ${knob.high}` : "";
-      this.tell(`A number of at least ${knob.low}${most} is needed here; the figures stay as they were.`);
-      return;
-    }
-    field.removeAttribute("aria-invalid");
+    const most = Number.isFinite(knob.high) ? ` and at most ${knob.high}` : "";
+    const about = `${field.labels[0].textContent}: a number of at least ${knob.low}${most} is needed`;
+    this.fault(field, fits ? "" : `${about}; the figures stay as they were.`);
     this.tell("");
+    if (!fits) return;
     knob.value = value;
     this.show();
+  }
+
+  fault(field, text) {
+    this.knobs[Number(field.dataset.knob)].wrong = text;
+    const ids = (field.getAttribute("aria-describedby") || "").split(" ").filter((id) => id && id !== this.told.id);
+    if (text) {
+      field.setAttribute("aria-invalid", "true");
+      ids.push(this.told.id);
+    } else field.removeAttribute("aria-invalid");
+    field.setAttribute("aria-describedby", ids.join(" "));
   }
 
   reset() {
     this.root.querySelectorAll("[data-knob]").forEach((field) => {
       field.value = field.defaultValue;
-      field.removeAttribute("aria-invalid");
+      this.fault(field, "");
     });
     this.knobs.forEach((knob) => { knob.value = knob.start; });
     this.moveTo(this.given.start);
@@ -157,6 +201,8 @@ class Explorer {
     const altered = this.given.alters.some((name) => moved.has(name));
     const changed = this.root.querySelector("[data-changed]");
     if (changed) changed.hidden = !altered;
+    this.outside.hidden = this.at === this.given.start && !moved.size;
+    this.stands.textContent = this.standing();
     this.figures.forEach((figure) => {
       const free = !altered && ![...moved].some((name) => figure.needs.has(name));
       this.showFigure(figure, evaluated(figure.formula, names), free);
@@ -177,6 +223,7 @@ class Explorer {
     const limits = row.querySelector('[data-part="limits"]');
     if (!limits) return;
     limits.textContent = Number.isNaN(value) ? "" : writtenLimits(low, high, figure.style);
+    if (figure.used.length) limits.title = this.method(figure);
     const bar = row.querySelector(".heldout-bar");
     if (bar) drawBar(bar, value, low, high);
   }

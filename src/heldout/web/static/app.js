@@ -36,8 +36,7 @@ function sending(form) {
   const send = (file, name) => {
     find("wrong").hidden = true;
     if (file.size > Number(form.dataset.most)) {
-      complain(`${name} is larger than ${form.dataset.mostWords}, which is the most that is taken here.`,
-        "send fewer rows or columns, a Parquet file, or start the server with a larger --max-upload.");
+      complain(`${name} ${form.dataset.tooLarge}`, form.dataset.tooLargeHint);
       input.value = "";
       return;
     }
@@ -106,6 +105,7 @@ function choosing(form) {
     if (said) location.assign(said.next);
   });
   find("remove").addEventListener("click", async () => {
+    if (!confirm(find("remove").dataset.sure)) return;
     const said = await ask("DELETE", find("remove").dataset.remove);
     if (said) location.replace(said.next);
   });

@@ -1,0 +1,99 @@
+"""What a comparison says must agree with itself, and with what an evaluation of the same predictions says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from heldout.comparison import Comparison
+from heldout.front.compare import compare
+from heldout.front.evaluate import evaluate
+
+
+def wrong_in(*rows: int, n: int = 200) -> object:
+    """An evaluation of n cases that is wrong in these rows only."""
+    truth = np.arange(n) % 2
+    answers = truth.copy()
+    answers[list(rows)] = 1 - answers[list(rows)]
+    return evaluate(truth, answers, measures=[])
+
+
+def in_folds(seed: int, share: float = 0.2, n: int = 120) -> dict[str, np.ndarray]:
+    """Predictions in ten folds, with scores that do not depend on the seed."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % 3 == 0
+    answers = np.where(rng.random(n) < share, ~truth, truth)
+    scores = np.clip(0.3 * truth + np.random.default_rng(5).random(n) * 0.7, 0, 1)
+    fold = np.repeat(np.arange(10), n // 10)
+    return {"truth": truth.astype(int), "predicted": answers.astype(int), "p_1": scores, "fold": fold}
+
+
+def found(*classifiers: object, **options: object) -> Comparison:
+    made = compare(*classifiers, **options)  # type: ignore[arg-type]
+    assert isinstance(made, Comparison)
+    return made
+
+
+def test_means_over_folds_stand_beside_what_an_evaluation_gives():
+    sides = [evaluate(in_folds(seed), fold="fold") for seed in (1, 2)]
+    seen = found(*sides, names=["x", "y"], measure=["f1", "accuracy", "brier"])
+    row = next(row for row in seen.rows() if row["measure"] == "f1")
+    pooled = [side["f1"].value for side in sides]
+    assert [row["pooled_a"], row["pooled_b"]] == pytest.approx(pooled)
+    assert row["value_a"] != pytest.approx(pooled[0], abs=5e-4)
+    (said,) = [note for note in seen.notes if "means over the splits" in note]
+    assert all(f"{value:.3f}"[1:] in said for value in pooled)
+    # All folds have as many cases, so the accuracies are the same either way, and nothing is said of them.
+    assert "accuracy" not in said
+    assert [math.isnan(pair.pooled[0]) for pair in seen.pairs if pair.pooled] == [False, False, True]
+
+
+def test_an_interval_that_leaves_out_zero_is_of_its_pair_alone():
+    # 13 cases against 4 tell the first two apart: p is below .05, and three times as much after the correction.
+    sides = {"a": wrong_in(*range(4)), "b": wrong_in(*range(10, 23)), "c": wrong_in(*range(30, 42))}
+    seen = found(sides, measure="accuracy")
+    pair = seen.get("a", "b")
+    assert pair.tested.low > 0
+    assert pair.tested.p == pytest.approx(binomtest(4, 17).pvalue, abs=0.02)
+    assert pair.better == "undecided"
+    assert "] for this pair alone, p = " in pair.verdict
+    finding = seen.review["H054"]
+    assert f"the difference is {pair.tested.difference:.3f} [".replace("0.", ".") in finding.title
+    assert "] for this pair alone" in finding.title
+    alone = found(sides["a"], sides["b"], measure="accuracy")
+    assert "for this pair alone" not in str(alone)
+
+
+def test_the_same_scores_are_called_so_whatever_the_measure_and_the_setting():
+    for fold in (None, "fold"):
+        one, two = (evaluate(in_folds(seed), fold=fold) for seed in (1, 2))
+        seen = found(one, two, names=["x", "y"], measure=["accuracy", "roc_auc", "brier"])
+        verdicts = [pair.verdict for pair in seen.pairs]
+        assert all(text.startswith("x and y give the same scores: ") for text in verdicts[1:])
+        assert "same" not in verdicts[0]
+        said = " ".join(str(seen).split())
+        for other in ("rank the cases alike", "same loss", "same value", "same answers", "A and B"):
+            assert other not in said
+        assert seen.review["H061"].facts["alike"] == "scores"
+    assert seen.reason.count("Nadeau") == 1
+
+
+def test_predictions_against_themselves_are_a_finding():
+    one = evaluate(in_folds(1))
+    seen = found(one, one, names=["x", "y"])
+    assert seen.review["H061"].title == "x and y give the same answers and scores in all 120 cases."
+    assert seen.pairs[0].verdict.startswith("x and y give the same answers: ")
+    # As many errors, in other cases.
+    other = found(wrong_in(1, 2), wrong_in(3, 4), measure="accuracy")
+    assert other.pairs[0].better == "same"
+    assert "give the same" not in other.verdict
+    assert other.review["H061"].outcome == "passed"
+
+
+def test_labels_of_other_kinds_are_the_same_answers():
+    words = evaluate(["0", "1"] * 30, ["0", "1"] * 25 + ["1", "0"] * 5)
+    numbers = evaluate([0, 1] * 30, [0, 1] * 25 + [1, 0] * 5)
+    assert found(words, numbers, measure="accuracy").pairs[0].alike == "answers"

@@ -1,0 +1,80 @@
+"""What the screen says where a number is missing, very sure, or below nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import heldout
+from heldout.estimates.track import track_floor
+from heldout.evidence import Confusion
+from heldout.report.tables import estimate_table
+from heldout.show.blocks import Span
+
+
+@pytest.fixture(scope="module")
+def never_zero():
+    return heldout.evaluate([0, 1, 0, 1, 1] * 8, [1] * 40)
+
+
+def test_what_has_no_value_has_no_interval_anywhere(never_zero):
+    empty = [row for row in json.loads(never_zero.to_json())["estimates"] if row["value"] is None]
+    assert {"matthews", "precision", "negative_predictive_value"} <= {row["measure"] for row in empty}
+    # A ratio without an upper end has a lower one all the same.
+    bounded = [row for row in empty if "the ratio has no limit" not in row["undefined"]]
+    assert all(row["low"] is None and row["high"] is None for row in bounded)
+    (line,) = [line for line in str(never_zero).splitlines() if line.startswith("matthews")]
+    assert line.split() == ["matthews", "–", "–"]
+
+
+def test_a_ratio_without_an_upper_end_keeps_its_lower_limit():
+    found = heldout.evaluate([0] * 20 + [1] * 20, [0] * 20 + [1] * 15 + [0] * 5)["positive_likelihood_ratio"]
+    assert math.isnan(found.value)
+    assert found.low > 1
+    assert found.high == math.inf
+
+
+def test_the_reason_names_the_class(never_zero):
+    text = " ".join(str(never_zero).split())
+    assert 'precision[0], because nothing was predicted "0".' in text
+    several = heldout.evaluate(list("abcd") * 5, list("aabb") * 5)
+    assert "precision[c], precision[d], because none of these classes was ever predicted." in " ".join(
+        str(several).split()
+    )
+
+
+def test_the_track_reaches_below_zero_where_an_interval_does(never_zero):
+    kappa = never_zero["kappa"]
+    assert kappa.low < 0
+    held = [never_zero["accuracy"], kappa]
+    spans = [row[3] for row in estimate_table(never_zero, held, ["accuracy", "kappa"]).rows if isinstance(row[3], Span)]
+    assert len(spans) == len(held)
+    assert {span.floor for span in spans} == {track_floor(held)}
+    assert track_floor(held) <= kappa.low
+    assert track_floor([never_zero["accuracy"]]) == 0
+
+
+def test_two_sentences_about_costs_are_two():
+    seen = heldout.evaluate(["a", "b"] * 20, ["a"] * 40, costs={("b", "a"): 4, ("a", "b"): 1})
+    assert 'It costs 2.00 a case. Always answering "b" would cost 0.500.' in " ".join(str(seen).split())
+
+
+def test_limits_that_round_alike_get_more_digits():
+    many = heldout.evaluate(Confusion.of(np.array([[700_000, 100_000], [44_000, 156_000]]), ["no", "yes"]))
+    recall = many["recall"]
+    text = " ".join(str(many).split())
+    digits = [f"{100 * end:.1f}" for end in (recall.value, recall.low, recall.high)]
+    assert digits[1] != digits[2]
+    assert f"finds {digits[0]} % [{digits[1]}, {digits[2]}] of the cases" in text
+    few = heldout.evaluate(Confusion.of(np.array([[70, 10], [4, 16]]), ["no", "yes"]))
+    assert "It finds 80 % [58, 92]" in " ".join(str(few).split())
+
+
+def test_a_title_does_not_repeat_a_label_of_any_length():
+    name = "y" * 10_000
+    seen = heldout.evaluate(["no", name] * 20, ["no", name] * 20, positive=name)
+    for text in (seen.to_markdown(), seen.to_latex()):
+        assert "y" * 100 not in text
