@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from heldout.cli.evaluate import one_or_all
 from heldout.cli.options import (
     INPUT,
     INTERVALS,
     OUTPUT,
     CostRows,
     Costs,
+    Fold,
     Group,
     Html,
     Json,
@@ -24,10 +24,16 @@ from heldout.cli.options import (
     Missing,
     Mute,
     Positive,
+    Predicted,
+    Predictions,
     Replicates,
+    Scores,
     Seed,
+    Threshold,
     Truth,
     Weight,
+    named_slices,
+    one_or_all,
     split_labels,
 )
 from heldout.cli.output import STANDARD_OUTPUT, Outputs, check_place, deliver
@@ -38,9 +44,7 @@ GATE = "Gate"
 
 
 def check(
-    predictions: Annotated[
-        str, typer.Argument(metavar="PREDICTIONS", help="A file with one row per case; - is standard input.")
-    ],
+    predictions: Predictions,
     require: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,33 +80,14 @@ def check(
         bool, typer.Option("--strict", help="Fail also where a requirement is undecided.", rich_help_panel=GATE)
     ] = False,
     truth: Truth = None,
-    predicted: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the predicted class.", rich_help_panel=INPUT)
-    ] = None,
-    score: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of scores or probabilities of the positive class; repeated, one per class.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(metavar="T", help="Predict the positive class from this score on.", rich_help_panel=INPUT),
-    ] = None,
+    predicted: Predicted = None,
+    score: Scores = None,
+    threshold: Threshold = None,
     costs: Costs = None,
     cost_rows: CostRows = None,
     weight: Weight = None,
     group: Group = None,
-    fold: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that says which model of a cross-validation made each prediction.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
+    fold: Fold = None,
     id: Annotated[  # noqa: A002 - the word for it everywhere
         str | None,
         typer.Option(
@@ -158,7 +143,7 @@ def check(
         "cost_rows": cost_rows, "weight": weight, "group": group, "fold": fold, "id": id,
         "missing": missing or "refuse", "labels": split_labels(labels), "positive": positive, "level": level,
         "method": method, "replicates": replicates, "seed": seed, "mute": mute or (),
-        "slices": None if not slice else "all" if slice == ["all"] else slice,
+        "slices": named_slices(slice),
     }  # fmt: skip
     gate = _gate(predictions, require or [], requirements, baseline, forbid or [], strict=strict, options=options)
     if junit is not None:

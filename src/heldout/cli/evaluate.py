@@ -14,6 +14,7 @@ from heldout.cli.options import (
     OUTPUT,
     CostRows,
     Costs,
+    Fold,
     Full,
     Group,
     Html,
@@ -27,10 +28,16 @@ from heldout.cli.options import (
     Missing,
     Mute,
     Positive,
+    Predicted,
     Replicates,
+    Scores,
     Seed,
+    Slices,
+    Threshold,
     Truth,
     Weight,
+    named_slices,
+    one_or_all,
     split_labels,
     split_limits,
 )
@@ -55,37 +62,14 @@ def evaluate(
         ),
     ] = None,
     truth: Truth = None,
-    predicted: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the predicted class.", rich_help_panel=INPUT)
-    ] = None,
-    score: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of scores or probabilities of the positive class; repeated, one per class.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            metavar="T",
-            help="Predict the positive class where the score is at least this, instead of a predicted column.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
+    predicted: Predicted = None,
+    score: Scores = None,
+    threshold: Threshold = None,
     costs: Costs = None,
     cost_rows: CostRows = None,
     weight: Weight = None,
     group: Group = None,
-    fold: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that says which model of a cross-validation made each prediction.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
+    fold: Fold = None,
     id: Annotated[  # noqa: A002 - the word for it everywhere
         str | None,
         typer.Option(
@@ -94,14 +78,7 @@ def evaluate(
             rich_help_panel=INPUT,
         ),
     ] = None,
-    slice: Annotated[  # noqa: A002 - the word for it everywhere
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that divides the cases, to see where it fails; may be repeated, all is every other column.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
+    slice: Slices = None,  # noqa: A002 - the word for it everywhere
     missing: Missing = None,
     matrix: Annotated[
         str | None,
@@ -179,7 +156,7 @@ def evaluate(
         "group": group,
         "fold": fold,
         "id": id,
-        "slice": None if not slice else "all" if slice == ["all"] else slice,
+        "slice": named_slices(slice),
         "missing": missing,
     }
     settings = {
@@ -214,11 +191,6 @@ def split_chart(text: str) -> tuple[str, str]:
     if not equals or not kind or not place:
         raise OptionError(f"--chart {text!r} does not say what to draw where.", hint="write --chart roc=roc.svg.")
     return kind, place
-
-
-def one_or_all(columns: list[str] | None) -> str | list[str] | None:
-    """One column of scores as itself, several as a list."""
-    return columns[0] if columns and len(columns) == 1 else (columns or None)
 
 
 def _evaluation(

@@ -12,6 +12,44 @@ from heldout.errors import OptionError, listing
 INPUT, INTERVALS, OUTPUT = "Input", "Intervals", "Output"
 
 Truth = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the true class.", rich_help_panel=INPUT)]
+Predictions = Annotated[
+    str, typer.Argument(metavar="PREDICTIONS", help="A file with one row per case; - is standard input.")
+]
+Predicted = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Column of the predicted class.", rich_help_panel=INPUT)
+]
+Scores = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of scores or probabilities of the positive class; repeated, one per class.",
+        rich_help_panel=INPUT,
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="T",
+        help="Predict the positive class where the score is at least this, instead of a predicted column.",
+        rich_help_panel=INPUT,
+    ),
+]
+Fold = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column that says which model of a cross-validation made each prediction.",
+        rich_help_panel=INPUT,
+    ),
+]
+Slices = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column that divides the cases, to see where it fails; may be repeated, all is every other column.",
+        rich_help_panel=INPUT,
+    ),
+]
 Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of case weights.", rich_help_panel=INPUT)]
 Group = Annotated[
     str | None,
@@ -102,6 +140,16 @@ Html = Annotated[
 ]
 Markdown = Annotated[str | None, typer.Option(metavar="FILE", help="Write Markdown.", rich_help_panel=OUTPUT)]
 Latex = Annotated[str | None, typer.Option(metavar="FILE", help="Write LaTeX tables.", rich_help_panel=OUTPUT)]
+
+
+def one_or_all(columns: list[str] | None) -> str | list[str] | None:
+    """One column of scores as itself, several as a list."""
+    return columns[0] if columns and len(columns) == 1 else (columns or None)
+
+
+def named_slices(columns: list[str] | None) -> str | list[str] | None:
+    """The columns that --slice names; the word all alone is every column that has no other role."""
+    return None if not columns else "all" if columns == ["all"] else columns
 
 
 def split_limits(texts: list[str] | None) -> dict[str, dict[str, float]]:

@@ -17,6 +17,7 @@ from heldout.cli.options import (
     Markdown,
     Missing,
     Positive,
+    Predictions,
     Replicates,
     Seed,
     Truth,
@@ -30,9 +31,7 @@ CHOICE = "Choice"
 
 
 def thresholds(
-    predictions: Annotated[
-        str, typer.Argument(metavar="PREDICTIONS", help="A file with one row per case; - is standard input.")
-    ],
+    predictions: Predictions,
     truth: Truth = None,
     score: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the positive class's score.", rich_help_panel=INPUT)

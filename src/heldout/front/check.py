@@ -76,7 +76,10 @@ def check(
     wanted, muted = read_all(require), check_codes(mute)
     refused = check_forbidden(forbid, muted)
     if not wanted and not refused:
-        raise OptionError("There is nothing to check: no requirement was given.", hint=HOW)
+        raise OptionError(
+            "There is nothing to check: no requirement was given, and no finding is forbidden.",
+            hint=f"{HOW.rstrip('.')}, or forbid=['act'] (--forbid act).",
+        )
     if slices is not None and not refused:
         raise OptionError(
             "Slices were named, and only findings look at them.",
