@@ -1,7 +1,7 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint chromium test promises bench docs pictures clean
+.PHONY: help setup demo lint chromium java test promises bench docs pictures clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -50,8 +50,12 @@ lint: setup ## style, types and the direction of imports
 chromium: setup ## install the browser that the tests need, where it is missing and may be installed
 	@$(PYTHON) tests/chromium.py
 
-# The browser is looked for first: a missing one is said before the long part begins.
-test: chromium lint ## everything that must pass: lint, then every test and example
+# JAVA_HOME=/folder/of/it where Java is not on the path.
+java: setup ## install the Java that Spark needs, where it is missing and may be installed
+	@$(PYTHON) tests/java.py
+
+# Browser and Java are looked for first: what is missing is said before the long part begins.
+test: chromium java lint ## everything that must pass: lint, then every test and example
 	$(PYTHON) -m pytest
 
 promises: setup ## measure again what intervals cover and how often tests reject (long)

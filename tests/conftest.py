@@ -1,7 +1,8 @@
-"""Settings that every test shares: reproducible hypothesis runs, long simulations left out, and a real browser."""
+"""Settings that every test shares: reproducible hypothesis runs, long simulations left out, a browser, clusters."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
+    from distributed import Client
     from playwright.sync_api import Browser, Page
+    from pyspark.sql import SparkSession
 
 # The same examples on every run and machine, and no failure because a machine was busy.
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -21,6 +24,12 @@ settings.load_profile("ci")
 collect_ignore = [
     str(path) for path in (Path(__file__).parent / "promises").glob("*.py") if not path.name.startswith("test_")
 ]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let pass what engines warn of in their own code, which nobody here could mend."""
+    # Dask reads Parquet with an argument of pandas that is going to be removed.
+    config.addinivalue_line("filterwarnings", "ignore:The inplace keyword in DataFrame:DeprecationWarning")
 
 
 @pytest.fixture(scope="session")
@@ -43,3 +52,27 @@ def page(browser: Browser) -> Iterator[Page]:
     watched = Watched(browser)
     yield watched.page
     watched.close()
+
+
+@pytest.fixture(scope="session")
+def spark_session() -> Iterator[SparkSession]:
+    """A real Spark on two cores, started once, as `engine="spark"` starts it; a missing Java fails with what to run."""
+    from heldout.engines.spark_session import spark_session as started
+
+    session, close = started("local[2]")
+    # Functions in Python are run by this one, not by whichever is first on the path.
+    session.sparkContext.pythonExec = sys.executable
+    yield session
+    close()
+
+
+@pytest.fixture(scope="session")
+def dask_client() -> Iterator[Client]:
+    """A real Dask cluster of two worker processes with one thread each, started once."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from heldout.costs import Costs
     from heldout.decisions.decision import Decision
+    from heldout.engines.accumulate import Evidence
     from heldout.errors import HeldoutError
     from heldout.estimates.estimate import Estimate
     from heldout.evaluation import Evaluation
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from heldout.findings.review import Review
     from heldout.front.check import check
     from heldout.front.compare import compare
-    from heldout.front.evaluate import count, evaluate
+    from heldout.front.count import count
+    from heldout.front.evaluate import evaluate
     from heldout.front.learning import bias_variance, learning_curve
     from heldout.front.thresholds import choose_threshold
     from heldout.front.validate import validate
@@ -47,6 +49,7 @@ _HOMES = {
     "Decision": "heldout.decisions.decision",
     "Estimate": "heldout.estimates.estimate",
     "Evaluation": "heldout.evaluation",
+    "Evidence": "heldout.engines.accumulate",
     "Gate": "heldout.gate",
     "HeldoutError": "heldout.errors",
     "LearnerRanks": "heldout.comparisons.learner_ranks",
@@ -65,7 +68,7 @@ _HOMES = {
     "check": "heldout.front.check",
     "choose_threshold": "heldout.front.thresholds",
     "compare": "heldout.front.compare",
-    "count": "heldout.front.evaluate",
+    "count": "heldout.front.count",
     "evaluate": "heldout.front.evaluate",
     "learning_curve": "heldout.front.learning",
     "validate": "heldout.front.validate",
@@ -82,6 +85,7 @@ __all__ = [
     "Decision",
     "Estimate",
     "Evaluation",
+    "Evidence",
     "Gate",
     "HeldoutError",
     "LearnerRanks",

@@ -80,10 +80,9 @@ def listing(names: Iterable[object], most: int = 12) -> str:
     >>> listing(["id", "y", "p"], most=2)
     'id, y and 1 more'
     """
-    items = [str(name) for name in names]
-    if len(items) <= most:
-        return ", ".join(items)
-    return f"{', '.join(items[:most])} and {len(items) - most} more"
+    items = list(names)
+    shown = ", ".join(map(str, items[:most]))
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
 
 
 def method_key(name: object) -> str:

@@ -27,19 +27,22 @@ from heldout.curves import (
     threshold_table,
 )
 from heldout.curves.coarse import shortened
+from heldout.curves.thresholds import between_points
 from heldout.errors import OptionError, listing
+from heldout.estimates.area_bounds import area_bounds
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_counts import FoldEstimator
 from heldout.estimates.fold_scores import FoldScores
 from heldout.estimates.interval import Estimator, check_level, check_whole
 from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.evidence import Confusion, Label, Ranking
+from heldout.evidence.counted import Counted
 from heldout.findings.confused import Confused, confused
 from heldout.findings.every_slice import slices_of
 from heldout.findings.hard_cases import HardCases, hardest
 from heldout.findings.review import Review, review
 from heldout.findings.rule import Finding
-from heldout.findings.slice_basis import Basis, chosen_columns
+from heldout.findings.slice_basis import Basis, CountedBasis, Divided, RowBasis, chosen_columns
 from heldout.findings.slices import Slices
 from heldout.findings.worst_slices import worst_of
 from heldout.measures.catalogue import find, read_quantity
@@ -89,6 +92,7 @@ class Evaluation(Result):
     scores: ScoreEstimator | None = field(default=None, repr=False)
     mute: tuple[str, ...] = ()
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    counted: Counted | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
@@ -106,7 +110,8 @@ class Evaluation(Result):
     @property
     def threshold(self) -> float | None:
         """The threshold at which the scores became predictions, if they did."""
-        return None if self.predictions is None else self.predictions.threshold
+        held = self.predictions if self.counted is None else self.counted
+        return None if held is None else held.threshold
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -133,7 +138,7 @@ class Evaluation(Result):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short hash of the true labels in their order, empty where only counts are known."""
+        """A short hash of the true labels in their order, empty where only counts are known or rows were not kept."""
         return "" if self.predictions is None else self.predictions.fingerprint()
 
     @cached_property
@@ -149,7 +154,21 @@ class Evaluation(Result):
     @property
     def sliced(self) -> bool:
         """Whether columns were named that divide the cases."""
-        return self.predictions is not None and bool(self.predictions.slices)
+        return bool(self.slice_columns)
+
+    @property
+    def slice_columns(self) -> tuple[Divided, ...]:
+        """The columns that divide the cases."""
+        held = self.predictions if self.counted is None else self.counted
+        return () if held is None else held.slices
+
+    @cached_property
+    def bounds(self) -> Mapping[str, Any]:
+        """Between what the areas lie for certain, by measure; empty where every distinct score was kept.
+
+        With a score for each class there is a pair of bounds for each.
+        """
+        return {} if self.scores is None else area_bounds(self.scores.evidence)
 
     @cached_property
     def _found_slices(self) -> dict[Any, Slices]:
@@ -157,10 +176,12 @@ class Evaluation(Result):
 
     @cached_property
     def _basis(self) -> Basis:
+        if self.counted is not None:
+            return CountedBasis(self.estimator, self.scores, self.counted)
         if self.predictions is None:
             message = "there are no cases to slice"
             raise TypeError(message)
-        return Basis(self.predictions, self.estimator, self.scores)
+        return RowBasis(self.estimator, self.scores, self.predictions)
 
     def slices(self, measure: str | None = None, columns: str | Iterable[str] | None = None) -> Slices:
         """A measure, the error rate unless said, in every slice of the cases, each against all other cases.
@@ -168,7 +189,7 @@ class Evaluation(Result):
         `columns` are some of those that divide the cases, all unless said. Intervals are those of the whole on the
         cases of the slice; p-values are corrected for the number of slices.
         """
-        held = chosen_columns(self.predictions, columns)
+        held = chosen_columns(self.slice_columns, columns)
         quantity = self._sliced_quantity(measure)
         key = ("slices", quantity.bound.name, quantity.class_, quantity.average, tuple(c.name for c in held))
         if key not in self._found_slices:
@@ -177,7 +198,7 @@ class Evaluation(Result):
 
     def worst_slices(self, measure: str | None = None, depth: int = 2, most: int = 10) -> Slices:
         """The slices of one column, and with `depth` 2 of two, in which most goes wrong beyond the rest."""
-        held = chosen_columns(self.predictions, None)
+        held = chosen_columns(self.slice_columns, None)
         quantity = self._sliced_quantity(measure)
         key = ("worst", quantity.bound.name, quantity.class_, quantity.average, depth, most)
         if key not in self._found_slices:
@@ -191,7 +212,7 @@ class Evaluation(Result):
 
     def hardest(self, most: int = 20) -> HardCases:
         """The most confidently wrong cases and the hardest, at most so many of each, with their rows."""
-        return hardest(self.predictions, most)
+        return hardest(self.predictions, most, kept=self.counted is None)
 
     def confused(self, most: int = 10) -> Confused:
         """The kinds of error that occur most, each as a share of its true class with an interval."""
@@ -276,6 +297,7 @@ class Evaluation(Result):
             "source": {"name": self.source.name, "columns": dict(self.source.columns)},
             "notes": list(self.notes),
             "curves": self._curve_documents(),
+            **({"bounds": self.bounds} if self.bounds else {}),
             **({"slices": self.slices().rows()} if self.sliced else {}),
             **self.review.document(),
         }
@@ -291,7 +313,10 @@ class Evaluation(Result):
             kind: thinned(draw(short, None, positive=self.positive), WRITTEN_PIXELS)
             for kind, draw in (("roc", roc), ("precision_recall", precision_recall))
         }
-        return {kind: {"points": curve.rows(), "left_out": curve.dropped + joined} for kind, curve in drawn.items()}
+        known = {"between": said} if (said := between_points(whole)) else {}
+        return {
+            kind: {"points": curve.rows(), "left_out": curve.dropped + joined, **known} for kind, curve in drawn.items()
+        }
 
     def _confusion_document(self) -> dict[str, object]:
         document: dict[str, object] = {"labels": list(self.labels), "rows": "truth"}

@@ -14,6 +14,7 @@ from tests.comparisons.two_models import asah, columns, drawn, two_models
 from tests.oracles.figures import read_json
 
 from heldout.comparisons.delong_tests import (
+    NO_SPREAD,
     all_areas_equal,
     case_placements,
     delong_paired,
@@ -298,3 +299,14 @@ def test_it_is_said_where_p_and_the_interval_do_not_agree():
             assert (f"{'leaves out' if outside else 'holds'} 0" in other.note) == ((other.p <= 0.05) != outside)
     # About one sample in eight with so few positives.
     assert apart > 15
+
+
+def test_areas_that_differ_by_the_same_in_every_case_are_not_taken_for_the_same():
+    # In each of four blocks the one puts all positives above the negatives, and the other below them.
+    place = np.tile(np.arange(20), 4)
+    block = np.repeat(np.arange(4), 20)
+    found = delong_paired(block * 20 + place, block * 20 + 19 - place, place >= 10)
+    assert found.difference == pytest.approx(0.25)
+    assert found.low < 0.25 < found.high
+    assert found.note.startswith(NO_SPREAD)
+    assert 0 < found.p < 1

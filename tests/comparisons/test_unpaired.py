@@ -142,7 +142,7 @@ def test_costs_of_two_test_sets():
 def test_weights_count_as_fewer_cases():
     rng = np.random.default_rng(0)
     truth, answer, weight = rng.integers(0, 2, 200), rng.integers(0, 2, 200), rng.exponential(size=200)
-    weighted, plain = count(truth, answer, weight=weight), count(truth, answer)
+    weighted, plain = count(truth, answer, weight=weight).confusion, count(truth, answer).confusion
     quantity = Quantity(find("accuracy"))
     heavy, even = compare_unpaired(weighted, plain, quantity), compare_unpaired(plain, plain, quantity)
     assert heavy.high - heavy.low > even.high - even.low
@@ -155,7 +155,7 @@ def test_groups_get_a_standard_error_over_groups():
     group = np.repeat(np.arange(30), 10)
     truth = np.repeat(rng.integers(0, 2, 30), 10)
     answer = np.where(np.repeat(rng.random(30) < 0.3, 10), 1 - truth, truth)
-    grouped, plain = count(truth, answer, group=group), count(truth, answer)
+    grouped, plain = count(truth, answer, group=group).confusion, count(truth, answer).confusion
     quantity = Quantity(find("accuracy"))
     robust, naive = (compare_unpaired(side, side, quantity, method="normal") for side in (grouped, plain))
     # Ten copies of each row hold as much as one.

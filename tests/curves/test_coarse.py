@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from heldout.curves.coarse import SHORT, places_of, shortened
+from heldout.curves.decision import GRID, decision_curve, net_benefit
 from heldout.curves.precision_recall import precision_recall
 from heldout.curves.roc import roc
 from heldout.curves.thresholds import counts_at, places
 from heldout.engines.ranking import rank
+from heldout.engines.score_bins import bins_of
+from heldout.measures.certified import bounds
 
 N = 250_000
 
@@ -69,3 +72,25 @@ def test_no_curve_moves_by_a_pixel(share):
         x = np.minimum(np.abs(long.x - brief.x[low]), np.abs(long.x - brief.x[high]))
         y = np.minimum(np.abs(long.y - brief.y[low]), np.abs(long.y - brief.y[high]))
         assert np.hypot(x, y).max() < 1 / 1000
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_shortened_ranking_of_bins_says_what_is_not_known(weighted):
+    rng = np.random.default_rng(2)
+    # A crowd around 0.3, in order, that one bin holds.
+    score = np.concatenate([rng.random(N), 0.3 + 1e-9 * (rng.random(50_000) - 0.5)])
+    positive = np.concatenate([rng.random(N) < score[:N], score[N:] > 0.3])
+    weight = rng.integers(1, 9, len(score)) / 4 if weighted else None
+    whole = bins_of(score, positive, 2, weight=weight, most=200_000).ranking(1)
+    short = shortened(whole, GRID)
+    assert len(short) < len(whole)
+    assert short.between(0.3) == whole.between(0.3)
+    assert short.rows == whole.rows
+    exact = rank(score, positive, weight=weight)
+    low, high = bounds(short, "roc_auc")
+    assert low <= bounds(exact, "roc_auc")[0] <= high
+    curve = decision_curve(short, bands=None)
+    tp, fp = counts_at(exact, curve.x)
+    assert curve.y == pytest.approx(net_benefit(tp, fp, exact.n, curve.x), abs=1e-12)
+    assert len(curve) == len(GRID)
+    assert np.abs(curve.x - GRID).max() < 1e-5

@@ -36,7 +36,7 @@ def test_every_fold_is_counted_as_if_alone(name, weighted, direct, monkeypatch):
     assert len(seen) == len(np.unique(fold))
     for key, one in zip(seen.keys.tolist(), seen, strict=True):
         here = fold == key
-        alone = count(TRUTH[here], PREDICTED[here], labels=labels, weight=WEIGHT[here] if weighted else None)
+        alone = count(TRUTH[here], PREDICTED[here], labels=labels, weight=WEIGHT[here] if weighted else None).confusion
         np.testing.assert_array_equal(one.matrix, alone.matrix)
 
 

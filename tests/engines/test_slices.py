@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from heldout import count
 from heldout.engines import slices as engine
 from heldout.engines.slices import count_slices
+from heldout.errors import MatrixError
 from heldout.evidence.slices import left_of
 from heldout.predictions.slices import slice_column
 from heldout.predictions.table import assemble
@@ -62,15 +63,15 @@ def test_every_slice_and_its_rest_are_counted_as_if_alone(number, kind, direct, 
     for place, key in enumerate(seen.keys.tolist()):
         for rows, found in ((code == key, seen[place]), (code != key, seen.rest(place))):
             alone: dict[str, Any] = {name: values[rows] for name, values in given_.items()}
-            same(found, count(TRUTH[rows], PREDICTED[rows], labels=LABELS, **alone))
-    same(seen.whole, count(TRUTH, PREDICTED, labels=LABELS, **given_))
+            same(found, count(TRUTH[rows], PREDICTED[rows], labels=LABELS, **alone).confusion)
+    same(seen.whole, count(TRUTH, PREDICTED, labels=LABELS, **given_).confusion)
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("ab"), st.sampled_from("xyz")), min_size=1))
 def test_slices_add_up_to_the_whole_in_any_order_of_the_rows(rows):
     truth, predicted, where = map(list, zip(*rows, strict=True))
     seen = count_slices(assemble(truth, predicted), ("a", "b"), [slice_column(where, "x")])
-    whole = count(truth, predicted, labels=["a", "b"])
+    whole = count(truth, predicted, labels=["a", "b"]).confusion
     np.testing.assert_array_equal(sum(seen[place].matrix for place in range(len(seen))), whole.matrix)
     for place in range(len(seen)):
         np.testing.assert_array_equal(seen[place].matrix + seen.rest(place).matrix, whole.matrix)
@@ -95,7 +96,7 @@ def test_parts_of_the_data_merge_to_the_counts_of_all():
         merged = seen[0] + seen[1]
         for place in range(len(whole)):
             same(merged[place], whole[place])
-    with pytest.raises(TypeError, match="weights"):
+    with pytest.raises(MatrixError, match="weights"):
         seen[0] + count_slices(assemble(TRUTH, PREDICTED), LABELS, [COLUMNS[1]])
 
 

@@ -79,7 +79,7 @@ def test_weighted_bootstrap_is_centred_on_the_estimate(name: str) -> None:
     # Seven rows whose weights leave a fractional number of cases in every cell.
     truth, predicted = np.tile([1, 1, 1, 0, 0, 0, 0], 3), np.tile([1, 1, 0, 0, 0, 0, 1], 3)
     weight = np.tile([1.0, 1.3, 0.7, 1.1, 0.9, 1.2, 0.8], 3)
-    estimator = Estimator(count(truth, predicted, weight=weight), replicates=9999, level=0.02)
+    estimator = Estimator(count(truth, predicted, weight=weight).confusion, replicates=9999, level=0.02)
     found = estimator.ask(read_quantity(name, [0, 1]), "bootstrap")
     # At a level of 2 % both limits are next to the median.
     assert (found.low + found.high) / 2 == pytest.approx(found.value, abs=0.035)
@@ -238,7 +238,7 @@ def test_weights_of_one_cost_one_case() -> None:
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if not method.groups])
 def test_weights_of_one_change_no_method_by_much(method: str) -> None:
     truth, predicted = sample(400, 3, 0.7, seed=8)
-    bare, ones = count(truth, predicted), count(truth, predicted, weight=np.ones(400))
+    bare, ones = count(truth, predicted).confusion, count(truth, predicted, weight=np.ones(400)).confusion
     for name in ("accuracy", "recall[1]", "macro f1", "kappa", "lr+[1]", "expected cost"):
         quantity = read_quantity(name, bare.labels, costs=1.0 - np.eye(3))
         estimators = [Estimator(seen, replicates=999) for seen in (bare, ones)]

@@ -42,7 +42,7 @@ def counted(part: list[Row], kind: str, names: str) -> Confusion:
         [labels[row.predicted] for row in part],
         weight=[row.weight for row in part] if kind in ("weighted", "both") else None,
         group=[f"patient {row.group}" for row in part] if kind in ("grouped", "both") else None,
-    )
+    ).confusion
 
 
 def tallied(part: list[Row], value: Callable[[Row], float], names: str) -> dict[tuple[Any, Any], float]:
@@ -153,7 +153,7 @@ def test_a_fractional_matrix_keeps_its_number_of_cases() -> None:
     ],
 )
 def test_unlike_evidence_is_refused(other: dict[str, Any], text: str) -> None:
-    bare, special = count(["a"], ["b"]), count(["a"], ["b"], **other)
+    bare, special = count(["a"], ["b"]).confusion, count(["a"], ["b"], **other).confusion
     for one, two in ((bare, special), (special, bare)):
         with pytest.raises(MatrixError, match=text):
             one + two
@@ -161,13 +161,13 @@ def test_unlike_evidence_is_refused(other: dict[str, Any], text: str) -> None:
 
 def test_something_else_cannot_be_added() -> None:
     with pytest.raises(TypeError):
-        count(["a"], ["b"]) + 1
-    assert count(["a"], ["b"]) != "a"
+        count(["a"], ["b"]).confusion + 1
+    assert count(["a"], ["b"]).confusion != "a"
 
 
 def test_groups_with_keys_of_two_kinds_stay_apart() -> None:
     # As with labels: 1 and "1" are two names.
-    first, second = count([0, 1], [0, 1], group=[1, 2]), count([0, 1], [0, 1], group=["1", "2"])
+    first, second = count([0, 1], [0, 1], group=[1, 2]).confusion, count([0, 1], [0, 1], group=["1", "2"]).confusion
     merged = first + second
     assert merged.clusters is not None
     assert merged.clusters.number == 4

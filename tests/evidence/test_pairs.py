@@ -35,7 +35,7 @@ def test_each_side_is_the_confusion_matrix_of_its_classifier(rows):
 def test_a_side_equals_what_counting_one_classifier_gives():
     rows = [(0, 1, 0), (1, 1, 1), (2, 0, 2), (3, 3, 0)]
     names = [[LABELS[code] for code in column] for column in zip(*rows, strict=True)]
-    assert counted(rows).side("a") == count(names[0], names[1], labels=LABELS)
+    assert counted(rows).side("a") == count(names[0], names[1], labels=LABELS).confusion
 
 
 @given(cases)

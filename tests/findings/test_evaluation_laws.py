@@ -117,9 +117,9 @@ def test_the_order_of_the_rows_does_not_matter(code):
     turned = held.part(np.arange(held.n)[::-1])
     from dataclasses import replace
 
-    from heldout.engines.scores import ScoreEvidence
+    from heldout.engines.scores import RowScores
 
-    scores = None if seen.scores is None else replace(seen.scores, evidence=ScoreEvidence(turned, turned.labels))
+    scores = None if seen.scores is None else replace(seen.scores, evidence=RowScores(turned, turned.labels))
     assert replace(seen, predictions=turned, scores=scores).review[code].title == seen.review[code].title
 
 

@@ -97,7 +97,7 @@ def test_p_from_an_interval_is_that_of_a_normal_difference(level):
 
 
 def grouped(truth, predicted, group, rows):
-    return count(truth[rows], predicted[rows], group=group[rows], labels=[0, 1])
+    return count(truth[rows], predicted[rows], group=group[rows], labels=[0, 1]).confusion
 
 
 def test_the_standard_error_over_groups_is_that_of_statsmodels_regression():

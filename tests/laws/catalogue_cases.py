@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,7 @@ class Case:
             return np.array([quantity.bound.of_evidence(confusion)])
         return np.atleast_1d(np.asarray(Estimator(confusion).subject(quantity).value, dtype=np.float64))
 
-    def estimates(self, estimator: Estimator, method: str | None = None) -> list[Estimate]:
+    def estimates(self, estimator: Estimator, method: str | None = None) -> Sequence[Estimate]:
         quantities = self.quantities(estimator.confusion)
         subject = estimator.subject(quantities[0])
         used = estimator.chosen(subject) if method is None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from itertools import combinations, pairwise
 
@@ -37,7 +38,8 @@ def evidence(table: object, kind: str, times: int = 1) -> Confusion:
     weight = 0.5 + (place * 7 % 5) / 4 if "weighted" in kind else None
     group = place * 11 % 13 + 13 * copy if "grouped" in kind else None
     labels = list(range(len(np.asarray(table))))
-    return heldout.count(np.array(truth)[place], np.array(predicted)[place], weight=weight, group=group, labels=labels)
+    columns = np.array(truth)[place], np.array(predicted)[place]
+    return heldout.count(*columns, weight=weight, group=group, labels=labels).confusion
 
 
 def applies(method: Method, estimator: Estimator, case: Case) -> bool:
@@ -46,7 +48,7 @@ def applies(method: Method, estimator: Estimator, case: Case) -> bool:
     return method.applies(subject) and (method.groups or not grouped)
 
 
-def intervals(estimator: Estimator, method: Method) -> dict[Case, list[Estimate]]:
+def intervals(estimator: Estimator, method: Method) -> dict[Case, Sequence[Estimate]]:
     """Every quantity to which the method applies, with its estimates."""
     found = {}
     for case in CASES:
@@ -58,7 +60,7 @@ def intervals(estimator: Estimator, method: Method) -> dict[Case, list[Estimate]
 
 
 @cache
-def small_intervals(method: str, table: str, kind: str) -> dict[Case, list[Estimate]]:
+def small_intervals(method: str, table: str, kind: str) -> dict[Case, Sequence[Estimate]]:
     """The same for one of the tables; four laws look at them."""
     return intervals(Estimator(evidence(TABLES[table], kind), replicates=REPLICATES), METHODS[method])
 

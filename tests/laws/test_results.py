@@ -109,7 +109,7 @@ def test_the_kind_of_label_does_not_matter(cells: list[tuple[int, int]]) -> None
     wanted = [[[*cells, (0, 1)].count((i, j)) for j in (0, 1)] for i in (0, 1)]
     for names in LABEL_KINDS.values():
         truth, predicted = ([names[code] for code in column] for column in zip(*cells, (0, 1), strict=True))
-        counted = heldout.count(truth, predicted)
+        counted = heldout.count(truth, predicted).confusion
         assert counted.matrix.tolist() == wanted
         assert list(counted.labels) == names
 

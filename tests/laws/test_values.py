@@ -138,8 +138,8 @@ def test_values_do_not_depend_on_the_size_of_the_sample(cases: list[Case], table
 @given(cells=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(1, 6)), min_size=1, max_size=12))
 def test_weights_are_repetition(cases: list[Case], cells: list[tuple[int, int, int]]) -> None:
     truth, predicted, weight = (list(column) for column in zip(*cells, strict=True))
-    weighted = heldout.count(truth, predicted, weight=weight)
-    repeated = heldout.count(np.repeat(truth, weight).tolist(), np.repeat(predicted, weight).tolist())
+    weighted = heldout.count(truth, predicted, weight=weight).confusion
+    repeated = heldout.count(np.repeat(truth, weight).tolist(), np.repeat(predicted, weight).tolist()).confusion
     assert weighted.weighted
     assert weighted.labels == repeated.labels
     assert weighted.n_cases == len(cells)
@@ -168,8 +168,8 @@ def test_fractional_weights_leave_undefined_what_is_undefined(cases: list[Case],
         truth, predicted = pairs[kind]
         weight = rng.uniform(0.01, 10, len(truth))
         labels = list(range(10)) if len(truth) == size else [0, 1]
-        bare = heldout.count(truth, predicted, labels=labels)
-        weighted = heldout.count(truth, predicted, labels=labels, weight=weight)
+        bare = heldout.count(truth, predicted, labels=labels).confusion
+        weighted = heldout.count(truth, predicted, labels=labels, weight=weight).confusion
         for case in cases:
             np.testing.assert_array_equal(
                 np.isnan(case.values(weighted)), np.isnan(case.values(bare)), err_msg=f"{case}, seed {seed}"
@@ -218,7 +218,7 @@ def test_the_four_counts_of_every_class_add_up_to_n(table: np.ndarray) -> None:
 @given(table=tables())
 def test_rows_counted_one_by_one_give_the_table(table: np.ndarray) -> None:
     truth, predicted = rows_of(table)
-    counted = heldout.count(truth, predicted, labels=list(range(len(table))))
+    counted = heldout.count(truth, predicted, labels=list(range(len(table)))).confusion
     assert counted.matrix.tolist() == table.tolist()
     assert counted.matrix.dtype == np.int64
 

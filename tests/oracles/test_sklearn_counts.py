@@ -38,7 +38,7 @@ class Column:
 
     @property
     def counted(self) -> Confusion:
-        return count(self.truth, self.predicted, weight=self.weight)
+        return count(self.truth, self.predicted, weight=self.weight).confusion
 
     @property
     def labels(self) -> list[int]:
@@ -89,7 +89,7 @@ def test_confusion_matrix(column: Column) -> None:
 def test_confusion_matrix_with_classes_that_were_not_met(column: Column) -> None:
     labels = [4, 2, 0, 1, 3]
     wanted = metrics.confusion_matrix(column.truth, column.predicted, labels=labels, sample_weight=column.weight)
-    found = count(column.truth, column.predicted, weight=column.weight, labels=labels)
+    found = count(column.truth, column.predicted, weight=column.weight, labels=labels).confusion
     assert list(found.labels) == labels
     same(found.matrix, wanted)
 
@@ -165,7 +165,7 @@ def test_balanced_accuracy(column: Column) -> None:
 @settings(max_examples=40)
 @given(column=columns(classes=2))
 def test_likelihood_ratios(column: Column) -> None:
-    seen = count(column.truth, column.predicted, weight=column.weight, labels=[0, 1])
+    seen = count(column.truth, column.predicted, weight=column.weight, labels=[0, 1]).confusion
     wanted = theirs(
         metrics.class_likelihood_ratios,
         column,

@@ -31,7 +31,7 @@ WEIGHTS = {
 
 @pytest.mark.parametrize("kind", WEIGHTS)
 def test_weights_of_any_kind_are_numbers(kind):
-    seen = heldout.count(["a", "a", "b"], ["a", "b", "b"], weight=WEIGHTS[kind])
+    seen = heldout.count(["a", "a", "b"], ["a", "b", "b"], weight=WEIGHTS[kind]).confusion
     assert seen.matrix.tolist() == [[1, 2], [0, 0]]
     assert seen.cases.tolist() == [1, 1, 1]
 
@@ -92,7 +92,7 @@ GROUPS = {
 
 @pytest.mark.parametrize("kind", GROUPS)
 def test_groups_of_any_kind_are_told_apart(kind):
-    clusters = heldout.count(["a", "a", "b"], ["a", "b", "b"], group=GROUPS[kind]).clusters
+    clusters = heldout.count(["a", "a", "b"], ["a", "b", "b"], group=GROUPS[kind]).confusion.clusters
     assert clusters is not None
     assert clusters.number == 2
     sizes = np.bincount(clusters.group, weights=clusters.count)
@@ -116,7 +116,7 @@ def test_groups_of_any_kind_are_told_apart(kind):
 def test_a_missing_group_is_missing(group):
     with pytest.raises(heldout.HeldoutError, match="1 of 3 rows has a missing value: group in 1; it is row 2"):
         heldout.count([0, 1, 0], [0, 1, 0], group=group)
-    seen = heldout.count([0, 1, 0], [0, 1, 0], group=group, missing="drop")
+    seen = heldout.count([0, 1, 0], [0, 1, 0], group=group, missing="drop").confusion
     assert seen.clusters is not None
     assert (seen.n, seen.clusters.number) == (2, 2)
 
@@ -171,13 +171,13 @@ def test_missing_labels_are_refused_or_dropped(kind):
 def test_missing_numbers_are_refused_or_dropped(kind):
     with pytest.raises(heldout.HeldoutError, match="predicted in 1; it is row 2"):
         heldout.count([1, 1, 2], NUMBER_GAPS[kind])
-    seen = heldout.count([1, 1, 2], NUMBER_GAPS[kind], missing="drop")
+    seen = heldout.count([1, 1, 2], NUMBER_GAPS[kind], missing="drop").confusion
     assert (seen.labels, seen.matrix.tolist()) == ((1, 2), [[1, 0], [0, 1]])
 
 
 @pytest.mark.parametrize("make", [lambda x: pd.Series(x, dtype="boolean"), pl.Series, pa.array], ids="abc")
 def test_missing_booleans_are_dropped(make):
-    seen = heldout.count(make([True, None, False]), [True, True, True], missing="drop")
+    seen = heldout.count(make([True, None, False]), [True, True, True], missing="drop").confusion
     assert (seen.labels, seen.matrix.tolist()) == ((False, True), [[0, 1], [0, 1]])
 
 

@@ -221,47 +221,47 @@ def assert_counted(seen, labels, matrix):
 @pytest.mark.parametrize("kind", TEXT)
 def test_text_of_any_kind_counts_the_same(kind):
     make = TEXT[kind]
-    assert_counted(heldout.count(make(TRUTH), make(PREDICTED)), "abc", MATRIX)
-    assert_counted(heldout.count(TRUTH, make(PREDICTED)), "abc", MATRIX)
-    assert_counted(heldout.count(make(TRUTH), PREDICTED), "abc", MATRIX)
+    assert_counted(heldout.count(make(TRUTH), make(PREDICTED)).confusion, "abc", MATRIX)
+    assert_counted(heldout.count(TRUTH, make(PREDICTED)).confusion, "abc", MATRIX)
+    assert_counted(heldout.count(make(TRUTH), PREDICTED).confusion, "abc", MATRIX)
 
 
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_numbers_of_any_kind_count_the_same(kind):
     make = NUMBERS[kind]
     truth, predicted = [NUMBER[v] for v in TRUTH], [NUMBER[v] for v in PREDICTED]
-    assert_counted(heldout.count(make(truth), make(predicted)), (1, 2, 3), MATRIX)
-    assert_counted(heldout.count(truth, make(predicted)), (1, 2, 3), MATRIX)
+    assert_counted(heldout.count(make(truth), make(predicted)).confusion, (1, 2, 3), MATRIX)
+    assert_counted(heldout.count(truth, make(predicted)).confusion, (1, 2, 3), MATRIX)
 
 
 @pytest.mark.parametrize("kind", BOOLEANS)
 def test_booleans_of_any_kind_are_two_classes(kind):
     make = BOOLEANS[kind]
     truth, predicted = [True, False, True], [True, True, True]
-    assert_counted(heldout.count(make(truth), make(predicted)), (False, True), [[0, 1], [0, 2]])
+    assert_counted(heldout.count(make(truth), make(predicted)).confusion, (False, True), [[0, 1], [0, 2]])
     # Even where only one of the two occurs.
-    assert_counted(heldout.count(make([True]), make([True])), (False, True), [[0, 0], [0, 1]])
+    assert_counted(heldout.count(make([True]), make([True])).confusion, (False, True), [[0, 0], [0, 1]])
 
 
 @pytest.mark.parametrize("kind", ORDERED)
 def test_declared_categories_keep_their_order_and_stay_without_a_case(kind):
     make = ORDERED[kind]
-    assert_counted(heldout.count(make(TRUTH), make(PREDICTED)), DECLARED, DECLARED_MATRIX)
-    assert_counted(heldout.count(make(TRUTH), PREDICTED), DECLARED, DECLARED_MATRIX)
-    assert_counted(heldout.count(TRUTH, make(PREDICTED)), DECLARED, DECLARED_MATRIX)
+    assert_counted(heldout.count(make(TRUTH), make(PREDICTED)).confusion, DECLARED, DECLARED_MATRIX)
+    assert_counted(heldout.count(make(TRUTH), PREDICTED).confusion, DECLARED, DECLARED_MATRIX)
+    assert_counted(heldout.count(TRUTH, make(PREDICTED)).confusion, DECLARED, DECLARED_MATRIX)
 
 
 def test_declared_categories_do_not_bring_in_numbers_that_do_not_occur():
-    seen = heldout.count(np.array([5, 900]), pd.Categorical([5, 5], categories=[900, 5]))
+    seen = heldout.count(np.array([5, 900]), pd.Categorical([5, 5], categories=[900, 5])).confusion
     assert_counted(seen, (900, 5), [[0, 1], [0, 1]])
 
 
 def test_many_distinct_objects_are_told_apart_by_value():
     times = [[1000 * cell for cell in row] for row in MATRIX]
-    assert_counted(heldout.count(many(TRUTH), many(PREDICTED)), "abc", times)
+    assert_counted(heldout.count(many(TRUTH), many(PREDICTED)).confusion, "abc", times)
     numbers = [[NUMBER[v] * 1000 for v in column] for column in (TRUTH, PREDICTED)]
     mixed = [np.array([float(v) if i % 2 else v for i, v in enumerate(many(n))], dtype=object) for n in numbers]
-    assert_counted(heldout.count(*mixed), (1000, 2000, 3000), times)
+    assert_counted(heldout.count(*mixed).confusion, (1000, 2000, 3000), times)
 
 
 FRAMES = {
@@ -276,31 +276,31 @@ FRAMES = {
 @pytest.mark.parametrize("kind", FRAMES)
 def test_frames_of_any_kind_count_the_same(kind):
     frame = FRAMES[kind]({"y": TRUTH, "p": PREDICTED, "w": [1, 2, 3, 4, 5, 6, 7]})
-    assert_counted(heldout.count(frame, truth="y", predicted="p"), "abc", MATRIX)
+    assert_counted(heldout.count(frame, truth="y", predicted="p").confusion, "abc", MATRIX)
     seen = heldout.evaluate(frame, truth="y", predicted="p", weight="w")
     assert seen.confusion.matrix.tolist() == [[2 + 7, 0, 5], [3, 1 + 6, 0], [0, 0, 4]]
     assert dict(seen.source.columns) == {"truth": "y", "predicted": "p", "weight": "w"}
     # A column may also be given as values.
-    assert_counted(heldout.count(frame, truth="y", predicted=PREDICTED), "abc", MATRIX)
+    assert_counted(heldout.count(frame, truth="y", predicted=PREDICTED).confusion, "abc", MATRIX)
 
 
 def test_frames_of_one_column_are_columns():
-    assert_counted(heldout.count(pd.DataFrame({"x": TRUTH}), pd.DataFrame({"z": PREDICTED})), "abc", MATRIX)
+    assert_counted(heldout.count(pd.DataFrame({"x": TRUTH}), pd.DataFrame({"z": PREDICTED})).confusion, "abc", MATRIX)
 
 
 def test_columns_named_by_numbers_can_be_asked_for():
     frame = pd.DataFrame(list(zip(TRUTH, PREDICTED, strict=True)))
-    assert_counted(heldout.count(frame, truth=0, predicted=1), "abc", MATRIX)
+    assert_counted(heldout.count(frame, truth=0, predicted=1).confusion, "abc", MATRIX)
 
 
 def test_rows_are_matched_by_position_and_never_by_an_index():
     backwards = list(range(len(TRUTH)))[::-1]
     truth, predicted = pd.Series(TRUTH, index=backwards), pd.Series(PREDICTED)
-    assert_counted(heldout.count(truth, predicted), "abc", MATRIX)
+    assert_counted(heldout.count(truth, predicted).confusion, "abc", MATRIX)
     weight = pd.Series([1.0, 2, 3, 4, 5, 6, 7], index=backwards)
     assert heldout.count(truth, predicted, weight=weight).matrix.tolist() == [[9, 0, 5], [3, 7, 0], [0, 0, 4]]
     group = pd.Series([1, 1, 2, 2, 3, 3, 4], index=backwards)
-    clusters = heldout.count(truth, predicted, group=group).clusters
+    clusters = heldout.count(truth, predicted, group=group).confusion.clusters
     assert clusters is not None
     assert clusters.number == 4
 
@@ -321,7 +321,7 @@ def test_rows_are_matched_by_position_and_never_by_an_index():
 )
 def test_numbers_at_the_ends_of_their_types_stay_apart(values):
     labels = tuple(sorted(int(v) for v in values))
-    assert_counted(heldout.count(values, values), labels, [[1, 0], [0, 1]])
+    assert_counted(heldout.count(values, values).confusion, labels, [[1, 0], [0, 1]])
 
 
 def test_half_a_surrogate_pair_is_a_label_like_any_other():
@@ -330,7 +330,7 @@ def test_half_a_surrogate_pair_is_a_label_like_any_other():
         seen = heldout.evaluate(make(values), make(values))
         assert_counted(seen.confusion, ("\ud800", "\udc80"), [[1, 0], [0, 2]])
         assert len(seen.fingerprint) == 16
-    assert_counted(heldout.count(many(values), many(values)), ("\ud800", "\udc80"), [[1000, 0], [0, 2000]])
+    assert_counted(heldout.count(many(values), many(values)).confusion, ("\ud800", "\udc80"), [[1000, 0], [0, 2000]])
 
 
 def test_the_fingerprint_is_of_the_truth_alone():
@@ -366,10 +366,11 @@ def test_a_tensor_that_stays_on_its_device_says_so():
         heldout.count(Stuck(), [1])
 
 
-def test_a_lazy_frame_is_refused_with_what_to_do():
-    lazy = pl.LazyFrame({"y": [1], "p": [1]})
+def test_a_lazy_frame_is_counted_where_it_is_and_is_no_batch():
+    lazy = pl.LazyFrame({"y": TRUTH, "p": PREDICTED})
+    assert_counted(heldout.count(lazy, truth="y", predicted="p").confusion, "abc", MATRIX)
     with pytest.raises(heldout.HeldoutError, match="lazy") as refused:
-        heldout.count(lazy, truth="y", predicted="p")
+        heldout.Evidence().update(lazy, truth="y", predicted="p")
     assert "collect()" in refused.value.hint
 
 

@@ -36,7 +36,7 @@ CALLS = {
     "no such file": ("evaluate zzzzzzzz", "There is no file zzzzzzzz.", "check the path"),
     "a slip in the name": ("evaluate ok.cvs", "There is no file ok.cvs.", "did you mean ok.csv?"),
     "a name too long for a file": (f"evaluate {'x' * 5000}", "There is no file xxx", ""),
-    "a folder": ("evaluate folder", "folder is a folder", "one file inside it"),
+    "an empty folder": ("evaluate folder", "folder folder has no table that can be read", "or the path of one file"),
     "an empty name": (["evaluate", ""], "nothing to evaluate", "heldout evaluate predictions.csv"),
     "an empty file": ("evaluate empty.csv", "empty.csv is empty", "at least one row"),
     "a header only": ("evaluate header.csv", "header.csv has a header but no rows", "at least one row"),
@@ -199,8 +199,8 @@ def test_an_error_cannot_drive_the_terminal(here, monkeypatch, capsys):
     assert "\x1b" not in said
     assert "\r" not in said
     assert said.count("\n") == 2
-    _, _, said = run(["evaluate", "no\nsuch\x1b[1mfile"], monkeypatch, capsys)
-    assert said.startswith("There is no file no\\nsuch\\x1b[1mfile.\nHint: ")
+    _, _, said = run(["evaluate", "no\nsuch\x1b(1mfile"], monkeypatch, capsys)
+    assert said.startswith("There is no file no\\nsuch\\x1b(1mfile.\nHint: ")
 
 
 @pytest.mark.usefixtures("here")

@@ -15,10 +15,13 @@ from heldout import __version__
 from heldout.cli.card import card
 from heldout.cli.check import check
 from heldout.cli.compare import compare
+from heldout.cli.count import count
 from heldout.cli.evaluate import evaluate
 from heldout.cli.explain import explain
 from heldout.cli.learn import learn
 from heldout.cli.measures import measures
+from heldout.cli.merge import merge
+from heldout.cli.reading import ReadingLine
 from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
 from heldout.cli.validate import validate
@@ -40,6 +43,8 @@ Examples:
   heldout compare model_a.csv model_b.csv
   heldout check predictions.csv --require 'recall >= 0.8'
   heldout card data.csv --target outcome --learner forest
+  heldout count part.parquet -o part.evidence
+  heldout merge part-*.evidence
   heldout measures recall
   heldout explain H001
   heldout serve
@@ -63,6 +68,8 @@ app.command("learn")(learn)
 app.command("compare")(compare)
 app.command("check")(check)
 app.command("card")(card)
+app.command("count")(count)
+app.command("merge")(merge)
 app.command("measures")(measures)
 app.command("explain")(explain)
 app.command("serve")(serve)
@@ -87,7 +94,8 @@ def main() -> None:
     """Run the command; a wrong input ends in two sentences and exit status 2."""
     Nearest.install()
     try:
-        status = _command()(standalone_mode=False)
+        with ReadingLine():
+            status = _command()(standalone_mode=False)
     except HeldoutError as error:
         _complain(error.what, error.hint)
         status = 2

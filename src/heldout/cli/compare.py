@@ -13,6 +13,7 @@ from heldout.cli.options import (
     INPUT,
     OUTPUT,
     Costs,
+    Engine,
     Full,
     Group,
     Html,
@@ -21,12 +22,15 @@ from heldout.cli.options import (
     Latex,
     Level,
     Markdown,
+    Master,
     Measures,
     Missing,
     Mute,
+    Passes,
     Positive,
     Replicates,
     Seed,
+    Tolerance,
     Truth,
     split_labels,
 )
@@ -36,6 +40,8 @@ from heldout.errors import FileError, OptionError, closest, listing
 
 CLAIM = "Claim"
 USUAL_PLAN = "30 x holdout 2/3"
+# What was not said of large data is left to compare().
+OF_LARGE = ("tolerance", "passes")
 CHARTS = (".svg", ".png", ".html", ".json", ".tex")
 
 
@@ -44,8 +50,8 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="FILE…",
-            help="Files of predictions, one classifier each; one file with several (--predicted, --score); one table "
-            "of results, data sets × learners; or data for several --learner.",
+            help="Files of predictions, one classifier each (or folders, or patterns in quotes); one file with several "
+            "(--predicted, --score); one table of results, data sets × learners; or data for several --learner.",
         ),
     ] = None,
     truth: Truth = None,
@@ -90,6 +96,10 @@ def compare(
     labels: Labels = None,
     costs: Costs = None,
     missing: Missing = None,
+    engine: Engine = None,
+    master: Master = None,
+    tolerance: Tolerance = None,
+    passes: Passes = None,
     learner: Learners = None,
     target: Target = None,
     plan: Annotated[
@@ -172,6 +182,7 @@ def compare(
       heldout compare data.csv --target churned --learner logistic --learner forest
       heldout compare results.csv --control baseline --chart ranks.svg
       heldout compare new.csv old.csv --margin 0.01
+      heldout compare new/ old/ --id case --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     paths = list(files or [])
     if not paths:
@@ -202,6 +213,10 @@ def compare(
         "id": id,
         "fold": fold,
         "paired": False if different_cases else None,
+        "engine": engine,
+        "master": master,
+        "tolerance": tolerance,
+        "passes": passes,
     }
     own = {"target": target, "plan": plan, "feature": feature, "drop": drop, "jobs": jobs if jobs != "auto" else None}
     _refuse(of_files if learner else own, learners=bool(learner))
@@ -217,7 +232,7 @@ def compare(
         found = run(
             *paths,
             **options,
-            **of_files,
+            **{name: value for name, value in of_files.items() if value is not None or name not in OF_LARGE},
             group=group,
             positive=positive,
             labels=split_labels(labels),

@@ -14,6 +14,7 @@ from heldout.cli.options import (
     OUTPUT,
     CostRows,
     Costs,
+    Engine,
     Fold,
     Full,
     Group,
@@ -24,9 +25,11 @@ from heldout.cli.options import (
     Level,
     Limit,
     Markdown,
+    Master,
     Measures,
     Missing,
     Mute,
+    Passes,
     Positive,
     Predicted,
     Replicates,
@@ -34,6 +37,7 @@ from heldout.cli.options import (
     Seed,
     Slices,
     Threshold,
+    Tolerance,
     Truth,
     Weight,
     named_slices,
@@ -49,7 +53,8 @@ if TYPE_CHECKING:
     from heldout.evaluation import Evaluation
 
 # Options that are about the rows of a file, of which a matrix has none.
-OF_ROWS = ("truth", "predicted", "score", "threshold", "weight", "group", "fold", "id", "slice", "missing")
+OF_LARGE = ("engine", "master", "tolerance", "passes")
+OF_ROWS = ("truth", "predicted", "score", "threshold", "weight", "group", "fold", "id", "slice", "missing", *OF_LARGE)
 
 
 def evaluate(
@@ -57,8 +62,9 @@ def evaluate(
         str | None,
         typer.Argument(
             metavar="PREDICTIONS",
-            help="A file with one row per case: CSV, TSV, Parquet, JSON lines, NPZ or ARFF, also as .gz; "
-            "- is standard input.",
+            help="A file with one row per case: CSV, TSV, Parquet, JSON lines, NPZ or ARFF, also as .gz; a folder or "
+            "a pattern in quotes of Parquet or CSV files; an address such as s3://…; evidence "
+            "that heldout count wrote; - is standard input.",
         ),
     ] = None,
     truth: Truth = None,
@@ -96,6 +102,10 @@ def evaluate(
     ] = None,
     labels: Labels = None,
     positive: Positive = None,
+    engine: Engine = None,
+    master: Master = None,
+    tolerance: Tolerance = None,
+    passes: Passes = None,
     level: Level = 0.95,
     method: Annotated[
         str | None,
@@ -143,6 +153,8 @@ def evaluate(
       heldout evaluate predictions.parquet --measure 'macro f1' --json -
       heldout evaluate predictions.csv --slice sex --slice age
       heldout evaluate --matrix '50 0; 2 48' --labels no,yes --positive yes
+      heldout evaluate 'predictions/*.parquet'
+      heldout evaluate hdfs://name/predictions --engine spark --master spark://host:7077
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     chosen = bool(measure)
     outputs = Outputs(json, html, markdown, latex, layout, full, chosen)
@@ -158,6 +170,10 @@ def evaluate(
         "id": id,
         "slice": named_slices(slice),
         "missing": missing,
+        "engine": engine,
+        "master": master,
+        "tolerance": tolerance,
+        "passes": passes,
     }
     settings = {
         "costs": costs,
@@ -212,6 +228,12 @@ def _evaluation(
         raise OptionError("--rows says what the rows of a --matrix are, and there is none.", hint="leave out --rows.")
     if predictions == "-":
         _announce_standard_input()
+    if roles["master"] is not None and roles["engine"] is None:
+        raise OptionError(
+            f"--master {roles['master']} says where to run, but not what.", hint="add --engine spark or --engine dask."
+        )
+    # What was not said is left to evaluate().
+    roles = {name: value for name, value in roles.items() if value is not None or name not in OF_LARGE}
     roles["slices"] = roles.pop("slice")
     return run(predictions, **(roles | {"missing": roles["missing"] or "refuse"}), **settings)
 

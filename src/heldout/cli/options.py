@@ -9,7 +9,7 @@ import typer
 
 from heldout.errors import OptionError, listing
 
-INPUT, INTERVALS, OUTPUT = "Input", "Intervals", "Output"
+INPUT, LARGE, INTERVALS, OUTPUT = "Input", "Large data", "Intervals", "Output"
 
 Truth = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the true class.", rich_help_panel=INPUT)]
 Predictions = Annotated[
@@ -93,6 +93,39 @@ Positive = Annotated[
         metavar="CLASS",
         help="The positive class; of usual pairs such as no and yes or 0 and 1 it is known.",
         rich_help_panel=INPUT,
+    ),
+]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ENGINE",
+        help="What reads and counts: memory, stream, polars, duckdb, dask or spark; chosen by the size without.",
+        rich_help_panel=LARGE,
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="The cluster that --engine spark or dask runs on: spark://host:7077, yarn, tcp://host:8786; "
+        "without, this machine.",
+        rich_help_panel=LARGE,
+    ),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        metavar="WIDTH",
+        help="How far areas under curves may be off where scores are counted in bins; 1e-6 by default.",
+        rich_help_panel=LARGE,
+    ),
+]
+Passes = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="How often the scores may be read to get there; 3 by default.",
+        rich_help_panel=LARGE,
     ),
 ]
 Level = Annotated[

@@ -8,6 +8,7 @@ import typer
 
 from heldout.cli.options import (
     INPUT,
+    Engine,
     Group,
     Html,
     Json,
@@ -15,11 +16,13 @@ from heldout.cli.options import (
     Latex,
     Level,
     Markdown,
+    Master,
     Missing,
+    Passes,
     Positive,
-    Predictions,
     Replicates,
     Seed,
+    Tolerance,
     Truth,
     Weight,
     split_labels,
@@ -31,7 +34,14 @@ CHOICE = "Choice"
 
 
 def thresholds(
-    predictions: Predictions,
+    predictions: Annotated[
+        str,
+        typer.Argument(
+            metavar="PREDICTIONS",
+            help="A file with one row per case, a folder or a pattern in quotes of Parquet or CSV files, an address "
+            "such as s3://…, or evidence that heldout count wrote; - is standard input.",
+        ),
+    ],
     truth: Truth = None,
     score: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the positive class's score.", rich_help_panel=INPUT)
@@ -41,6 +51,10 @@ def thresholds(
     labels: Labels = None,
     positive: Positive = None,
     missing: Missing = None,
+    engine: Engine = None,
+    master: Master = None,
+    tolerance: Tolerance = None,
+    passes: Passes = None,
     costs: Annotated[
         str | None,
         typer.Option(
@@ -107,12 +121,17 @@ def thresholds(
       heldout thresholds predictions.csv --score p_yes --maximize f1 --honest
       heldout thresholds predictions.csv --score p_yes --require 'recall >= 0.9'
       heldout thresholds predictions.csv --score p_yes --grid 11
+      heldout thresholds 'predictions/*.parquet' --score p_yes --maximize youden --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     from heldout.front.thresholds import choose_threshold
 
     outputs = Outputs(json, html, markdown, latex)
     outputs.check([predictions])
+    # What was not said of large data has a usual value.
+    said = {"engine": engine, "master": master, "tolerance": tolerance, "passes": passes}
+    large: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     if grid is not None:
+        from heldout.evidence.saving import is_evidence_file
         from heldout.front.evaluate import evaluate
 
         # Any threshold will do to read the columns: the classes that it gives are not used.
@@ -124,9 +143,10 @@ def thresholds(
             "positive": positive,
             "labels": split_labels(labels),
             "missing": missing or "refuse",
-            "threshold": 0.5,
+            "threshold": None if is_evidence_file(predictions) else 0.5,
             "measures": [],
             "level": level,
+            **large,
         }
         seen = evaluate(predictions, **options)
         deliver(seen.threshold_table(read_grid(grid)), outputs)
@@ -152,6 +172,7 @@ def thresholds(
         level=level,
         seed=seed,
         replicates=replicates,
+        **large,
     )
     deliver(decision, outputs)
 

@@ -10,6 +10,7 @@ matrices, so m models on n cases cost O(m n log n + m² n). Sources: DeLong, DeL
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
@@ -93,7 +94,7 @@ class AllEqual:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Influence:
+class Influence:
     """What each case, or group, contributes to the areas of m models: arrays (m, units), the mean taken off."""
 
     values: Floats
@@ -155,7 +156,7 @@ def delong_paired(
     found = _influence(held, mask, weight, groups)
     variance = found.covariance(np.array([[1.0, -1.0]]))[0, 0].item()
     areas = Areas(found.values, found.covariance(), *found.sizes, n=len(mask))
-    return _paired((held, mask, weight, groups), areas, (0, 1), variance, level, interval)
+    return paired_areas(areas, (0, 1), variance, _seen(held, mask, weight, groups), level=level, interval=interval)
 
 
 def delong_pairs(
@@ -178,7 +179,7 @@ def delong_pairs(
     covariance = found.covariance()
     areas = Areas(found.values, covariance, *found.sizes, n=len(mask))
     own = np.diag(covariance)
-    cases = held, mask, weight, groups
+    seen = _seen(held, mask, weight, groups)
     made = {}
     for one, two in combinations(range(len(held)), 2):
         variance = float(own[one] + own[two] - 2 * covariance[one, two])
@@ -187,7 +188,7 @@ def delong_pairs(
             contrast = np.zeros((1, len(held)))
             contrast[0, [one, two]] = 1.0, -1.0
             variance = found.covariance(contrast)[0, 0].item()
-        made[one, two] = _paired(cases, areas, (one, two), variance, level, interval)
+        made[one, two] = paired_areas(areas, (one, two), variance, seen, level=level, interval=interval)
     return made
 
 
@@ -275,14 +276,28 @@ def _without_test(difference: float, level: float, n: int, method: str) -> Teste
     return Tested(difference, -1.0, 1.0, level, method, math.nan, n, note=TOO_FEW)
 
 
-Cases = tuple[Floats, Mask, Floats | None, NDArray[Any] | None]
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a test of two areas asks of the cases besides: the ranking of a model, and whether two rank all alike."""
+
+    ranking: Callable[[int], Ranking]
+    same_order: Callable[[int, int], bool]
+    units: str = "cases"
 
 
-def _paired(
-    cases: Cases, areas: Areas, pair: tuple[int, int], variance: float, level: float, interval: Interval
+def _seen(scores: Floats, mask: Mask, weight: Floats | None, groups: NDArray[Any] | None) -> Seen:
+    return Seen(
+        lambda place: rank(scores[place], mask, weight=weight, group=_coded(groups)),
+        lambda one, two: _same_order(scores[one], scores[two]),
+        "cases" if groups is None else "groups",
+    )
+
+
+def paired_areas(
+    areas: Areas, pair: tuple[int, int], variance: float, seen: Seen, *, level: float = 0.95, interval: Interval = "t"
 ) -> Tested:
+    """The test of two areas on the same cases, from the areas and the variance of their difference."""
     name = DELONG.name if interval == "t" else DELONG_MOVER.name
-    scores, mask, weight, groups = cases
     one, two = pair
     values = float(areas.values[one]), float(areas.values[two])
     if math.isnan(values[0]):
@@ -291,18 +306,21 @@ def _paired(
     if math.isnan(variance):
         return _without_test(difference, level, areas.n, name)
     extreme = any(not HAIR < value < 1 - HAIR for value in values)
-    if not variance > 0 and (not extreme or _same_order(scores[one], scores[two])):
-        # Without any variance the influences are the same case by case, and so are the areas.
+    # Where every case has the same part in the difference there is no variance, but rounding may leave a trace of one.
+    spreadless = not variance > (HAIR * difference) ** 2
+    if spreadless and (seen.same_order(one, two) if extreme else abs(difference) <= HAIR):
         return Tested(
             0.0, 0.0, 0.0, level, name, 1.0, areas.n, 0.0, note=ALIKE, interval_method=BY_T
         )  # fmt: skip
-    error, note, by = math.sqrt(max(variance, 0.0)), "", BY_T
-    if extreme or interval == "mover":
+    error, note, by = 0.0 if spreadless else math.sqrt(variance), "", BY_T
+    if extreme or spreadless or interval == "mover":
         by = MADE_OF_TWO
-        sides = [delong_logit(rank(scores[at], mask, weight=weight, group=_coded(groups)), level) for at in pair]
+        sides = [delong_logit(seen.ranking(at), level) for at in pair]
         own = areas.covariance[one, one], areas.covariance[two, two]
         product = math.sqrt(max(float(own[0] * own[1]), 0.0))
-        correlation = float(areas.covariance[one, two]) / product if product > 0 else 0.0
+        # Areas that move together without any spread would leave the interval no width.
+        known = product > 0 and not (spreadless and not extreme)
+        correlation = float(areas.covariance[one, two]) / product if known else 0.0
         low, high = mover(values, (sides[0], sides[1]), correlation)
     else:
         half = float(t_value(level, areas.df)) * error
@@ -318,8 +336,7 @@ def _paired(
         difference, low, high, level, name, p, areas.n, statistic, effect_name=PER_CASE,
         effect=per_case(difference, math.sqrt(max(variance, 0.0)), areas.n), note=note, interval_method=by,
     )  # fmt: skip
-    units = "groups" if groups is not None else "cases"
-    of_t = f"by t of the {areas.df + 1:,.0f} {units} of the smaller class"
+    of_t = f"by t of the {areas.df + 1:,.0f} {seen.units} of the smaller class"
     return _with_disagreement(
         found, "the normal distribution, as in pROC", of_t if by == BY_T else "made of those of both areas"
     )
@@ -370,7 +387,7 @@ def checked_scores(scores: ArrayLike | list[NDArray[Any]], positive: ArrayLike) 
     return held, mask
 
 
-def _influence(scores: Floats, mask: Mask, weight: Floats | None, groups: NDArray[Any] | None) -> _Influence:
+def _influence(scores: Floats, mask: Mask, weight: Floats | None, groups: NDArray[Any] | None) -> Influence:
     m, n = scores.shape
     held = None if weight is None else np.asarray(weight, dtype=np.float64)
     up_weight, down_weight = (
@@ -378,7 +395,7 @@ def _influence(scores: Floats, mask: Mask, weight: Floats | None, groups: NDArra
     )  # fmt: skip
     totals = float(up_weight.sum()), float(down_weight.sum())
     if min(totals) <= 0:
-        return _Influence(np.full(m, math.nan), np.zeros((m, 0)), np.zeros((m, 0)), (0.0, 0.0))
+        return Influence(np.full(m, math.nan), np.zeros((m, 0)), np.zeros((m, 0)), (0.0, 0.0))
     up, down = np.empty((m, len(up_weight))), np.empty((m, len(down_weight)))
     values = np.empty(m)
     places = np.flatnonzero(mask), np.flatnonzero(~mask)
@@ -392,7 +409,7 @@ def _influence(scores: Floats, mask: Mask, weight: Floats | None, groups: NDArra
         np.multiply(part, own / total, out=part)
     if groups is None:
         sizes = (float(total**2 / inner(own, own)) for own, total in zip((up_weight, down_weight), totals, strict=True))
-        return _Influence(values, up, down, (next(sizes), next(sizes)))
+        return Influence(values, up, down, (next(sizes), next(sizes)))
     keys, code = np.unique(groups, return_inverse=True)
     if len(code) != n:
         raise ValuesError(f"{n:,} cases have {len(code):,} groups.", hint="give one group for each case.")
@@ -401,7 +418,7 @@ def _influence(scores: Floats, mask: Mask, weight: Floats | None, groups: NDArra
         for part, side in ((up, mask), (down, ~mask))
     ]
     holding = tuple(float(len(np.unique(code[side]))) for side in (mask, ~mask))
-    return _Influence(values, summed[0], summed[1], (holding[0], holding[1]), len(keys))
+    return Influence(values, summed[0], summed[1], (holding[0], holding[1]), len(keys))
 
 
 def case_placements(scores: Floats, positive: Mask, weight: Floats | None = None) -> Floats:

@@ -22,6 +22,7 @@ from heldout.engines.probabilities import tally, tally_classes
 from heldout.errors import OptionError, ValuesError
 from heldout.estimates.losses import ALIKE, hall
 from heldout.estimates.proportion import t_value, z_value
+from heldout.evidence.joint_scores import GapSums
 from heldout.measures.probability import NO_CASES, brier, log_loss
 from heldout.measures.quantity import Bound
 
@@ -141,6 +142,30 @@ class MeanMoments:
             variance, third, spread = 0.0, 0.0, 0.0
         return cls(mean, variance, third, units, spread)
 
+    @classmethod
+    def of_sums(cls, sums: GapSums, groups: tuple[Floats, NDArray[np.int64]] | None = None) -> MeanMoments:
+        """From sums over the cases; with groups, also the sum of each group and the number of its cases.
+
+        >>> MeanMoments.of_sums(GapSums(3, 2.0, 0.0, 2.0, 0.0)).variance
+        0.333...
+        """
+        n = sums.n
+        if not n:
+            return cls(math.nan, math.nan, math.nan, 0, math.nan)
+        off = sums.total / n
+        square = max(sums.squares - n * off * off, 0.0)
+        cube = sums.cubes - 3 * off * sums.squares + 2 * n * off**3
+        whole = sums.squares + 2 * sums.shift * sums.total + n * sums.shift**2
+        if square <= ALIKE * whole:
+            return cls(sums.shift + off, 0.0, 0.0, n if groups is None else len(groups[1]), 0.0)
+        spread = math.sqrt(square / n)
+        units = n
+        if groups is not None:
+            pull = groups[0] - off * groups[1]
+            units, square, cube = len(pull), float(pull @ pull), float((pull**3).sum())
+        factor = units / (units - 1) if units > 1 else math.nan
+        return cls(sums.shift + off, factor * square / n**2, cube / n**3, units, spread)
+
 
 def paired_loss_test(
     losses_a: Floats,
@@ -164,11 +189,21 @@ def paired_loss_test(
             hint="match the cases first, or compare as different cases.",
         )
     held = MeanMoments.of(losses_a - losses_b, weight, groups)
+    return paired_mean_test(
+        held, len(losses_a), form=form, level=level, largest=largest, grouped=groups is not None
+    )  # fmt: skip
+
+
+def paired_mean_test(
+    held: MeanMoments, n: int, *, form: Form = "t", level: float = 0.95, largest: float = math.inf,
+    grouped: bool = False,
+) -> Tested:  # fmt: skip
+    """The same from the moments of the differences of n cases."""
     made = PAIRED_HALL if form == "hall" else PAIRED_LOSS_T
     df = float(held.units - 1)
     # Hall's correction is for z; with few groups t of their number stands in, as in the intervals of one loss.
-    normal = form == "hall" and groups is None
-    tested = _tested(held, made.name, len(losses_a), level, math.inf if normal else df, form, largest)
+    normal = form == "hall" and not grouped
+    tested = _tested(held, made.name, n, level, math.inf if normal else df, form, largest)
     if held.spread > 0:
         tested = replace(tested, effect=held.mean / held.spread, effect_name=EFFECT)
     return replace(tested, df=math.nan if normal else df)
@@ -191,6 +226,14 @@ def unpaired_loss_test(
     -0.165 [-0.331, 0.001] p = 0.051
     """
     one, two = MeanMoments.of(losses_a, groups=groups_a), MeanMoments.of(losses_b, groups=groups_b)
+    return unpaired_mean_test(one, two, (len(losses_a), len(losses_b)), form=form, level=level, largest=largest)
+
+
+def unpaired_mean_test(
+    one: MeanMoments, two: MeanMoments, sizes: tuple[int, int], *, form: Form = "t", level: float = 0.95,
+    largest: float = math.inf,
+) -> Tested:  # fmt: skip
+    """The same from the moments of the losses of so many cases."""
     variance = one.variance + two.variance
     parts = [side.variance**2 / (side.units - 1) for side in (one, two) if side.units > 1]
     df = variance**2 / sum(parts) if sum(parts) > 0 else math.nan
@@ -198,7 +241,7 @@ def unpaired_loss_test(
         one.mean - two.mean, variance, one.third - two.third, min(one.units, two.units), one.spread + two.spread
     )
     name = UNPAIRED_HALL.name if form == "hall" else UNPAIRED_LOSS_T.name
-    n_a, n_b = len(losses_a), len(losses_b)
+    n_a, n_b = sizes
     tested = _tested(both, name, n_a + n_b, level, df, form, largest)
     if variance > 0:
         effect = per_case_of_two(both.mean, math.sqrt(variance), n_a, n_b)

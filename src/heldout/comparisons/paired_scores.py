@@ -115,11 +115,11 @@ def compare_scores(
     """
     one, two, held = _aligned(scores_a, scores_b, truth, bound)
     _check_units(len(held), groups, weight)
-    name = _method(bound, method, "same cases", replicates)
+    name = score_method(bound, method, "same cases", replicates)
     if name in {DELONG.name, DELONG_MOVER.name}:
         by: Interval = "t" if name == DELONG.name else "mover"
         found = delong_paired(one, two, held, level=level, interval=by, weight=weight, groups=groups)
-        return _area_scaled(found, bound)
+        return area_scaled(found, bound)
     if name in {PAIRED_HALL.name, PAIRED_LOSS_T.name}:
         first, second = (case_losses(side, held, bound) for side in (one, two))
         return paired_loss_test(
@@ -178,10 +178,10 @@ def compare_scores_unpaired(
     two, _, second = _aligned(scores_b, scores_b, truth_b, bound)
     for held, groups in ((first, groups_a), (second, groups_b)):
         _check_units(len(held), groups, None)
-    name = _method(bound, method, "different cases", replicates)
+    name = score_method(bound, method, "different cases", replicates)
     if name == DELONG_UNPAIRED.name:
         rankings = ranked(one, first, groups_a), ranked(two, second, groups_b)
-        return _area_scaled(delong_unpaired(*rankings, level=level), bound)
+        return area_scaled(delong_unpaired(*rankings, level=level), bound)
     if name in {UNPAIRED_LOSS_T.name, UNPAIRED_HALL.name}:
         return unpaired_loss_test(
             case_losses(one, first, bound), case_losses(two, second, bound),
@@ -230,7 +230,7 @@ def _bootstrapped(
     )
 
 
-def _area_scaled(tested: Tested, bound: Bound) -> Tested:
+def area_scaled(tested: Tested, bound: Bound) -> Tested:
     """The same for the Gini coefficient, which is twice the area less 1."""
     factor = AREAS[bound.measure.name]
     if factor == 1.0:
@@ -240,7 +240,13 @@ def _area_scaled(tested: Tested, bound: Bound) -> Tested:
     )  # fmt: skip
 
 
-def _method(bound: Bound, method: str | None, setting: Setting, replicates: int) -> str:
+def score_method(bound: Bound, method: str | None, setting: Setting, replicates: int = 999) -> str:
+    """The method that was named for a measure of scores, or its default; refused where it does not fit the measure.
+
+    >>> from heldout.measures.catalogue import find
+    >>> score_method(find("brier"), "Paired-Hall", "same cases"), score_method(find("auc"), None, "same cases")
+    ('paired-hall', 'delong')
+    """
     fitting = score_methods(bound, setting)
     if method is None:
         name = fitting[0]

@@ -21,14 +21,16 @@ class Together(Tested):
     about: str = ""
 
 
-def right_together(right: ArrayLike, *, level: float = 0.95) -> Together:
+def right_together(right: ArrayLike, counts: ArrayLike | None = None, *, level: float = 0.95) -> Together:
     """Cochran's Q, from a table of cases × classifiers of right and wrong: are all right equally often.
+
+    With `counts`, each row is a pattern and stands for so many cases.
 
     >>> found = right_together([[1, 1, 0]] * 20 + [[1, 0, 0]] * 10 + [[0, 1, 1]] * 5)
     >>> found.statistic, found.about
     (30.0, 'right and wrong answers (accuracy)')
     """
-    found = cochran_q(right, level=level)
+    found = cochran_q(right, counts, level=level)
     return Together(
         found.difference, found.low, found.high, level, found.method, found.p, found.n, found.statistic, found.df,
         found.effect, found.effect_name, found.undefined, found.note, about="right and wrong answers (accuracy)",

@@ -43,7 +43,8 @@ def places_of(ranking: Ranking, thresholds: ArrayLike) -> Places:
 def shortened(ranking: Ranking, thresholds: ArrayLike = ()) -> Ranking:
     """The ranking with runs of scores joined; at the scores it keeps, and at `thresholds`, its counts are exact.
 
-    Takes one pass in blocks and memory for the places that are kept.
+    Takes one pass in blocks and memory for the places that are kept. Of a ranking from bins, a run begins where its
+    first bin does and may hold several scores; a bin that a threshold falls into is kept by itself, with its edges.
 
     >>> whole = Ranking(np.arange(300_000.0)[::-1], np.ones(300_000, np.uint8), np.ones(300_000, np.uint8))
     >>> short = shortened(whole, [1234.0])
@@ -53,7 +54,14 @@ def shortened(ranking: Ranking, thresholds: ArrayLike = ()) -> Ranking:
     if len(ranking) <= SHORT:
         return ranking
     asked = places_of(ranking, thresholds) - 1
+    if ranking.joined is not None:
+        asked = np.concatenate([asked, np.minimum(asked + 1, len(ranking) - 1)])
     kept = np.unique(np.concatenate([_kept(ranking), asked[asked >= 0], [len(ranking) - 1]]))
+    joined = ends = None
+    if ranking.joined is not None and ranking.tops is not None:
+        starts = np.concatenate([[0], kept[:-1] + 1])
+        joined = np.logical_or.reduceat(ranking.joined, starts) | (starts < kept)
+        ends = ranking.tops[starts]
     first, second = ranking.positive_squares, ranking.negative_squares
     return Ranking(
         ranking.scores[kept],
@@ -62,6 +70,9 @@ def shortened(ranking: Ranking, thresholds: ArrayLike = ()) -> Ranking:
         None if first is None else _sums(first, kept),
         None if second is None else _sums(second, kept),
         _groups(ranking.groups, kept),
+        joined,
+        ends,
+        ranking.rows,
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from heldout.curves.curve import Curve, Reference, Scale
 from heldout.curves.hull import hull_places
 from heldout.curves.roc import one_class, share, started
+from heldout.curves.thresholds import between_points
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 
@@ -74,4 +75,5 @@ def cost_curve(ranking: Ranking, *, positive: Label | None = None) -> Curve:
         references=(Reference("always no, always yes", (0.0, 0.5, 1.0), (0.0, 0.5, 0.0)),),
         positive=positive, undefined=undefined,
         notes=("The best threshold at each place is chosen on these cases, so the curve is optimistic for others.",),
+        between=between_points(ranking),
     )  # fmt: skip

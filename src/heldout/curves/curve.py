@@ -77,7 +77,7 @@ class Curve(Result):
 
     `low` and `high` are the band's limits at the points; `band` has the places at which it is drawn. `stepped` says
     that y holds its value down to the next lower x, as a measure does between two scores. `undefined` says why there is
-    nothing to draw, where that is so.
+    nothing to draw, where that is so. `between` says what lies between the points where scores were counted in bins.
     """
 
     schema: ClassVar[str] = "heldout/curve@1"
@@ -106,6 +106,7 @@ class Curve(Result):
     undefined: str = ""
     stepped: bool = False
     dropped: int = 0
+    between: str = ""
 
     def __post_init__(self) -> None:
         unknown = np.full(len(self.x), np.nan)
@@ -164,6 +165,7 @@ class Curve(Result):
             "dropped": self.dropped,
             "undefined": self.undefined,
             "notes": list(self.notes),
+            **({"between": self.between} if self.between else {}),
         }  # fmt: skip
 
     @property
@@ -186,7 +188,7 @@ class Curve(Result):
             blocks.append(Prose(f"{SHOWN} of {len(self):,} points."))
         if self.band is not None:
             blocks.append(Prose(f"Limits: {self.band.kind}, {self.band.level:g}, {self.band.method}."))
-        return [*blocks, *(Note(note) for note in self.notes)]
+        return [*blocks, *(Note(note) for note in (*self.notes, self.between) if note)]
 
     def _table(self) -> Table:
         styles: dict[str, tuple[str, Style]] = {

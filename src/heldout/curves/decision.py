@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.curves.bands import check_bands
 from heldout.curves.curve import Band, Curve, Reference, Scale
-from heldout.curves.thresholds import Thresholds, counts_at, places, threshold_grid
+from heldout.curves.thresholds import Thresholds, between_points, counts_at, places, settled_grid, threshold_grid
 from heldout.errors import OptionError, ValuesError
 from heldout.estimates.interval import check_level
 from heldout.estimates.proportion import t_value
@@ -64,7 +64,8 @@ def decision_curve(
     """Net benefit against the threshold probability, with treat-all and treat-none beside it.
 
     The scores must be probabilities: the threshold is both the cut and the exchange rate of false alarms for hits. The
-    limits are the score interval of a mean whose possible values are known: 1, 0 and −t/(1 − t).
+    limits are the score interval of a mean whose possible values are known: 1, 0 and −t/(1 − t). Thresholds inside a
+    bin of scores that were counted together are moved to its nearest edge.
 
     >>> seen = Ranking(np.array([0.9, 0.3]), np.array([30, 10]), np.array([20, 40]))
     >>> decision_curve(seen, [0.2, 0.5], bands=None).y
@@ -81,6 +82,7 @@ def decision_curve(
             f"A threshold probability lies in [0, 1). Got {grid[-1] if grid[-1] >= 1 else grid[0]:g}.",
             hint="at 1 a false alarm would weigh infinitely much; end at 0.99.",
         )
+    grid, moved = settled_grid(ranking, grid, (0.0, 1.0))
     undefined = "" if ranking.n > 0 else NO_CASES
     tp, fp = counts_at(ranking, grid)
     y = net_benefit(tp, fp, ranking.n, grid) if not undefined else np.full(len(grid), np.nan)
@@ -93,6 +95,7 @@ def decision_curve(
             Reference("treat all", tuple(grid.tolist()), tuple(everyone.tolist())),
             Reference("treat none", (0.0, 1.0), (0.0, 0.0)),
         ),
+        notes=(moved,) if moved else (), between=between_points(ranking),
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from heldout.curves.bands import check_bands
 from heldout.curves.count_intervals import count_band
 from heldout.curves.curve import Curve, Reference, Scale
 from heldout.curves.roc import share, started
+from heldout.curves.thresholds import between_points
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.measures.catalogue import find
@@ -47,6 +48,7 @@ def gain(
         threshold=thresholds, tp=tp, fp=fp, band=band,
         area=float("nan") if undefined else float(np.trapezoid(y, x)), area_name="area under the curve",
         references=references, positive=positive, undefined=undefined,
+        between=between_points(ranking),
     )  # fmt: skip
 
 
@@ -76,4 +78,5 @@ def lift(
         "lift", "Lift curve", SELECTED, LIFT, x, precision / prevalence, ranking.n_positive, ranking.n_negative,
         threshold=ranking.scores, tp=ranking.tp, fp=ranking.fp, band=band,
         references=(Reference("chance", (0.0, 1.0), (1.0, 1.0)),), positive=positive, undefined=undefined,
+        between=between_points(ranking),
     )  # fmt: skip

@@ -11,6 +11,7 @@ from heldout.curves.bands import check_bands
 from heldout.curves.count_intervals import count_band
 from heldout.curves.curve import ABSENT, Band, Curve, Reference, Scale
 from heldout.curves.roc import TPR, share
+from heldout.curves.thresholds import between_points
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
@@ -57,6 +58,7 @@ def precision_recall(
         area=area, area_name="average precision",
         references=(Reference("prevalence", (0.0, 1.0), (prevalence, prevalence)),),
         positive=positive, undefined=undefined,
+        between=between_points(ranking),
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heldout.curves.bands import check_bands, roc_band
 from heldout.curves.curve import ABSENT, Curve, Reference, Scale
+from heldout.curves.thresholds import between_points
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.measures.counts import NO_NEGATIVES, NO_POSITIVES
@@ -72,6 +73,7 @@ def roc(
         threshold=started(ranking.scores, np.inf), tp=tp, fp=fp, low=low, high=high, band=band,
         area=float(Bound(roc_auc).value({"ranking": ranking})), area_name="area under the curve",
         references=(Reference("chance", (0.0, 1.0), (0.0, 1.0)),), positive=positive, undefined=undefined,
+        between=between_points(ranking),
     )  # fmt: skip
 
 

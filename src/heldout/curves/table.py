@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.curves.count_intervals import check_counted, corners_at, count_band, values_at
-from heldout.curves.thresholds import Thresholds, counts_at, threshold_grid
+from heldout.curves.thresholds import Thresholds, counts_at, more_at, threshold_grid
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.measures.catalogue import read_quantity
@@ -31,7 +31,9 @@ class ThresholdTable(Result):
     """Counts and measures at each threshold, by the rule score >= threshold.
 
     Rows are wide, one to a threshold: threshold, tp, fp, fn, tn, then each measure under its own name, with `_low` and
-    `_high` beside it where intervals were asked for.
+    `_high` beside it where intervals were asked for. Where scores were counted in bins and a threshold falls inside
+    one, tp and fp are the cases that reach it for certain, and `more_tp` and `more_fp` how many others may: the rows
+    then have tp_most and fp_most after the counts.
     """
 
     schema: ClassVar[str] = "heldout/thresholds@1"
@@ -49,6 +51,8 @@ class ThresholdTable(Result):
     methods: tuple[str, ...] = ()
     level: float | None = None
     positive: Label | None = None
+    more_tp: NDArray[Any] | None = None
+    more_fp: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.threshold)
@@ -74,12 +78,19 @@ class ThresholdTable(Result):
     def rows(self) -> list[dict[str, object]]:
         """One row per threshold."""
         columns = {"threshold": self.threshold, "tp": self.tp, "fp": self.fp, "fn": self.fn, "tn": self.tn}
+        columns |= {f"{name}_most": most for name, most in self._most().items()}
         for at, bound in enumerate(self.bounds):
             columns[bound.name] = self.values[at]
             if self.lows:
                 columns |= {f"{bound.name}_low": self.lows[at], f"{bound.name}_high": self.highs[at]}
         lists = [values.tolist() for values in columns.values()]
         return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+
+    def _most(self) -> dict[str, NDArray[Any]]:
+        """What TP and FP are at most; nothing where they are known at every threshold."""
+        if self.more_tp is None or self.more_fp is None:
+            return {}
+        return {"tp": self.tp + self.more_tp, "fp": self.fp + self.more_fp}
 
     def facts(self) -> dict[str, object]:
         """What stands beside the rows in the document."""
@@ -96,6 +107,7 @@ class ThresholdTable(Result):
     def blocks(self) -> list[Block]:
         """The table, or its first rows where it is long."""
         columns = [Column(name, "right") for name in ("threshold", "TP", "FP", "FN", "TN")]
+        columns += [Column(f"{name.upper()} at most", "right") for name in self._most()]
         for bound in self.bounds:
             columns.append(Column(bound.measure.symbol if bound.name in ALWAYS else bound.title, "right"))
             if self.lows:
@@ -107,6 +119,14 @@ class ThresholdTable(Result):
         blocks: list[Block] = [Title("Thresholds", detail), Table(tuple(columns), rows)]
         if len(self) > SHOWN:
             blocks.append(Prose(f"The first {SHOWN} of {len(self):,} thresholds."))
+        if self.more_tp is not None and self.more_fp is not None:
+            inside = np.count_nonzero((self.more_tp > 0) | (self.more_fp > 0))
+            blocks.append(
+                Note(
+                    f"{inside:,} of {len(self):,} thresholds fall inside a bin of scores that were counted together: "
+                    "TP and FP lie between what is shown and 'at most'; the measures are those of the counts shown."
+                )
+            )
         if self.level is not None:
             blocks.append(Prose(f"Limits: {self.level:g} at each threshold, fixed beforehand."))
         for bound, values in zip(self.bounds, self.values, strict=True):
@@ -116,7 +136,8 @@ class ThresholdTable(Result):
 
     def _cells(self, at: int) -> tuple[Cell, ...]:
         cells: list[Cell] = [Number(self.threshold[at].item(), "plain")]
-        cells += [Number(held[at].item(), "count") for held in (self.tp, self.fp, self.fn, self.tn)]
+        counts = (self.tp, self.fp, self.fn, self.tn, *self._most().values())
+        cells += [Number(held[at].item(), "count") for held in counts]
         for place, bound in enumerate(self.bounds):
             style: Style = "share" if np.isfinite(bound.measure.high) else "plain"
             cells.append(Number(self.values[place][at].item(), style))
@@ -138,7 +159,8 @@ def threshold_table(
     """TP, FP, FN, TN, TPR, FPR, precision and any named measures at each threshold: score >= threshold is positive.
 
     Thresholds are the distinct scores from the highest down, a list, or a number of them at even distances. A list is
-    taken as it is: 3 * 0.1 is 0.30000000000000004, which a score of 0.3 does not reach; write 0.3.
+    taken as it is: 3 * 0.1 is 0.30000000000000004, which a score of 0.3 does not reach; write 0.3. Inside a bin of
+    scores that were counted together TP and FP are not known, and the table says what they are at most.
 
     >>> seen = Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2]))
     >>> print(threshold_table(seen, [0.0, 0.5, 1.0]))
@@ -159,9 +181,11 @@ def threshold_table(
         bounds[bound.name] = bound
     corners = corners_at(ranking, grid)
     tp, fp = counts_at(ranking, grid)
+    more_tp, more_fp = more_at(ranking, grid) or (None, None)
     made = ThresholdTable(
         grid, tp, fp, ranking.n_positive, ranking.n_negative, tuple(bounds.values()),
         tuple(values_at(bound, corners) for bound in bounds.values()), positive=positive,
+        more_tp=more_tp, more_fp=more_fp,
     )  # fmt: skip
     if not intervals:
         return made
@@ -169,5 +193,5 @@ def threshold_table(
     return ThresholdTable(
         grid, tp, fp, ranking.n_positive, ranking.n_negative, made.bounds, made.values,
         tuple(band.low for band in found), tuple(band.high for band in found),
-        tuple(band.method for band in found), level, positive,
+        tuple(band.method for band in found), level, positive, more_tp, more_fp,
     )  # fmt: skip

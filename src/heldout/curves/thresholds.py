@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Thresholds: TypeAlias = str | int | Iterable[float]
 
 MOST = 10_000_000  # thresholds in one grid
+REACH = (-np.inf, np.inf)
 
 
 def places(ranking: Ranking, thresholds: ArrayLike) -> NDArray[np.int64]:
@@ -36,6 +37,70 @@ def counts_at(ranking: Ranking, thresholds: ArrayLike) -> tuple[NDArray[Any], ND
     """
     reached = places(ranking, thresholds)
     return tuple(np.concatenate([np.zeros(1, dtype=held.dtype), held])[reached] for held in (ranking.tp, ranking.fp))  # type: ignore[return-value]
+
+
+def more_at(ranking: Ranking, thresholds: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """How many more positives and negatives may reach each threshold, where it falls inside a bin; None if none does.
+
+    >>> seen = Ranking(np.array([0.5]), np.array([2]), np.array([1]), joined=np.array([True]), ends=np.array([0.75]))
+    >>> more_at(seen, [0.5, 0.6])
+    (array([0, 2]), array([0, 1]))
+    """
+    tops = ranking.tops
+    if tops is None or not len(ranking):
+        return None
+    given = np.asarray(thresholds, dtype=np.float64)
+    reached = places(ranking, given)
+    below = np.minimum(reached, len(ranking) - 1)
+    inside = (reached < len(ranking)) & (given < tops[below])
+    if not inside.any():
+        return None
+    kind: Any = np.float64 if ranking.weighted else np.int64
+    return tuple(np.where(inside, held[below].astype(kind), 0) for held in (ranking.positives, ranking.negatives))  # type: ignore[return-value]
+
+
+def settled_grid(ranking: Ranking, thresholds: ArrayLike, ends: tuple[float, float] = REACH) -> tuple[Floats, str]:
+    """The thresholds with those inside a bin moved to its nearest edge, where the counts are exact, and what was done.
+
+    Edges outside `ends`, the first of which is allowed, are left out; so is a threshold with no other edge.
+
+    >>> seen = Ranking(np.array([0.5]), np.array([2]), np.array([1]), joined=np.array([True]), ends=np.array([0.75]))
+    >>> settled_grid(seen, [0.25, 0.52, 0.7])[0]
+    array([0.25, 0.5 , 0.75])
+    """
+    given = np.asarray(thresholds, dtype=np.float64)
+    if (more := more_at(ranking, given)) is None or ranking.tops is None:
+        return given, ""
+    at = np.flatnonzero((more[0] > 0) | (more[1] > 0))
+    place = places(ranking, given[at])
+    edges = np.stack([ranking.scores[place], ranking.tops[place]])
+    away = np.abs(edges - given[at])
+    away[~((edges >= ends[0]) & (edges < ends[1]) & np.isfinite(edges))] = np.inf
+    nearest = away.argmin(axis=0)
+    made = given.copy()
+    made[at] = edges[nearest, np.arange(len(at))]
+    made = np.delete(made, at[~np.isfinite(away.min(axis=0))])
+    # Of several that were moved to one edge, the first stays.
+    kept = np.sort(np.unique(made, return_index=True)[1])
+    least = away.min(axis=0)
+    furthest = float(least[np.isfinite(least)].max(initial=0.0))
+    said = f"{len(at):,} of {len(given):,} thresholds fell inside a bin of scores that were counted together"
+    return made[kept], f"{said}, and were moved to its nearest edge, by {furthest:.1g} at most."
+
+
+def between_points(ranking: Ranking) -> str:
+    """What is known between the points of a curve from bins of scores; nothing to say where every score is a point.
+
+    >>> between_points(Ranking(np.array([0.5]), np.array([2]), np.array([1])))
+    ''
+    """
+    if ranking.joined is None or not ranking.joined.any():
+        return ""
+    bins = int(np.count_nonzero(ranking.joined))
+    return (
+        f"The counts at the points are exact. Between them lie {bins:,} bins of scores that were counted together: "
+        "there TP and FP lie between those of the neighbouring points, and the line is what random order would give."
+    )
 
 
 def threshold_grid(ranking: Ranking, thresholds: Thresholds) -> Floats:

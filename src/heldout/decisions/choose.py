@@ -19,7 +19,7 @@ from heldout.decisions.points import Points
 from heldout.decisions.requirement import default_then, read_requirements
 from heldout.decisions.resample import Resampled, resample
 from heldout.decisions.rule import Rule
-from heldout.decisions.words import warnings_of
+from heldout.decisions.words import bins_note, warnings_of
 from heldout.engines.ranking import rank
 from heldout.errors import LabelError, OptionError, ValuesError, listing
 from heldout.estimates.interval import check_level
@@ -245,7 +245,7 @@ def _decide(
     threshold = float(points.thresholds[place])
     decision = Decision(
         threshold=threshold,
-        above=float(points.thresholds[place + 1]) if place + 1 < len(points.thresholds) else -math.inf,
+        above=_above(ranking, place),
         by=ask.by,
         rule=rule.sentence,
         criterion=stretched(figures.of_objective(rule.objective), drawn.optimism, rule.objective),
@@ -258,8 +258,17 @@ def _decide(
         honest=None if crossed is None else _honest(figures, ask, *crossed),
         warnings=(),
         figures=figures,
+        notes=bins_note(ranking),
     )
     return replace(decision, warnings=warnings_of(decision, rule, drawn))
+
+
+def _above(ranking: Ranking, place: int) -> float:
+    """The highest score that can be below a place: of a bin, the last float in it."""
+    if place >= len(ranking):
+        return -math.inf
+    tops = ranking.tops
+    return float(ranking.scores[place] if tops is None else np.nextafter(tops[place], -math.inf))
 
 
 def _corrected(value: float, drawn: Resampled, *, lower: bool) -> float:
@@ -282,7 +291,17 @@ def _others(ranking: Ranking, points: Points, ask: Ask) -> list[tuple[str, float
                 made.append(("if the scores are true probabilities", ideal, points.place(ideal)))
     if ask.current is not None:
         made.append(("the current threshold", ask.current, points.place(ask.current)))
-    return made
+    return [_at_an_edge(ranking, *other) for other in made]
+
+
+def _at_an_edge(ranking: Ranking, name: str, threshold: float, place: int) -> tuple[str, float, int]:
+    """The same, or for a threshold inside a bin the nearest edge: what is called positive there is known."""
+    least_tp, most_tp, least_fp, most_fp = ranking.between(threshold)
+    if ranking.tops is None or (least_tp, least_fp) == (most_tp, most_fp):
+        return name, threshold, place
+    lower, upper = float(ranking.scores[place]), float(ranking.tops[place])
+    edge, at = (upper, place) if upper - threshold < threshold - lower else (lower, place + 1)
+    return f"{name}, nearest edge", edge, at
 
 
 def _alternatives(

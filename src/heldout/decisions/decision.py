@@ -49,9 +49,10 @@ class Honest:
 class Decision(Result):
     """A chosen threshold: a case is called positive when its score is at least `threshold`.
 
-    Every threshold above `above` and up to `threshold` calls the same of these cases positive. `criterion` is what was
-    optimised, at the chosen threshold. Its interval reaches as far further to the bad side as the choice is optimistic;
-    `corrected` is its value less the optimism. `float(decision)` is the threshold.
+    Every threshold above `above` and up to `threshold` calls the same of these cases positive for certain. `criterion`
+    is what was optimised, at the chosen threshold. Its interval reaches as far further to the bad side as the choice is
+    optimistic; `corrected` is its value less the optimism. `notes` say what it was chosen from, where that were bins of
+    scores. `float(decision)` is the threshold.
     """
 
     schema: ClassVar[str] = "heldout/decision@1"
@@ -71,6 +72,7 @@ class Decision(Result):
     warnings: tuple[str, ...]
     figures: Figures = field(repr=False)
     columns: str = ""
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -161,6 +163,7 @@ class Decision(Result):
             "replicates": self.figures.replicates,
             "honest": _honest_facts(self.honest),
             "warnings": list(self.warnings),
+            "notes": list(self.notes),
         }
 
     def blocks(self) -> list[Block]:

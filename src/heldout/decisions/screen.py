@@ -33,6 +33,7 @@ def decision_blocks(decision: Decision) -> list[Block]:
         _alternatives(decision),
     ]
     blocks += [Note(warning, "warning") for warning in decision.warnings]
+    blocks += [Note(note) for note in decision.notes]
     return blocks
 
 

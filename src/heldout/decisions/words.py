@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from heldout.decisions.resample import Resampled
 from heldout.decisions.rule import Rule
 from heldout.decisions.screen import titled
+from heldout.evidence.ranking import Ranking
 from heldout.show.numbers import number, percent
 
 if TYPE_CHECKING:
@@ -42,6 +45,25 @@ def warnings_of(decision: Decision, rule: Rule, drawn: Resampled) -> tuple[str, 
             "the nearest one was taken."
         )
     return tuple(said)
+
+
+def bins_note(ranking: Ranking) -> tuple[str, ...]:
+    """What a choice among bins of scores is, where there were too many distinct scores to keep; nothing otherwise.
+
+    >>> binned = Ranking(np.array([0.5, 0.0]), np.array([2, 1]), np.array([0, 3]), joined=np.array([True, True]),
+    ...                  ends=np.array([1.0, 0.5]))
+    >>> bins_note(binned)[0]
+    'The scores were counted in 2 bins up to 0.5 wide. The counts at their edges are exact, and only edges were tried.'
+    """
+    tops = ranking.tops
+    if tops is None or ranking.joined is None or not ranking.joined.any():
+        return ()
+    ends = np.where(np.isfinite(tops), tops, ranking.scores)
+    wide = float((ends - ranking.scores)[ranking.joined].max())
+    step = 10.0 ** (math.floor(math.log10(wide)) - 1) if wide else 1.0
+    # Rounded up: no bin is wider than is said.
+    counted = f"The scores were counted in {len(ranking):,} bins up to {math.ceil(wide / step) * step:.2g} wide."
+    return (f"{counted} The counts at their edges are exact, and only edges were tried.",)
 
 
 def _optimism(decision: Decision) -> str:

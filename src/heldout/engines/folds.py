@@ -6,6 +6,7 @@ import numpy as np
 
 from heldout.evidence import Label
 from heldout.evidence.folds import FoldCounts
+from heldout.evidence.keys import key_array
 from heldout.predictions.table import Predictions
 
 # Where fold, truth and prediction together have at most this many cells they are counted in place.
@@ -42,5 +43,5 @@ def count_folds(predictions: Predictions, labels: tuple[Label, ...]) -> FoldCoun
         cells, where, cases = np.unique(flat, return_inverse=True, return_counts=True)
         counts = cases if weight is None else np.bincount(where, weights=weight)
     met, place = np.unique(cells // (k * k), return_inverse=True)
-    keys = np.array([fold.labels[code] for code in met.tolist()])
+    keys = key_array([fold.labels[code] for code in met.tolist()])
     return FoldCounts(labels, keys, place, cells // k % k, cells % k, counts)

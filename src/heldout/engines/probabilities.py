@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.running_sums import Binner, PowerSums, no_reliability
+from heldout.engines.running_sums import Binner, PowerSums, dot, no_reliability
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.probabilities import Probabilities, ProbabilityGroups, SparseSums, sums_by
 from heldout.predictions.scores import sum_tolerance
@@ -18,6 +18,8 @@ Groups = tuple[Integers, NDArray[Any]]
 
 # Rows of a block. BLAS shares a product of more than 10,000 numbers among threads, which costs more than it saves.
 BLOCK = 1 << 13
+# Rows of a block where several threads work: each step waits for the interpreter, so there should be few.
+LONG_BLOCK = 1 << 15
 # Numbers in one block of a table with a column per class.
 CLASS_BLOCK = 1 << 16
 MOST_BINS = 10_000
@@ -78,7 +80,8 @@ def tally(
             kept.add(rows, square, -logs, binner.place(key), gap)
     moments = brier.moments(weighted=weighted), log_loss.moments(weighted=weighted, negated=True)
     totals = np.array([moments[0].weight, moments[0].total, moments[1].total])
-    class_weight, class_brier, class_log_loss = np.stack([totals - positives, positives], axis=1)
+    # Rounding must not leave less than nothing.
+    class_weight, class_brier, class_log_loss = np.stack([np.maximum(totals - positives, 0.0), positives], axis=1)
     return Probabilities(
         n=n,
         weighted=weighted,
@@ -92,6 +95,65 @@ def tally(
         reliability=no_reliability() if binner is None else binner.reliability(),
         groups=None if kept is None or group is None else kept.groups(group, weight, bins, 2),
     )
+
+
+class RunningTally:
+    """What `tally` counts of probabilities without weights and groups, that come in pieces.
+
+    The caller sees to it that all of them are floats of 64 bits between 0 and 1.
+
+    >>> seen = RunningTally()
+    >>> for p, y in ((0.9, True), (0.2, False), (0.4, True)):
+    ...     seen.add(np.array([p]), np.array([y]))
+    >>> round(seen.probabilities().log_loss.mean, 4)
+    0.4149
+    """
+
+    def __init__(self, bins: int = 10) -> None:
+        self._binner = Binner(bins, LONG_BLOCK, weighted=False)
+        self._brier, self._log_loss = PowerSums(0), PowerSums(0)
+        self._positive_log_loss, self._clipped = 0.0, 0
+        self._buffers = np.empty((5, LONG_BLOCK))
+
+    def add(self, probability: Floats, positive: NDArray[np.bool_]) -> None:
+        """Add some cases."""
+        eps = _least(probability)
+        truth = positive.view(np.int8)
+        for start in range(0, len(probability), LONG_BLOCK):
+            p = probability[start : start + LONG_BLOCK]
+            y, gap, square, right, spare = self._buffers[:, : len(p)]
+            np.copyto(y, truth[start : start + LONG_BLOCK])
+            np.subtract(y, p, out=gap)
+            np.subtract(1.0, y, out=right)
+            np.abs(np.subtract(right, p, out=right), out=right)
+            np.multiply(gap, gap, out=square)
+            self._binner.add(p, y, gap, square, None)
+            self._brier.add_long(square, gap, spare)
+            self._clipped += _clip(right, eps)
+            logs = np.log(right, out=right)
+            self._positive_log_loss -= dot(y, logs)
+            self._log_loss.add_long(logs, gap, spare)
+
+    def probabilities(self) -> Probabilities:
+        """What was added."""
+        brier, log_loss = self._brier.moments(weighted=False), self._log_loss.moments(weighted=False, negated=True)
+        # The bins keep the classes apart, and the negative one first.
+        cases, squares = (held.reshape(2, -1).sum(axis=1) for held in (self._binner.cases, self._binner.table[1]))
+        totals = np.array([brier.weight, brier.total, log_loss.total])
+        positives = np.array([float(cases[1]), squares[1], self._positive_log_loss])
+        class_weight, class_brier, class_log_loss = np.stack([np.maximum(totals - positives, 0.0), positives], axis=1)
+        return Probabilities(
+            n=int(cases.sum()),
+            weighted=False,
+            top_label=False,
+            brier=brier,
+            log_loss=log_loss,
+            clipped=self._clipped,
+            class_weight=class_weight,
+            class_brier=class_brier,
+            class_log_loss=class_log_loss,
+            reliability=self._binner.reliability(),
+        )
 
 
 def tally_classes(

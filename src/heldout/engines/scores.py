@@ -1,7 +1,9 @@
-"""From the scores of predictions to evidence: a ranking for each class that has one, and probabilities."""
+"""What scores tell, whether the rows are there or only counts: a ranking for each class, probabilities, and folds."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,19 +14,83 @@ from numpy.typing import NDArray
 from heldout.engines.probabilities import tally, tally_classes
 from heldout.engines.ranking import rank
 from heldout.evidence import Label, Ranking
+from heldout.evidence.keys import key_array
 from heldout.evidence.probabilities import Probabilities
 from heldout.predictions.table import Predictions
 
 BLOCK = 1 << 16
+Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreEvidence:
-    """What the scores of one set of predictions tell, counted when first asked for.
+class ScoreEvidence(ABC):
+    """What the scores of one set of predictions tell, worked out when first asked for.
 
     With one column the ranking is that of the positive class; with one column per class each class has a ranking
     of its own, against the rest.
     """
+
+    labels: tuple[Label, ...]
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """The number of rows."""
+
+    @property
+    @abstractmethod
+    def per_class(self) -> bool:
+        """Whether every class has a column."""
+
+    @property
+    @abstractmethod
+    def weighted(self) -> bool:
+        """Whether the cases carry weights."""
+
+    @property
+    @abstractmethod
+    def grouped(self) -> bool:
+        """Whether rows come in groups."""
+
+    @property
+    @abstractmethod
+    def not_probability(self) -> str:
+        """Why the scores are no probabilities; empty where they are."""
+
+    @property
+    @abstractmethod
+    def probabilities(self) -> Probabilities | None:
+        """Sums of losses and bins, where the scores are probabilities."""
+
+    @property
+    @abstractmethod
+    def folds(self) -> tuple[ScoreEvidence, ...]:
+        """The evidence of each fold by itself; all of it as one where there are no folds."""
+
+    @abstractmethod
+    def ranking(self, label: Label) -> Ranking:
+        """The cases ranked by their score for a class."""
+
+    @abstractmethod
+    def rows_ranked(self, label: Label) -> Ranking:
+        """How many rows of a class and of the rest stand at each score, whatever they weigh."""
+
+    @abstractmethod
+    def typical(self, label: Label) -> Ranking:
+        """The ranking with the score that is typical of each place: itself where every place holds one score."""
+
+    @abstractmethod
+    def every_score(self) -> Iterator[NDArray[Any]]:
+        """Every score that was met, whether once for each row or once in all; nothing where they were not kept."""
+
+    @property
+    @abstractmethod
+    def fold_cases(self) -> NDArray[np.float64]:
+        """The number of rows of each class in each fold."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowScores(ScoreEvidence):
+    """The scores of rows that are in memory."""
 
     predictions: Predictions
     labels: tuple[Label, ...]
@@ -38,12 +104,32 @@ class ScoreEvidence:
         return self.predictions.scores.values
 
     @property
+    def n(self) -> int:
+        """The number of rows."""
+        return self.predictions.n
+
+    @property
     def per_class(self) -> bool:
         """Whether every class has a column."""
         return self.values.ndim == 2
 
+    @property
+    def weighted(self) -> bool:
+        """Whether the cases carry weights."""
+        return self.predictions.weight is not None
+
+    @property
+    def grouped(self) -> bool:
+        """Whether rows come in groups."""
+        return self.predictions.group is not None
+
+    @property
+    def not_probability(self) -> str:
+        """Why the scores are no probabilities; empty where they are."""
+        return "" if self.predictions.scores is None else self.predictions.scores.not_probability
+
     @cached_property
-    def codes(self) -> NDArray[np.int64]:
+    def codes(self) -> Integers:
         """The true class of every case, as a place among the labels."""
         truth = self.predictions.truth
         return self.predictions.truth_place[truth.codes.astype(np.int64) - truth.offset]
@@ -58,27 +144,48 @@ class ScoreEvidence:
         return made
 
     @cached_property
-    def _groups(self) -> tuple[NDArray[np.int64], NDArray[Any]] | None:
+    def _groups(self) -> tuple[Integers, NDArray[Any]] | None:
         group = self.predictions.group
         if group is None:
             return None
-        return group.codes.astype(np.int64) - group.offset, np.array(group.labels)
+        return group.codes.astype(np.int64) - group.offset, key_array(group.labels)
+
+    @property
+    def group_codes(self) -> Integers | None:
+        """The group of every case."""
+        return None if self._groups is None else self._groups[0]
 
     def ranking(self, label: Label) -> Ranking:
         """The cases ranked by their score for a class."""
         memo = self._rankings
         if label not in memo:
-            place = self.labels.index(label)
-            scores = np.ascontiguousarray(self.values[:, place]) if self.per_class else self.values
-            if not self.per_class and label != self.predictions.positive:
-                scores = -scores
             weight, group = self.predictions.weight, self._groups
-            memo[label] = rank(scores, self.of_class(place), weight=weight, group=group)
+            memo[label] = rank(*self._column(label), weight=weight, group=group)
         return memo[label]
+
+    def _column(self, label: Label) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The scores for a class, and which cases are of it."""
+        place = self.labels.index(label)
+        scores = np.ascontiguousarray(self.values[:, place]) if self.per_class else self.values
+        if not self.per_class and label != self.predictions.positive:
+            scores = -scores
+        return scores, self.of_class(place)
 
     @cached_property
     def _rankings(self) -> dict[Label, Ranking]:
         return {}
+
+    def rows_ranked(self, label: Label) -> Ranking:
+        """How many rows of a class and of the rest stand at each score, whatever they weigh."""
+        return rank(*self._column(label))
+
+    def typical(self, label: Label) -> Ranking:
+        """The ranking itself: every place holds one score."""
+        return self.ranking(label)
+
+    def every_score(self) -> Iterator[NDArray[Any]]:
+        """The scores of all rows, in blocks."""
+        return (self.values[start : start + BLOCK] for start in range(0, self.n, BLOCK))
 
     @cached_property
     def probabilities(self) -> Probabilities | None:
@@ -91,7 +198,27 @@ class ScoreEvidence:
         place = self.labels.index(self.predictions.positive) if self.predictions.positive is not None else 1
         return tally(self.values, self.of_class(place), weight, group=self._groups)
 
-    @property
-    def group_codes(self) -> NDArray[np.int64] | None:
-        """The group of every case."""
-        return None if self._groups is None else self._groups[0]
+    @cached_property
+    def folds(self) -> tuple[ScoreEvidence, ...]:
+        """The evidence of each fold by itself; all of it as one where there are no folds."""
+        if self.predictions.fold is None:
+            return (self,)
+        return tuple(RowScores(self.predictions.part(rows), self.labels) for rows in self._rows)
+
+    @cached_property
+    def _rows(self) -> list[Integers]:
+        """The rows of each fold."""
+        fold = self.predictions.fold
+        if fold is None:
+            return [np.arange(self.n)]
+        codes = fold.codes.astype(np.int64) - fold.offset
+        order = np.argsort(codes, kind="stable")
+        cuts = np.flatnonzero(np.diff(codes[order])) + 1
+        return np.split(order, cuts)
+
+    @cached_property
+    def fold_cases(self) -> NDArray[np.float64]:
+        """The number of rows of each class in each fold."""
+        # Not from the folds themselves: of many folds of one case each they would take longer to make than to count.
+        k = len(self.labels)
+        return np.array([np.bincount(self.codes[rows], minlength=k) for rows in self._rows], dtype=np.float64)

@@ -9,12 +9,16 @@ from numpy.typing import NDArray
 
 from heldout.evidence import Label
 from heldout.evidence.folds import FoldCounts
+from heldout.evidence.keys import key_array
+from heldout.evidence.labels import places
 from heldout.evidence.slices import SliceCounts, SliceGroups
 from heldout.predictions.slices import SliceColumn
 from heldout.predictions.table import Predictions
 
 # Where slice, truth and prediction together have at most this many cells they are counted in place.
 DIRECT_CELLS = 1 << 22
+# Combinations of two slice columns are counted as long as pairs · rows is at most this.
+MOST_PAIRED = 200_000_000
 # Rows are counted in blocks that stay in the processor's cache.
 BLOCK = 1 << 15
 
@@ -94,8 +98,7 @@ def _in_place(
 def _keys(
     predictions: Predictions, labels: tuple[Label, ...], columns: Sequence[SliceColumn], held: slice
 ) -> NDArray[np.int64]:
-    at = {label: position for position, label in enumerate(labels)}
-    move = np.array([at.get(label, -1) for label in predictions.labels], dtype=np.int64)
+    move = places(predictions.labels, labels)
     key = columns[0].codes[held].astype(np.int64)
     for column in columns[1:]:
         key *= len(column.labels)
@@ -120,12 +123,14 @@ def _groups(
     cells, number = len(labels) ** 2, len(group.labels)
     key = _keys(predictions, labels, columns, slice(None))
     key = np.searchsorted(slices, key // cells) * cells + key % cells
+    # By the place of the cell among those that were met: their numbers, times the groups, may not fit.
+    held, dense = np.unique(key, return_inverse=True)
     entries, where, rows = np.unique(
-        key * number + (group.codes.astype(np.int64) - group.offset), return_inverse=True, return_counts=True
+        dense * number + (group.codes.astype(np.int64) - group.offset), return_inverse=True, return_counts=True
     )
     weight = predictions.weight
     count = rows if weight is None else np.bincount(where, weights=weight)
     met, place = np.unique(entries % number, return_inverse=True)
-    keys = np.array([group.labels[code] for code in met.tolist()])
-    flat = entries // number
+    keys = key_array([group.labels[code] for code in met.tolist()])
+    flat = held[entries // number]
     return SliceGroups(keys, flat // cells, place, flat % cells, count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from heldout.engines.scores import ScoreEvidence
+from heldout.engines.scores import RowScores, ScoreEvidence
 from heldout.estimates.delong import delong_variance
 from heldout.estimates.precision_area import average_precision_variance
 from heldout.evidence import Label, Ranking
@@ -19,7 +19,7 @@ def prepare(evidence: ScoreEvidence, label: Label) -> None:
 
     NumPy and Polars let other threads work while they do, so that two cores take about two thirds of the time.
     """
-    if evidence.per_class or evidence.predictions.n < MANY:
+    if not isinstance(evidence, RowScores) or evidence.per_class or evidence.n < MANY:
         return
     with ThreadPoolExecutor(2) as pool:
         ranked = pool.submit(evidence.ranking, label)

@@ -11,13 +11,17 @@ from heldout.result import Result
 from heldout.show.blocks import Block, Note, Prose, Style
 from heldout.show.numbers import digits_between, limits, number
 
+# How a note begins that says that the value itself may be off.
+CAUTION = "caution: "
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate(Result):
     """One number with its uncertainty.
 
     `n` is the number of cases behind it: of the denominator for a proportion, otherwise of all. `undefined` says
-    why the value is nan where it is; `note` says what else a reader must know.
+    why the value is nan where it is; `note` says what else a reader must know. `bounds` contain the value that the
+    scores themselves would give, where they were counted in bins; None where the value is exact.
     """
 
     schema: ClassVar[str] = "heldout/estimate@1"
@@ -34,6 +38,7 @@ class Estimate(Result):
     undefined: str = ""
     note: str = ""
     style: Style = "share"
+    bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         # What is no share of anything has no limits either. A ratio whose denominator is 0 because it has no upper end
@@ -87,6 +92,7 @@ class Estimate(Result):
                 "n": self.n,
                 "undefined": self.undefined,
                 "note": self.note,
+                **({} if self.bounds is None else {"bounds": list(self.bounds)}),
             }
         ]
 
@@ -99,5 +105,5 @@ class Estimate(Result):
         if math.isnan(self.value):
             blocks.append(Note(f"undefined: {self.undefined}"))
         if self.note:
-            blocks.append(Note(self.note))
+            blocks.append(Note(self.note, "warning" if self.note.startswith(CAUTION) else "note"))
         return blocks

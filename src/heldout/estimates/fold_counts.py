@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -47,12 +48,16 @@ class FoldEstimator(Estimator):
             values, training = values[:, place], training[place]
         return self._folded(made, values, float(training), by_fold, must=method is not None)
 
-    def classes(self, bound: Bound, method: str | None = None) -> list[Estimate]:
-        """One estimate per class, each against the rest; a method named here must apply."""
+    def classes(
+        self, bound: Bound, method: str | None = None, among: NDArray[np.int64] | None = None
+    ) -> list[Estimate]:
+        """One estimate per class, or of the classes at the places `among`; a method named here must apply."""
         by_fold = self._method(method)
-        made = super().classes(bound, None if by_fold is not None else method)
+        made = super().classes(bound, None if by_fold is not None else method, among)
         subject = Subject(bound, self.confusion, "class")
         values, training = self._values(subject), self._training(subject)
+        if among is not None:
+            values, training = values[:, among], training[among]
         return [
             self._folded(estimate, column, float(value), by_fold, must=method is not None)
             for estimate, column, value in zip(made, values.T, training, strict=True)
@@ -81,13 +86,30 @@ class FoldEstimator(Estimator):
         # Balanced accuracy is a macro recall that leaves out no class: one name and axis, but two values.
         key = subject.bound.name, subject.axis, subject.strict
         if key not in self._known:
-            batches = self._batches or (TableBatch(tables) for tables in self.folds.tables())
-            values = np.concatenate([np.asarray(subject.of_tables(batch), dtype=np.float64) for batch in batches])
+            values = self._sparse_values(subject) if self._many else self._table_values(subject)
             if subject.strict:
                 lacking = np.isnan(self._values(Subject(subject.bound, self.confusion, "class"))).any(axis=1)
                 values = np.where(lacking, np.nan, values)
             self._known[key] = values
         return self._known[key]
+
+    @property
+    def _many(self) -> bool:
+        """Whether there are too many classes for a square table."""
+        return self.confusion.n_classes**2 > BATCH_CELLS
+
+    def _table_values(self, subject: Subject) -> NDArray[np.float64]:
+        held: Iterable[TableBatch] = self._batches or map(TableBatch, () if self.folds is None else self.folds.tables())
+        return np.concatenate([np.asarray(subject.of_tables(batch), dtype=np.float64) for batch in held])
+
+    @cached_property
+    def _single(self) -> list[Confusion]:
+        """The evidence of each fold by itself, with what measures share."""
+        return [] if self.folds is None else list(self.folds)
+
+    def _sparse_values(self, subject: Subject) -> NDArray[np.float64]:
+        """The same fold by fold, from the cells that were met."""
+        return np.array([Subject(subject.bound, one, subject.axis).value for one in self._single], dtype=np.float64)
 
     def _training(self, subject: Subject) -> Any:
         if self.training is None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.scores import ScoreEvidence
 from heldout.errors import OptionError, listing, method_key
+from heldout.estimates.area_bounds import BINS, allowing
 from heldout.estimates.delong import logit_limits
 from heldout.estimates.dependence import LEAST, Dependence
 from heldout.estimates.estimate import Estimate
@@ -54,7 +54,7 @@ class FoldScores(ScoreEstimator):
         by_fold = self._method(method)
         self.must_name_class(quantity)
         averaged = quantity.bound.measure.over_folds == "mean" or by_fold is not None
-        if len(self._rows) == 1:
+        if len(self._truth) == 1:
             made = _fields(super().ask(quantity, method))
             values = np.array([made["value"]])
         else:
@@ -71,24 +71,24 @@ class FoldScores(ScoreEstimator):
             other=self._mixed(self.value(quantity), quantity) if averaged else mean,
             spread=spread(there),
             folds=len(there),
-            splits=len(self._rows),
+            splits=len(self._truth),
             target=self.plan.target,
         )
 
     def _few(self, quantity: Quantity) -> bool:
         """Whether the values in the folds are worth their cost; calibration is biased in small folds in any case."""
-        return len(self._rows) <= MANY_FOLDS and quantity.bound.measure.kind != "calibration"
+        return len(self._truth) <= MANY_FOLDS and quantity.bound.measure.kind != "calibration"
 
     def _method(self, name: str | None) -> FoldMethod | None:
         if name is None:
             return self.fold_method
         key = method_key(name)
-        if key in FOLD_METHODS and len(self._rows) == 1:
+        if key in FOLD_METHODS and len(self._truth) == 1:
             raise OptionError(
                 f"The method {name!r} needs at least two folds, and there is one.",
                 hint="use a plan with more folds, or leave out the method.",
             )
-        if key not in FOLD_METHODS and len(self._rows) > 1:
+        if key not in FOLD_METHODS and len(self._truth) > 1:
             raise OptionError(
                 f"The method {name!r} takes all scores as those of one model, and here each fold has its own.",
                 hint=f"use one of: {listing(FOLD_METHODS)}; or leave out the method.",
@@ -96,34 +96,19 @@ class FoldScores(ScoreEstimator):
         return FOLD_METHODS.get(key)
 
     @cached_property
-    def _rows(self) -> list[NDArray[np.int64]]:
-        """The rows of each fold."""
-        fold = self.evidence.predictions.fold
-        if fold is None:
-            return [np.arange(self.evidence.predictions.n)]
-        codes = fold.codes.astype(np.int64) - fold.offset
-        order = np.argsort(codes, kind="stable")
-        cuts = np.flatnonzero(np.diff(codes[order])) + 1
-        return np.split(order, cuts)
-
-    @cached_property
     def _folds(self) -> list[ScoreEstimator]:
-        held = self.evidence.predictions
-        return [
-            ScoreEstimator(ScoreEvidence(held.part(rows), self.evidence.labels), self.positive) for rows in self._rows
-        ]
+        return [ScoreEstimator(fold, self.positive) for fold in self.evidence.folds]
 
-    @cached_property
+    @property
     def _truth(self) -> Floats:
         """Cases of each class in each fold."""
-        k = len(self.evidence.labels)
-        return np.array([np.bincount(self.evidence.codes[rows], minlength=k) for rows in self._rows], dtype=np.float64)
+        return self.evidence.fold_cases
 
     def per_fold(self, quantity: Quantity) -> Floats:
         """The value in every fold; nan where it is undefined there."""
         if quantity.bound.measure.over_folds == "mean" and (np.count_nonzero(self._truth, axis=1) < 2).all():
             # Leave-one-out, where every fold is one case: nothing to rank in any of them.
-            return np.full(len(self._rows), np.nan)
+            return np.full(len(self._truth), np.nan)
         return np.array([self._mixed(fold.value(quantity), quantity) for fold in self._folds])
 
     def _mixed(self, value: float, quantity: Quantity) -> float:
@@ -153,20 +138,32 @@ class FoldScores(ScoreEstimator):
             name, silent = "hanley-mcneil-logit over folds", ""
         elif (measure.name == "roc_auc" or measure.scope == "pairs") and self._weightless:
             low, high = self._average_limits(quantity, used, there)
-            name, silent = "delong-logit over folds", ""
+            name, silent = _over_folds(self._folds[0].area_method(quantity)), ""
         else:
             notes += [silent] if silent else []
             low, high, name = *corrected_t(used, self.plan, self.level), "corrected-t"
         if silent:
             low = high = math.nan
+        value, held = float(used.mean()), self._mean_bounds(quantity, values)
+        if held is not None and not math.isnan(low):
+            (low, high), name = allowing(value, (low, high), held, (measure.low, measure.high)), name + BINS
         ends = max(low, measure.low), min(high, measure.high)
         return made | {
-            "value": float(used.mean()), "low": ends[0], "high": ends[1], "method": name, "note": "; ".join(notes)
+            "value": value, "low": ends[0], "high": ends[1], "method": name, "note": "; ".join(notes), "bounds": held
         }  # fmt: skip
+
+    def _mean_bounds(self, quantity: Quantity, values: Floats) -> tuple[float, float] | None:
+        """The mean of the bounds in the folds in which the measure is defined; None where all of them are exact."""
+        pairs = zip(self._folds, values.tolist(), strict=True)
+        found = [(fold.bounds(quantity), value) for fold, value in pairs if not math.isnan(value)]
+        if self.resubstituted is not None or all(held is None for held, _ in found):
+            return None
+        low, high = np.mean([(value, value) if held is None else held for held, value in found], axis=0).tolist()
+        return low, high
 
     @property
     def _weightless(self) -> bool:
-        return self.evidence.predictions.weight is None and self.evidence.predictions.group is None
+        return not self.evidence.weighted and not self.evidence.grouped
 
     def _area_limits(self, quantity: Quantity, used: Floats, there: NDArray[np.bool_]) -> tuple[float, float]:
         label: Label | None = quantity.class_ if quantity.class_ is not None else self.positive
@@ -202,8 +199,7 @@ class FoldScores(ScoreEstimator):
         value = self._mixed(made.value, quantity)
         # Predictions of one case by several models are not as many cases; where rows come in groups, the interval has
         # taken them as one already.
-        grouped = self.evidence.predictions.group is not None
-        times = 1.0 if grouped else self.evidence.predictions.n / self.plan.n
+        times = 1.0 if self.evidence.grouped else self.evidence.n / self.plan.n
         stretch = math.sqrt(self.plan.factor * times)
         low, high = (value + stretch * (limit - made.value) for limit in (made.low, made.high))
         measure = quantity.bound.measure
@@ -229,6 +225,16 @@ class FoldScores(ScoreEstimator):
             "undefined": "",
             "style": "share" if bound.measure.bounded else "plain",
         }
+
+
+def _over_folds(method: str) -> str:
+    """The name of a method that was used in every fold.
+
+    >>> _over_folds("delong-logit, at most")
+    'delong-logit over folds, at most'
+    """
+    name, comma, rest = method.partition(",")
+    return f"{name} over folds{comma}{rest}"
 
 
 def _fields(estimate: Estimate) -> dict[str, Any]:

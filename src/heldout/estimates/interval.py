@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heldout.errors import OptionError, listing
+from heldout.estimates.class_estimates import ClassEstimates, whole
 from heldout.estimates.dependence import Dependence
 from heldout.estimates.draws import DRAWN_LEVEL, MOST_CELLS, Draws
 from heldout.estimates.estimate import Estimate
@@ -84,6 +87,10 @@ class Estimator:
     def _draws(self) -> dict[float, Draws]:
         return {}
 
+    @cached_property
+    def _of_classes(self) -> dict[tuple[str, str], ClassEstimates]:
+        return {}
+
     def drawn(self, scale: Any = 1.0) -> Draws:
         """Random tables that all quantities of one scale share."""
         if np.ndim(scale):
@@ -112,8 +119,20 @@ class Estimator:
         used = self.chosen(subject) if method is None else find_method(method)
         if method is not None:
             self._must_apply(used, subject)
-        made = self.estimates(subject, used, quantity.bound)
-        return made[0] if quantity.class_ is None else made[self.confusion.index(quantity.class_)]
+        if quantity.class_ is not None:
+            return self._each(subject, used)[self.confusion.index(quantity.class_)]
+        return self.estimates(subject, used, quantity.bound)[0]
+
+    def _each(self, subject: Subject, method: Method) -> ClassEstimates:
+        """The estimates of all classes, found once: whoever asks for one class asks for others too."""
+        key = subject.bound.name, method.name
+        if key not in self._of_classes:
+            made = self.estimates(subject, method, subject.bound)
+            if not isinstance(made, ClassEstimates):
+                message = "the classes are asked for on the axis of classes"
+                raise TypeError(message)
+            self._of_classes[key] = made
+        return self._of_classes[key]
 
     def _must_apply(self, method: Method, subject: Subject) -> None:
         grouped = self.confusion.clusters is not None
@@ -139,13 +158,16 @@ class Estimator:
             return Subject(find(bound.measure.overall), self.confusion, "macro", strict=True)
         return Subject(bound, self.confusion, axis)
 
-    def classes(self, bound: Bound, method: str | None = None) -> list[Estimate]:
-        """One estimate per class, each against the rest; a method named here must apply."""
+    def classes(
+        self, bound: Bound, method: str | None = None, among: NDArray[np.int64] | None = None
+    ) -> list[Estimate]:
+        """One estimate per class, or of the classes at the places `among`; a method named here must apply."""
         subject = Subject(bound, self.confusion, "class")
         used = self.chosen(subject) if method is None else find_method(method)
         if method is not None:
             self._must_apply(used, subject)
-        return self.estimates(subject, used, bound)
+        made = self._each(subject, used)
+        return list(made) if among is None else made.taken(among)
 
     def check(self) -> None:
         """Refuse a method that takes rows as independent where they come in groups, or needs groups without any."""
@@ -157,7 +179,7 @@ class Estimator:
                 hint="use 'cluster-logit' or 'cluster-bootstrap' with group, any other method without.",
             )
 
-    def estimates(self, subject: Subject, method: Method, bound: Bound) -> list[Estimate]:
+    def estimates(self, subject: Subject, method: Method, bound: Bound) -> Sequence[Estimate]:
         """Run a method: one estimate, or one per class on the axis of classes."""
         name, trials = method.name, subject.trials if not self.confusion.weighted else None
         scale: Any = 1.0
@@ -184,22 +206,16 @@ class Estimator:
             average = None if bound.measure.overall or subject.axis == "table" else subject.axis
             return [
                 Estimate(
-                    bound.name, None, average, value, float(low), float(high), self.level, name, _whole(size),
+                    bound.name, None, average, value, float(low), float(high), self.level, name, whole(size),
                     undefined, self._note(subject), style,
                 )
             ]  # fmt: skip
-        values, lows, highs = (np.asarray(v, dtype=np.float64).tolist() for v in (subject.value, low, high))
-        sizes = np.broadcast_to(size, len(values)).tolist()
-        note = self._note(subject)
-        return [
-            Estimate(
-                bound.name, label, None, value, lowest, highest, self.level, name, _whole(cases),
-                bound.undefined if value != value else "", note, style,  # noqa: PLR0124 - true of nan only
-            )
-            for label, value, lowest, highest, cases in zip(
-                self.confusion.labels, values, lows, highs, sizes, strict=True
-            )
-        ]  # fmt: skip
+        values, lows, highs = (np.asarray(v, dtype=np.float64) for v in (subject.value, low, high))
+        sizes = np.broadcast_to(size, len(values))
+        return ClassEstimates(
+            bound.name, self.confusion.labels, values, lows, highs, sizes, self.level, name,
+            bound.undefined, self._note(subject), style,
+        )  # fmt: skip
 
     def _note(self, subject: Subject) -> str:
         clusters = self.confusion.clusters
@@ -249,7 +265,9 @@ def _left_out(subject: Subject) -> str:
         absent = absent[subject.confusion.truth_totals[absent] > 0]
     if not len(absent):
         return ""
-    names = listing((shorten(visible(str(subject.confusion.labels[i])), 40) for i in absent.tolist()), most=3)
+    # Only those that are shown are made fit to be shown: there may be a million.
+    shown = [shorten(visible(str(subject.confusion.labels[i])), 40) for i in absent[:3].tolist()]
+    names = listing([*shown, *absent[3:].tolist()], most=3)
     return (
         f"averaged over {len(values) - len(absent):,} of {len(values):,} classes; "
         f"left out, because {subject.bound.undefined}: {names}"
@@ -259,12 +277,6 @@ def _left_out(subject: Subject) -> str:
 def _called(subject: Subject) -> str:
     name = subject.bound.name
     return name if subject.axis in ("class", "table") else f"{subject.axis} {name}"
-
-
-def _whole(size: Any) -> int | float:
-    found = float(size)
-    # Shares of cases add up to whole ones but for rounding.
-    return round(found) if abs(found - round(found)) < 1e-9 else found
 
 
 def _style(measure: Measure) -> Style:

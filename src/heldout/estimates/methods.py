@@ -17,6 +17,7 @@ from heldout.estimates.score_f import f_score_limits
 from heldout.estimates.score_ratio import odds_ratio_limits, ratio_limits
 from heldout.estimates.spread import cluster_variance, groups_behind
 from heldout.estimates.subject import Subject
+from heldout.measures.quantity import for_each_class
 
 Limits = tuple[Any, Any]
 Applies = Callable[[Subject], bool]
@@ -155,13 +156,20 @@ def score(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG0
 
 def _class_f_limits(subject: Subject, level: float) -> Limits:
     """The limits of the F of every class, which the interval of their mean needs again."""
-    tp, fn, fp, _ = subject.corners.T
     beta = subject.bound.parameters["beta"]
-    if np.ndim(subject.scale) or subject.scale != 1.0:
-        return f_score_limits(tp, fp, fn, beta, level)
-    memo, key = subject.confusion.memo, ("class f limits", beta, level)
+
+    def find(corners: Any) -> Any:
+        tp, fn, fp, _ = corners.T
+        return np.stack(f_score_limits(tp, fp, fn, beta, level), axis=1)
+
+    if np.ndim(subject.scale):
+        low, high = find(subject.corners).T
+        return low, high
+    scale = float(subject.scale)
+    memo, key = subject.confusion.memo, ("class f limits", beta, level, scale)
     if key not in memo:
-        memo[key] = f_score_limits(tp, fp, fn, beta, level)
+        found = for_each_class(subject.confusion, lambda corners: find(corners * scale))
+        memo[key] = tuple(np.ascontiguousarray(found.T))
     limits: Limits = memo[key]
     return limits
 

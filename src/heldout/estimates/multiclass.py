@@ -7,7 +7,7 @@ case of class d has. So a case's influence is a sum over the comparisons it ente
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,11 +19,14 @@ from heldout.engines.ranking import rank
 from heldout.errors import OptionError, closest, listing
 from heldout.estimates.delong import HAIR, logit_limits, newcombe
 from heldout.estimates.proportion import t_value
+from heldout.evidence import Ranking
 from heldout.evidence.probabilities import sums_by
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 AreaAverage = Literal["macro", "weighted", "hand_till", "weighted_hand_till"]
+# The interval from the scores that a case has for all classes together.
+JOINT = "delong-logit"
 AREA_AVERAGES: tuple[AreaAverage, ...] = ("macro", "weighted", "hand_till", "weighted_hand_till")
 
 
@@ -32,6 +35,7 @@ class MulticlassArea:
     """An averaged area (nan with fewer than two classes), its limits and standard error.
 
     `smallest` is the number of cases of the smallest class that occurs, `absent` the number of classes that do not.
+    `method` says how the limits were found, and `undefined` why there is no area.
     """
 
     average: AreaAverage
@@ -42,6 +46,8 @@ class MulticlassArea:
     standard_error: float
     smallest: int
     absent: int
+    method: str = JOINT
+    undefined: str = ""
 
 
 def ovr_auc(scores: NDArray[Any], codes: Integers, k: int, *, weight: Floats | None = None) -> Floats:
@@ -74,7 +80,7 @@ def multiclass_auc(
     areas = np.full((k, k), np.nan)
     for placed in class_placements(scores, codes, k, weight):
         areas[placed.class_] = placed.areas
-    return _averaged(areas, _comparison_weights(average, totals))
+    return averaged(areas, comparison_weights(average, totals))
 
 
 def multiclass_auc_limits(
@@ -123,42 +129,62 @@ def multiclass_areas(
     held = np.ones(len(codes)) if weight is None else weight
     totals = sums_by(codes, held, k)
     areas = np.full((k, k), np.nan)
-    plans = [_comparison_weights(average, totals) for average in averages]
+    plans = [comparison_weights(average, totals) for average in averages]
     influence = np.zeros((len(plans), len(codes)))
     for placed in class_placements(scores, codes, k, weight):
         areas[placed.class_] = placed.areas
         for row, average in enumerate(averages):
             centre: Literal["rest", "pair"] = "rest" if average in ("macro", "weighted") else "pair"
             influence[row] += _influence(placed, codes, held, totals, plans[row][placed.class_], centre)
+    problem = _of_rows(scores, codes, totals, weight, group, level)
     found = []
     for row, average in enumerate(averages):
-        value = _averaged(areas, plans[row])
-        moving = influence[row] + _share_influence(average, areas, totals, value)[codes] * held
+        value = averaged(areas, plans[row])
+        moving = influence[row] + share_influence(average, areas, totals, value)[codes] * held
         error = math.sqrt(_variance(moving, codes, k, group)) if len(codes) else math.nan
-        problem = _Problem(scores, codes, totals, weight, group, level)
-        found.append(_limited(problem, average, value, error, plans[row]))
+        found.append(limited(problem, average, value, error, plans[row]))
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Problem:
-    scores: NDArray[Any]
-    codes: Integers
+class Comparisons:
+    """What limits of averaged areas rest on, apart from the standard error.
+
+    `totals` are the cases of each class or their weight, `cases` their number and `sizes` the effective number of each
+    class that occurs; `groups` is the number of groups, where rows come in groups. `ranked` ranks a class against
+    another, or against the rest, by its own score.
+    """
+
     totals: Floats
-    weight: Floats | None
-    group: Integers | None
+    cases: Integers
+    sizes: Floats
+    groups: int | None
     level: float
-
-    @property
-    def sizes(self) -> Floats:
-        """The effective number of cases of each class that occurs."""
-        met = self.totals > 0
-        if self.weight is None:
-            return self.totals[met]
-        return self.totals[met] ** 2 / sums_by(self.codes, self.weight**2, len(self.totals))[met]
+    ranked: Callable[[int, int | None], Ranking]
+    method: str = JOINT
 
 
-def _comparison_weights(average: AreaAverage, totals: Floats) -> Floats:
+def _of_rows(
+    scores: NDArray[Any], codes: Integers, totals: Floats, weight: Floats | None, group: Integers | None, level: float
+) -> Comparisons:
+    k, met = len(totals), totals > 0
+    squares = totals if weight is None else sums_by(codes, weight**2, k)
+
+    def ranked(first: int, second: int | None) -> Ranking:
+        rows = slice(None) if second is None else (codes == first) | (codes == second)
+        held = None
+        if group is not None:
+            keys, code = np.unique(group[rows], return_inverse=True)
+            held = (code, keys)
+        mine = codes[rows] == first
+        return rank(scores[rows, first], mine, weight=None if weight is None else weight[rows], group=held)
+
+    sizes = totals[met] if weight is None else totals[met] ** 2 / squares[met]
+    number = None if group is None else len(np.unique(group))
+    return Comparisons(totals, np.bincount(codes, minlength=k), sizes, number, level, ranked)
+
+
+def comparison_weights(average: AreaAverage, totals: Floats) -> Floats:
     """How much A(c, d) counts in the average, row c and column d; they sum to 1."""
     met = totals > 0
     apart = np.outer(met, met) & ~np.eye(len(totals), dtype=bool)
@@ -175,7 +201,8 @@ def _comparison_weights(average: AreaAverage, totals: Floats) -> Floats:
     return np.asarray(plan / whole if whole > 0 else plan, dtype=np.float64)
 
 
-def _averaged(areas: Floats, plan: Floats) -> float:
+def averaged(areas: Floats, plan: Floats) -> float:
+    """The mean of the areas A(c, d) by what each counts; nan where none does."""
     # An average of ones can come out a hair above 1.
     return min(float((plan * np.nan_to_num(areas)).sum()), 1.0) if plan.any() else math.nan
 
@@ -210,7 +237,7 @@ def _influence(
     return held * np.where(mine, (outranked - area) / totals[placed.class_], of_others)
 
 
-def _share_influence(average: AreaAverage, areas: Floats, totals: Floats, value: float) -> Floats:
+def share_influence(average: AreaAverage, areas: Floats, totals: Floats, value: float) -> Floats:
     """What a case of each class adds because it changes the class shares by which a weighted average weighs."""
     whole = totals.sum()
     met = totals > 0
@@ -235,46 +262,35 @@ def _variance(influence: Floats, codes: Integers, k: int, group: Integers | None
     return float(within.sum() + (cases * mean**2).sum())
 
 
-def _limited(problem: _Problem, average: AreaAverage, value: float, error: float, plan: Floats) -> MulticlassArea:
+def limited(problem: Comparisons, average: AreaAverage, value: float, error: float, plan: Floats) -> MulticlassArea:
+    """The average with its limits, from its standard error and from what each class has of cases."""
     k = len(problem.totals)
     met = int((problem.totals > 0).sum())
-    cases = np.bincount(problem.codes, minlength=k)
-    smallest = int(cases[problem.totals > 0].min()) if met else 0
+    smallest = int(problem.cases[problem.totals > 0].min()) if met else 0
     low, high = 0.0, 1.0
     if met > 1 and not math.isinf(error):
         if HAIR < value < 1 - HAIR and error > HAIR * value:
             freedom = float(problem.sizes.min()) - 1
-            if problem.group is not None:
-                freedom = min(freedom, len(np.unique(problem.group)) - 1)
+            if problem.groups is not None:
+                freedom = min(freedom, problem.groups - 1)
             low, high = logit_limits(value, error, float(t_value(problem.level, max(freedom, 1.0))))
         else:
             low, high = _newcombe_average(problem, average, plan)
         share = met / k if average == "macro" else met * (met - 1) / (k * (k - 1)) if average == "hand_till" else 1.0
         low, high = min(low * share, value), max(high * share + 1 - share, value)
-    return MulticlassArea(average, value, low, high, problem.level, error, smallest, k - met)
+    return MulticlassArea(average, value, low, high, problem.level, error, smallest, k - met, problem.method)
 
 
-def _newcombe_average(problem: _Problem, average: AreaAverage, plan: Floats) -> tuple[float, float]:
+def _newcombe_average(problem: Comparisons, average: AreaAverage, plan: Floats) -> tuple[float, float]:
     """The mean of Newcombe's limits of the comparisons, by their part in the average."""
     limits = np.zeros(2)
     for first in np.flatnonzero(plan.any(axis=1)).tolist():
         if average in ("macro", "weighted"):
-            limits += plan[first].sum() * np.array(_newcombe(problem, first, None))
+            limits += plan[first].sum() * np.array(newcombe(problem.ranked(first, None), problem.level))
             continue
         for second in np.flatnonzero(plan[first]).tolist():
-            limits += plan[first, second] * np.array(_newcombe(problem, first, second))
+            limits += plan[first, second] * np.array(newcombe(problem.ranked(first, second), problem.level))
     return float(limits[0]), min(float(limits[1]), 1.0)
-
-
-def _newcombe(problem: _Problem, first: int, second: int | None) -> tuple[float, float]:
-    codes = problem.codes
-    rows = slice(None) if second is None else (codes == first) | (codes == second)
-    weight = None if problem.weight is None else problem.weight[rows]
-    group = None
-    if problem.group is not None:
-        keys, code = np.unique(problem.group[rows], return_inverse=True)
-        group = (code, keys)
-    return newcombe(rank(problem.scores[rows, first], codes[rows] == first, weight=weight, group=group), problem.level)
 
 
 def _check_average(average: str) -> None:

@@ -11,16 +11,20 @@ from typing import Any
 from heldout.engines.scores import ScoreEvidence
 from heldout.errors import OptionError
 from heldout.estimates.ahead import prepare
+from heldout.estimates.area_bounds import BINS, allowing, middle_note
 from heldout.estimates.calibration import null_expectation
+from heldout.estimates.class_areas import areas_of, slack_of
 from heldout.estimates.estimate import Estimate
-from heldout.estimates.multiclass import MulticlassArea, multiclass_areas
+from heldout.estimates.multiclass import MulticlassArea
 from heldout.estimates.score_methods import score_limits
 from heldout.evidence import Label, Ranking
 from heldout.evidence.probabilities import Probabilities
 from heldout.measures import pairs, probability
 from heldout.measures.catalogue import find
+from heldout.measures.certified import bounds_of
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import Bound, Quantity
+from heldout.measures.ranking import value_range
 from heldout.show.numbers import share
 
 # Reported without being asked for: the others have parameters, or an interval that must be resampled.
@@ -63,12 +67,15 @@ class ScoreEstimator:
 
     def area_error(self, quantity: Quantity) -> float:
         """The standard error of an averaged area."""
-        wanted = "hand_till" if quantity.bound.measure.scope == "pairs" else str(quantity.average)
-        return self._areas[wanted].standard_error
+        return self._areas[_average_of(quantity)].standard_error
+
+    def area_method(self, quantity: Quantity) -> str:
+        """How the limits of an averaged area are found."""
+        return self._areas[_average_of(quantity)].method
 
     def check(self, method: str | None) -> None:
         """Refuse a method that takes rows as independent where they come in groups."""
-        grouped = self.evidence.predictions.group is not None
+        grouped = self.evidence.grouped
         if method in ("hanley-mcneil", "newcombe", "stratified-bootstrap") and grouped:
             raise OptionError(
                 f"The cases come in groups, and {method!r} takes rows as independent.",
@@ -80,13 +87,13 @@ class ScoreEstimator:
     def _ranked(self, measure: Measure, label: Label) -> Ranking:
         if measure.kind == "calibration":
             self._probabilities(measure)
+            return self.evidence.typical(label)
         return self.evidence.ranking(label)
 
     def _probabilities(self, measure: Measure) -> Probabilities:
         found = self.evidence.probabilities
         if found is None:
-            scores = self.evidence.predictions.scores
-            why = "" if scores is None else scores.not_probability
+            why = self.evidence.not_probability
             raise OptionError(f"{measure.name} needs probabilities, and {why}.", hint="give probabilities as score.")
         return found
 
@@ -107,11 +114,15 @@ class ScoreEstimator:
         if "bootstrap" not in name and name != "bca":
             # The limits and the value are sums in another order: rounding must not put the value outside.
             low, high = _holding(value, low, high)
-        if self.evidence.predictions.group is not None:
+        if self.evidence.grouped:
             name = "cluster-logit" if name == "wilson" else f"{name}, groups"
-        elif self.evidence.predictions.weight is not None:
+        elif self.evidence.weighted:
             name = f"{name}, effective n"
-        n = self.evidence.predictions.n
+        held = None if label is None or math.isnan(value) else bounds_of(bound, self.evidence.ranking(label))
+        if held is not None and not math.isnan(low):
+            low, high = allowing(value, (low, high), held, value_range(bound.measure, bound.parameters))
+            name += BINS
+        n = self.evidence.n
         undefined = bound.undefined if math.isnan(value) else ""
         return Estimate(
             bound.name,
@@ -124,8 +135,9 @@ class ScoreEstimator:
             name,
             n,
             undefined,
-            self._note(bound.measure, evidence),
+            self._note(bound.measure, evidence) if label is None else middle_note(bound, self.evidence.ranking(label)),
             "share" if bound.measure.bounded else "plain",
+            held,
         )
 
     def _note(self, measure: Measure, evidence: Ranking | Probabilities) -> str:
@@ -139,20 +151,11 @@ class ScoreEstimator:
 
     @cached_property
     def _areas(self) -> dict[str, MulticlassArea]:
-        evidence = self.evidence
-        found = multiclass_areas(
-            evidence.values,
-            evidence.codes,
-            len(evidence.labels),
-            level=self.level,
-            weight=evidence.predictions.weight,
-            group=evidence.group_codes,
-        )
-        return {area.average: area for area in found}
+        return {area.average: area for area in areas_of(self.evidence, self.level)}
 
     def _averaged(self, quantity: Quantity, method: str | None = None) -> Estimate:
         measure = quantity.bound.measure
-        wanted = "hand_till" if measure.scope == "pairs" else str(quantity.average)
+        wanted = _average_of(quantity)
         if not self.evidence.per_class or (measure.scope != "pairs" and measure.name != "roc_auc"):
             raise OptionError(
                 f"{quantity.bound.name} has no {wanted} average here.",
@@ -169,19 +172,43 @@ class ScoreEstimator:
         # Averages of ones add up to a hair less.
         value = 1.0 if abs(area.value - 1) < 1e-12 else area.value
         note = f"{area.absent} of {len(self.evidence.labels)} classes have no cases and are left out"
+        limits, name, held = (area.low, area.high), area.method, self._average_bounds(wanted)
+        if held is not None and not math.isnan(area.low):
+            limits, name = allowing(value, limits, held, measure.range), name + BINS
         return Estimate(
             quantity.bound.name,
             None,
             quantity.average,
             value,
-            area.low,
-            area.high,
+            *limits,
             self.level,
-            "delong-logit",
-            self.evidence.predictions.n,
-            measure.undefined if math.isnan(area.value) else "",
+            name,
+            self.evidence.n,
+            (area.undefined or measure.undefined) if math.isnan(area.value) else "",
             note if area.absent else "",
+            bounds=held,
         )
+
+    @cached_property
+    def _slack(self) -> dict[str, float]:
+        return slack_of(self.evidence)
+
+    def _average_bounds(self, average: str) -> tuple[float, float] | None:
+        value = self._areas[average].value
+        if average not in self._slack or math.isnan(value):
+            return None
+        slack = self._slack[average]
+        return max(value - slack, 0.0), min(value + slack, 1.0)
+
+    def bounds(self, quantity: Quantity) -> tuple[float, float] | None:
+        """Between what the value lies for certain where scores were counted in bins; None where it is exact."""
+        measure = quantity.bound.measure
+        if measure.scope == "pairs" or quantity.average is not None:
+            return self._average_bounds(_average_of(quantity))
+        label = quantity.class_ if quantity.class_ is not None else self.positive
+        if measure.scope != "ranking" or label is None:
+            return None
+        return bounds_of(quantity.bound, self.evidence.ranking(label))
 
     def value(self, quantity: Quantity) -> float:
         """The value alone, without an interval."""
@@ -225,6 +252,10 @@ class ScoreEstimator:
             for measure in probability.MEASURES:
                 if measure.scope == "probability" and (measure.name != "top_k_accuracy" or len(evidence.labels) > 2):
                     yield Quantity(find(measure.name))
+
+
+def _average_of(quantity: Quantity) -> str:
+    return "hand_till" if quantity.bound.measure.scope == "pairs" else str(quantity.average)
 
 
 def _holding(value: float, low: float, high: float) -> tuple[float, float]:

@@ -41,11 +41,16 @@ def groups_behind(subject: Subject) -> Any:
         raise TypeError(message)
     if subject.axis != "class" or (not measure.strata and measure.kind != "f" and measure.name != "jaccard"):
         return np.full(np.shape(subject.value), float(clusters.number))
-    k = confusion.n_classes
-    truth, predicted = confusion.truth[clusters.cell], confusion.predicted[clusters.cell]
-    places = {"truth": [truth], "predicted": [predicted]}.get(measure.strata, [truth, predicted])
-    pairs = np.unique(np.concatenate([clusters.group * k + place for place in places]))
-    return np.bincount(pairs % k, minlength=k).astype(np.float64)
+    memo, key = confusion.memo, ("groups behind", measure.strata)
+    if key not in memo:
+        k = confusion.n_classes
+        truth, predicted = confusion.truth[clusters.cell], confusion.predicted[clusters.cell]
+        places = {"truth": [truth], "predicted": [predicted]}.get(measure.strata, [truth, predicted])
+        # By sorting: NumPy's own search for distinct numbers is several times as slow where most are distinct.
+        pairs = np.sort(np.concatenate([clusters.group * k + place for place in places]))
+        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
+        memo[key] = np.bincount(pairs % k, minlength=k).astype(np.float64)
+    return memo[key]
 
 
 def _class_squares(subject: Subject, groups: int) -> Floats:
@@ -71,7 +76,10 @@ def _class_squares(subject: Subject, groups: int) -> Floats:
             count[wrong] * (fp[j[wrong]] - tn[j[wrong]]),
         ]
     )
-    pairs, where = np.unique(group * k + place, return_inverse=True)
+    # Which groups meet which class does not depend on the measure.
+    if "groups met" not in confusion.memo:
+        confusion.memo["groups met"] = np.unique(group * k + place, return_inverse=True)
+    pairs, where = confusion.memo["groups met"]
     extra = np.bincount(where, weights=change)
     size = np.bincount(clusters.group, weights=count, minlength=groups)
     class_of, group_of = pairs % k, pairs // k
@@ -95,9 +103,10 @@ def effective_scale(subject: Subject) -> Any:
         kish = confusion.n**2 / squares.sum()
         linear = _linearised(confusion.n, weights, squares, subject.gradient, n, axis=None)
         return np.minimum(kish, linear) / confusion.n
-    weights, squares, cases = (
-        _corner_sums(confusion, v) for v in (confusion.counts, confusion.squares, confusion.cases)
-    )
+    if "corner sums" not in confusion.memo:
+        held = confusion.counts, confusion.squares, confusion.cases
+        confusion.memo["corner sums"] = tuple(_corner_sums(confusion, values) for values in held)
+    weights, squares, cases = confusion.memo["corner sums"]
     if subject.measure.kind == "proportion":
         # The denominator of a proportion is a plain sum of cells, so it can be taken of squared weights too.
         held, held_squares, n = (subject.bound.pair(class_cells(*v.T))[1] for v in (weights, squares, cases))

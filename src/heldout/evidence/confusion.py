@@ -5,6 +5,7 @@ Only the cells that were met are kept, so that it stays small for any number of 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,13 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.errors import MatrixError, listing
 from heldout.evidence.keys import join_keys
-from heldout.evidence.labels import Label, join_labels
+from heldout.evidence.labels import Label, join_labels, places
 from heldout.files.matrix import check_matrix
 
 Counts = NDArray[np.int64] | NDArray[np.float64]
 
 # A k × k array of this side takes 128 MB; beyond it nothing in heldout makes one.
 DENSE_CLASSES = 4000
+# From this many classes on it pays to look for those that have the same counts.
+MANY_CLASSES = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +75,7 @@ class Confusion:
         if rows == "predicted":
             table = table.T
         names = tuple(range(len(table))) if labels is None else tuple(labels)
-        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-        if twice or not all(isinstance(name, str | int | float) for name in names):
+        if len(set(names)) < len(names) or not all(isinstance(name, str | int | float) for name in names):
             raise MatrixError(
                 f"The labels of the matrix must be distinct text or numbers. Got {listing(map(repr, names))}.",
                 hint="give each row a label of its own.",
@@ -150,6 +152,23 @@ class Confusion:
         return np.stack([tp, fn, fp, np.where(others, np.maximum(self.n - tp - fn - fp, 0.0), 0.0)], axis=1)
 
     @cached_property
+    def alike(self) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
+        """The distinct rows of `corners`, and which of them each class has; None where that would save nothing.
+
+        Of a million classes most have the same few counts: what is worked out for each class is worked out once
+        for all that are alike.
+        """
+        if self.n_classes < MANY_CLASSES or self.counts.dtype.kind == "f":
+            return None
+        # Without TN, which the total of all cases leaves.
+        tp, fn, fp = self.corners[:, :3].astype(np.int64).T
+        tall, wide = int(fn.max()) + 1, int(fp.max()) + 1
+        if (int(tp.max()) + 1) * tall * wide >= 2**62:
+            return None
+        kinds, first, place = np.unique((tp * tall + fn) * wide + fp, return_index=True, return_inverse=True)
+        return None if 2 * len(kinds) > self.n_classes else (self.corners[first], place)
+
+    @cached_property
     def memo(self) -> dict[Any, Any]:
         """What was derived from this evidence and will be asked for again."""
         return {}
@@ -184,23 +203,38 @@ class Confusion:
     def index(self, label: Label) -> int:
         """The place of a label."""
         try:
-            return self.labels.index(label)
+            return _sorted_place(self.labels, label)
         except ValueError:
             raise MatrixError(
                 f"There is no class {label!r}. The classes are: {listing(self.labels)}.",
                 hint="use one of these.",
             ) from None
 
+    def largest(self, most: int) -> NDArray[np.int64]:
+        """The places of the classes with most cases, the largest first; of equal ones the first.
+
+        >>> Confusion.of([[1, 0, 0], [0, 3, 1], [0, 0, 4]]).largest(2).tolist()
+        [1, 2]
+        """
+        totals = self.truth_totals
+        if most < len(totals):
+            # Those that are larger than the last to be taken, and of its equals as many as there is room for.
+            last = np.partition(totals, len(totals) - most)[len(totals) - most]
+            above = np.flatnonzero(totals > last)
+            held = np.concatenate([above, np.flatnonzero(totals == last)[: most - len(above)]])
+        else:
+            held = np.arange(len(totals))
+        return np.asarray(held[np.lexsort((held, -totals[held]))])
+
     def with_labels(self, labels: Sequence[Label]) -> Confusion:
         """The same evidence with its classes in another order, or among further classes that were not met."""
-        place = {label: position for position, label in enumerate(labels)}
-        unknown = [label for label in self.labels if label not in place]
-        if unknown:
+        move = places(self.labels, labels)
+        if (move < 0).any():
+            unknown = [self.labels[place] for place in np.flatnonzero(move < 0).tolist()]
             raise MatrixError(
                 f"The labels given leave out classes that were met: {listing(unknown)}.",
                 hint="name every class that occurs in truth or prediction.",
             )
-        move = np.array([place[label] for label in self.labels], dtype=np.int64)
         return _combined(tuple(labels), [(self, move)])
 
     def thinned(self, n: int) -> Confusion:
@@ -239,7 +273,7 @@ class Confusion:
                 "Evidence with groups and evidence without cannot be merged. One side has groups, the other has none.",
                 hint="count both with group, or both without.",
             )
-        kinds = [{isinstance(label, str) for label in part.labels} for part in (self, other)]
+        kinds = [{issubclass(kind, str) for kind in set(map(type, part.labels))} for part in (self, other)]
         if len(kinds[0] | kinds[1]) > 1 and kinds[0] != kinds[1]:
             raise MatrixError(
                 f"One side has labels of text, the other numbers: {listing(map(repr, self.labels), most=4)}; "
@@ -247,9 +281,7 @@ class Confusion:
                 hint="count both with the same labels, so that 1 and '1' are one class.",
             )
         labels = join_labels(self.labels, other.labels)
-        place = {label: position for position, label in enumerate(labels)}
-        parts = [(part, np.array([place[label] for label in part.labels], dtype=np.int64)) for part in (self, other)]
-        return _combined(labels, parts)
+        return _combined(labels, [(part, places(part.labels, labels)) for part in (self, other)])
 
     def __radd__(self, other: object) -> Confusion:
         # sum() begins with 0.
@@ -259,33 +291,43 @@ class Confusion:
         """Equal counts for equal labels, in whatever order the labels stand."""
         if not isinstance(other, Confusion):
             return NotImplemented
-        if set(self.labels) != set(other.labels) or self.weighted != other.weighted:
+        if self.weighted != other.weighted or self.n_classes != other.n_classes:
             return False
-        if self.clusters is not None or other.clusters is not None:
-            return _grouped(self) == _grouped(other)
-        return _content(self) == _content(other)
+        move = places(other.labels, self.labels)
+        if (move < 0).any() or (self.clusters is None) != (other.clusters is None):
+            return False
+        one, two = (_combined(self.labels, [part]) for part in ((self, np.arange(self.n_classes)), (other, move)))
+        if one.clusters is not None and two.clusters is not None:
+            return _same_groups(one, two)
+        columns = [(part.truth, part.predicted, part.counts, part.cases, part.squares) for part in (one, two)]
+        # Weights have squares on both sides or on neither.
+        return all(np.array_equal(x, y) for x, y in zip(*columns, strict=True) if x is not None and y is not None)
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def _content(confusion: Confusion) -> dict[tuple[Label, Label], tuple[float, ...]]:
-    names = confusion.labels
-    columns = [confusion.counts, confusion.cases]
-    if confusion.squares is not None:
-        columns.append(confusion.squares)
-    values = zip(*(column.tolist() for column in columns), strict=True)
-    cells = zip(confusion.truth.tolist(), confusion.predicted.tolist(), values, strict=True)
-    return {(names[t], names[p]): v for t, p, v in cells}
+def _sorted_place(labels: tuple[Label, ...], label: Label) -> int:
+    """The place of a label, found by halving where the labels are in order: there may be a million."""
+    try:
+        place = bisect_left(labels, label)
+    except TypeError:
+        # Numbers and text are in order, but not in one that they know of.
+        return labels.index(label)
+    return place if place < len(labels) and labels[place] == label else labels.index(label)
 
 
-def _grouped(confusion: Confusion) -> dict[Any, float]:
-    clusters = confusion.clusters
-    if clusters is None:
-        return {}
-    names = confusion.labels
-    cells = [(names[t], names[p]) for t, p in zip(confusion.truth.tolist(), confusion.predicted.tolist(), strict=True)]
-    triples = zip(clusters.group.tolist(), clusters.cell.tolist(), clusters.count.tolist(), strict=True)
-    return {(clusters.keys[g], cells[c]): count for g, c, count in triples}
+def _same_groups(one: Confusion, two: Confusion) -> bool:
+    """Whether every group holds as many cases of every cell, both sides over the same labels."""
+    first, second = one.clusters, two.clusters
+    if first is None or second is None:
+        return first is second
+    _, code = join_keys([first.keys, second.keys])
+    sides = []
+    for seen, held, codes in ((one, first, code[: first.number]), (two, second, code[first.number :])):
+        columns = codes[held.group], seen.truth[held.cell], seen.predicted[held.cell], held.count
+        order = np.lexsort(columns[2::-1])
+        sides.append([column[order] for column in columns])
+    return all(np.array_equal(x, y) for x, y in zip(*sides, strict=True))
 
 
 def _combined(labels: tuple[Label, ...], parts: list[tuple[Confusion, NDArray[np.int64]]]) -> Confusion:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 Label = str | int | bool | float
 
@@ -13,7 +17,21 @@ def sort_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
     >>> sort_labels(["b", 10, "a", 9])
     (9, 10, 'a', 'b')
     """
-    return tuple(sorted(set(labels), key=_key))
+    held = set(labels)
+    # Of one kind they compare as they are, which is several times as fast: it shows where there are a million.
+    return tuple(sorted(held) if _one_kind(held) else sorted(held, key=_key))
+
+
+def _one_kind(labels: Iterable[Label]) -> bool:
+    """Whether all are text, or none is."""
+    kinds = set(map(type, labels))
+    return all(issubclass(kind, str) for kind in kinds) or not any(issubclass(kind, str) for kind in kinds)
+
+
+def _in_order(labels: tuple[Label, ...]) -> bool:
+    """Whether labels are sorted, each of them once."""
+    held = labels if _one_kind(labels) else tuple(map(_key, labels))
+    return all(map(operator.lt, held, held[1:]))
 
 
 def _key(label: Label) -> tuple[int, float, str]:
@@ -33,7 +51,21 @@ def join_labels(first: Sequence[Label], second: Sequence[Label]) -> tuple[Label,
     one, two = tuple(first), tuple(second)
     if one == two:
         return one
-    if one == sort_labels(one) and two == sort_labels(two):
-        return sort_labels(one + two)
+    if _in_order(one) and _in_order(two):
+        # Two sequences in order are merged in one pass.
+        both = one + two
+        return tuple(dict.fromkeys(sorted(both) if _one_kind(both) else sorted(both, key=_key)))
     seen = set(one)
     return one + tuple(label for label in two if label not in seen)
+
+
+def places(labels: Sequence[Label], among: Sequence[Label]) -> NDArray[np.int64]:
+    """The place of each label among others; -1 for one that is not there.
+
+    >>> places(("b", "z", "a"), ("a", "b")).tolist()
+    [1, -1, 0]
+    """
+    if labels is among or (len(labels) == len(among) and tuple(labels) == tuple(among)):
+        return np.arange(len(labels))
+    place = {label: position for position, label in enumerate(among)}
+    return np.fromiter((place.get(label, -1) for label in labels), dtype=np.int64, count=len(labels))

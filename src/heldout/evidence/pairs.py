@@ -38,9 +38,11 @@ class PairCounts:
     counts: Codes
 
     @classmethod
-    def of(cls, truth: Codes, a: Codes, b: Codes, labels: tuple[Label, ...]) -> PairCounts:
-        """Count rows of codes; with many classes only the cells that are met are made."""
+    def of(cls, truth: Codes, a: Codes, b: Codes, labels: tuple[Label, ...], counts: Codes | None = None) -> PairCounts:
+        """Count rows of codes, each as often as `counts` says; with many classes only cells that are met are made."""
         k = len(labels)
+        if counts is not None:
+            return cls(labels, *_met(truth, a, b, k, counts))
         if k**3 <= DENSE_CELLS:
             full = np.bincount((truth.astype(np.int64) * k + a) * k + b, minlength=k**3)
             cells = np.flatnonzero(full)

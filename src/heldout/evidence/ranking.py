@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.errors import ValuesError
+from heldout.evidence.grid import above, mirrored
 from heldout.evidence.keys import join_keys
 
 Floats = NDArray[np.float64]
@@ -36,6 +37,11 @@ class Ranking:
     `negative_squares` hold the sums of squared weights. Counts may be in bytes, to keep large rankings small: both
     counts of a score can be added to each other, but convert `positives` and `negatives` before other arithmetic.
 
+    Where there were too many distinct scores to keep, an entry is a bin of scores: `scores` are the lower edges, so the
+    counts at those thresholds are exact all the same, `ends` are the first floats above the bins, and `joined` says
+    which bins may hold several distinct scores. Without `joined` every entry is one score. `rows` is how many rows the
+    sums of weights are of, where that is known: the error of a sum grows with them.
+
     >>> seen = Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2]))
     >>> seen.tp, seen.fp
     (array([1, 2]), array([0, 2]))
@@ -47,6 +53,9 @@ class Ranking:
     positive_squares: Floats | None = None
     negative_squares: Floats | None = None
     groups: RankedGroups | None = None
+    joined: NDArray[np.bool_] | None = None
+    ends: Floats | None = None
+    rows: int | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -87,8 +96,29 @@ class Ranking:
 
     @property
     def columns(self) -> tuple[Any, ...]:
-        """The entries: scores, positives, negatives, and the sums of squared weights."""
-        return self.scores, self.positives, self.negatives, self.positive_squares, self.negative_squares
+        """The entries: scores, positives, negatives, the sums of squared weights, and what is known of bins."""
+        squares = self.positive_squares, self.negative_squares
+        return self.scores, self.positives, self.negatives, *squares, self.joined, self.tops
+
+    @cached_property
+    def tops(self) -> Floats | None:
+        """The first float above each bin, at most the next entry's score; None where every entry is one score."""
+        if self.joined is None or self.ends is not None:
+            return self.ends
+        return np.concatenate([[np.inf], self.scores[:-1]])
+
+    def between(self, threshold: float) -> tuple[Any, Any, Any, Any]:
+        """The least and the most that TP can be at a threshold, then FP: equal unless it falls inside a bin.
+
+        >>> Ranking(np.array([0.5]), np.array([2]), np.array([1]), None, None, None, np.array([True])).between(0.7)
+        (0, 2, 0, 1)
+        """
+        reached = int(np.searchsorted(-self.scores, -threshold, side="right"))
+        tp, fp = ((held[reached - 1].item() if reached else 0) for held in (self.tp, self.fp))
+        tops = self.tops
+        if tops is None or reached == len(self) or not threshold < tops[reached]:
+            return tp, tp, fp, fp
+        return tp, self.tp[reached].item(), fp, self.fp[reached].item()
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
@@ -101,13 +131,21 @@ class Ranking:
         if groups is not None:
             last = len(self) - 1
             groups = RankedGroups(groups.keys, groups.group, last - groups.place, groups.negatives, groups.positives)
+        scores, ends = -self.scores[::-1], None
+        if self.tops is not None:
+            # The highest float of a bin becomes the lowest.
+            scores = mirrored(self.tops[::-1])
+            ends = mirrored(self.scores[::-1])
         return Ranking(
-            -self.scores[::-1],
+            scores,
             self.negatives[::-1],
             self.positives[::-1],
             None if self.negative_squares is None else self.negative_squares[::-1],
             None if self.positive_squares is None else self.positive_squares[::-1],
             groups,
+            None if self.joined is None else self.joined[::-1],
+            ends,
+            self.rows,
         )
 
     def __add__(self, other: object) -> Ranking:
@@ -118,13 +156,17 @@ class Ranking:
                 "Rankings with and without weights, or with and without groups, cannot be merged.",
                 hint="count both in the same way.",
             )
-        scores, where = np.unique(np.concatenate([self.scores, other.scores]), return_inverse=True)
-        where = len(scores) - 1 - where
+        joined = ends = None
+        if self.joined is None and other.joined is None:
+            scores, where = np.unique(np.concatenate([self.scores, other.scores]), return_inverse=True)
+            scores, where = scores[::-1], len(scores) - 1 - where
+        else:
+            scores, where, joined, ends = _merged_bins(self, other)
 
         def summed(first: Any, second: Any) -> Any:
-            joined = np.concatenate([first, second])
-            total = np.zeros(len(scores), dtype=np.int64 if joined.dtype.kind in "iu" else np.float64)
-            np.add.at(total, where, joined)
+            entries = np.concatenate([first, second])
+            total = np.zeros(len(scores), dtype=np.int64 if entries.dtype.kind in "iu" else np.float64)
+            np.add.at(total, where, entries)
             return total
 
         positives, negatives = (
@@ -135,12 +177,15 @@ class Ranking:
             positives, negatives = smallest(positives, negatives)
 
         return Ranking(
-            scores[::-1],
+            scores,
             positives,
             negatives,
             None if self.positive_squares is None else summed(self.positive_squares, other.positive_squares),
             None if self.negative_squares is None else summed(self.negative_squares, other.negative_squares),
             _merged_groups(self, other, where),
+            joined,
+            ends,
+            None if self.rows is None or other.rows is None else self.rows + other.rows,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -165,6 +210,28 @@ def _held(groups: RankedGroups | None) -> dict[Any, tuple[float, float]] | None:
         before = total.get(key, (0.0, 0.0))
         total[key] = (before[0] + positives, before[1] + negatives)
     return total
+
+
+def _merged_bins(one: Ranking, two: Ranking) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_], Floats]:
+    """Bins that share scores become one: their lower edges, the place of every entry, which are joined, their ends."""
+    low = np.concatenate([one.scores, two.scores])
+    sides = [above(side.scores) if side.tops is None else side.tops for side in (one, two)]
+    flags = [np.zeros(len(side), dtype=np.bool_) if side.joined is None else side.joined for side in (one, two)]
+    order = np.argsort(low, kind="stable")
+    low, high, mixed = low[order], np.concatenate(sides)[order], np.concatenate(flags)[order]
+    reached = np.maximum.accumulate(high)
+    first = np.concatenate([[True], low[1:] >= reached[:-1]])[: len(low)]
+    starts = np.flatnonzero(first)
+    place = np.cumsum(first) - 1
+    ends = high
+    if len(starts):
+        low, ends = low[starts], np.maximum.reduceat(high, starts)
+        number = np.diff(np.append(starts, len(place)))
+        # Two entries in one place are two scores, unless there is room for one only.
+        mixed = np.logical_or.reduceat(mixed, starts) | ((number > 1) & (ends > above(low)))
+    where = np.empty(len(place), dtype=np.int64)
+    where[order] = len(starts) - 1 - place
+    return low[::-1], where, mixed[::-1], ends[::-1]
 
 
 def running(counts: NDArray[Any]) -> NDArray[Any]:

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.errors import MatrixError
 from heldout.evidence.confusion import Clusters, Confusion
 from heldout.evidence.folds import FoldCounts
 from heldout.evidence.keys import join_keys
+from heldout.evidence.labels import places
 
 CRUMB = 1e-9
 
@@ -34,6 +36,31 @@ class SliceGroups:
         met, dense = np.unique(self.group[held], return_inverse=True)
         return Clusters(self.keys[met], dense, np.searchsorted(cells, self.cell[held]), self.count[held])
 
+    def moved(self, slices: NDArray[np.int64], classes: NDArray[np.int64], number: int) -> SliceGroups:
+        """The same entries among other slices, and classes of which there are `number`: new places of the old ones."""
+        k = max(len(classes), 1)
+        cell = classes[self.cell // k] * number + classes[self.cell % k]
+        return replace(self, place=slices[self.place], cell=cell)
+
+    def __add__(self, other: object) -> SliceGroups:
+        """Both together, where places and cells mean the same on either side."""
+        if not isinstance(other, SliceGroups):
+            return NotImplemented
+        keys, code = join_keys([self.keys, other.keys])
+        group = np.concatenate([code[: len(self.keys)][self.group], code[len(self.keys) :][other.group]])
+        place, cell, count = (
+            np.concatenate([one, two])
+            for one, two in ((self.place, other.place), (self.cell, other.cell), (self.count, other.count))
+        )
+        # By sorting on three columns: their product need not fit a whole number.
+        order = np.lexsort((group, cell, place))
+        place, cell, group, count = (column[order] for column in (place, cell, group, count))
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (np.diff(place) != 0) | (np.diff(cell) != 0) | (np.diff(group) != 0)
+        starts = np.flatnonzero(new)
+        total = np.add.reduceat(count, starts) if len(starts) else count
+        return SliceGroups(keys, place[starts], group[starts], cell[starts], total)
+
 
 @dataclass(frozen=True, eq=False)
 class SliceCounts:
@@ -41,7 +68,7 @@ class SliceCounts:
 
     `cases` counts rows. With weights, `weights` and `squares` hold the sums of the weights and of their squares; with
     weights alone, the rows are shares of cases that were predicted several times. The keys are codes of slices.
-    `groups` are kept where rows come in groups; they do not merge.
+    `groups` are kept where rows come in groups.
 
     >>> seen = SliceCounts(FoldCounts(("a", "b"), *(np.array(x) for x in ([0, 1], [0, 1], [0, 1], [0, 0], [3, 1]))))
     >>> seen[1].matrix.tolist(), seen.rest(1).matrix.tolist()
@@ -85,9 +112,10 @@ class SliceCounts:
         groups = self.groups
         if groups is None:
             return made
-        entries, place = np.unique(groups.group * (k * k) + groups.cell, return_inverse=True)
+        met = len(cells)
+        entries, place = np.unique(groups.group * met + np.searchsorted(cells, groups.cell), return_inverse=True)
         count = np.asarray(np.bincount(place, weights=groups.count), dtype=np.float64)
-        clusters = Clusters(groups.keys, entries // (k * k), np.searchsorted(cells, entries % (k * k)), count)
+        clusters = Clusters(groups.keys, entries // met, entries % met, count)
         return replace(made, clusters=clusters)
 
     def __getitem__(self, place: int) -> Confusion:
@@ -113,11 +141,29 @@ class SliceCounts:
         if not isinstance(other, SliceCounts):
             return NotImplemented
         pairs = [(self.weights, other.weights), (self.squares, other.squares)]
-        if any((one is None) != (two is None) for one, two in pairs) or self.groups or other.groups:
-            message = "slices with weights and slices without, or slices with groups, cannot be merged"
-            raise TypeError(message)
+        if any((one is None) != (two is None) for one, two in [*pairs, (self.groups, other.groups)]):
+            raise MatrixError(
+                "Slices with weights or groups and slices without cannot be merged. Only one side has them.",
+                hint="count both with the same roles, or both without.",
+            )
         weights, squares = (None if one is None or two is None else one + two for one, two in pairs)
-        return SliceCounts(self.cases + other.cases, weights, squares)
+        cases = self.cases + other.cases
+        return SliceCounts(cases, weights, squares, _joined_groups(cases, (self, other)))
+
+    def __radd__(self, other: object) -> SliceCounts:
+        # sum() begins with 0.
+        return self if other == 0 else NotImplemented
+
+
+def _joined_groups(cases: FoldCounts, parts: tuple[SliceCounts, SliceCounts]) -> SliceGroups | None:
+    """The groups of two parts in the slices and classes of both together."""
+    moved = []
+    for part in parts:
+        if part.groups is None:
+            return None
+        slices = np.searchsorted(cases.keys, part.keys)
+        moved.append(part.groups.moved(slices, places(part.cases.labels, cases.labels), cases.n_classes))
+    return moved[0] + moved[1]
 
 
 def left_of(whole: Confusion, part: Confusion) -> Confusion:
@@ -155,14 +201,19 @@ def _groups_left(whole: Confusion, part: Confusion, cells: NDArray[np.int64]) ->
         return None
     keys, code = join_keys([one.keys, two.keys])
     group = np.concatenate([code[: len(one.keys)][one.group], code[len(one.keys) :][two.group]])
-    cell = np.concatenate([(c.truth * k + c.predicted)[held.cell] for c, held in ((whole, one), (part, two))])
+    # Cells by their place in the whole, of which the part is one: with their numbers a group and a cell together
+    # would not fit a whole number where there are a million classes.
+    known = whole.truth * k + whole.predicted
+    inside = np.searchsorted(known, part.truth * k + part.predicted)
+    cell, number = np.concatenate([one.cell, inside[two.cell]]), max(len(known), 1)
     counts = np.concatenate([one.count, -np.asarray(two.count)])
-    entries, where = np.unique(group * (k * k) + cell, return_inverse=True)
+    entries, where = np.unique(group * number + cell, return_inverse=True)
     sums = np.bincount(where, weights=counts)
     kept = np.flatnonzero(np.abs(sums) > CRUMB)
     entries, sums = entries[kept], sums[kept]
-    met, dense = np.unique(entries // (k * k), return_inverse=True)
-    return Clusters(keys[met], dense, np.searchsorted(cells, entries % (k * k)), np.asarray(sums, dtype=np.float64))
+    met, dense = np.unique(entries // number, return_inverse=True)
+    left = np.searchsorted(cells, known[entries % number])
+    return Clusters(keys[met], dense, left, np.asarray(sums, dtype=np.float64))
 
 
 def _less(total: Any, less: Any, at: NDArray[np.int64]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,16 +71,26 @@ def _numbers(text: pl.Series) -> pl.Series | None:
 def widened(frame: pl.DataFrame, kept: Sequence[str] = ()) -> pl.DataFrame:
     """Turn every integer, float and text-like type of `frame` into Int64, Float64 and String, except in those `kept`.
 
-    Whole numbers that do not fit 64 bits become text, so that no two of them fall together.
+    Whole numbers, also decimals of scale 0, that do not fit 64 bits become text, so that no two of them fall together.
     """
     return frame.with_columns(_widened(frame.get_column(name)) for name in frame.columns if name not in kept)
+
+
+def is_whole(kind: Any) -> bool:
+    """Whether a type of Polars holds whole numbers only: integers, and decimals without a digit after the point.
+
+    >>> import polars as pl
+    >>> is_whole(pl.UInt8()), is_whole(pl.Decimal(20, 0)), is_whole(pl.Decimal(20, 2)), is_whole(pl.Float64())
+    (True, True, False, False)
+    """
+    return bool(kind.is_integer() or (kind.is_decimal() and kind.scale == 0))
 
 
 def _widened(column: pl.Series) -> pl.Series:
     import polars as pl
 
     kind = column.dtype
-    if kind.is_integer():
+    if is_whole(kind):
         whole = column.cast(pl.Int64, strict=False)
         return whole if whole.null_count() == column.null_count() else column.cast(pl.String)
     if kind.is_float() or kind.is_decimal():

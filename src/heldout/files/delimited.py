@@ -45,9 +45,9 @@ def read_delimited(content: Content, columns: Sequence[str] | None = None) -> pl
     body = data[header.rows_at :]
     if not body[:4096].strip(b"\r\n") and not body.strip(b"\r\n"):
         raise no_rows(content.name)
-    frame = _parsed(body, header)
+    frame = parsed(body, header)
     if frame is None:
-        frame = _parsed_row_by_row(body.decode("utf-8"), header, content.name)
+        frame = parsed_row_by_row(body.decode("utf-8"), header, content.name)
     decimal_comma = header.separator == ";"
     return pl.DataFrame([typed(frame.get_column(name), decimal_comma=decimal_comma) for name in wanted])
 
@@ -111,7 +111,7 @@ def _free_name(position: int, taken: Sequence[str]) -> str:
     return name
 
 
-def _parsed(body: bytes, header: Header) -> pl.DataFrame | None:
+def parsed(body: bytes, header: Header) -> pl.DataFrame | None:
     """All columns as text, or None where Polars may not be trusted with this text."""
     import polars as pl
 
@@ -150,7 +150,8 @@ def _without_blank_lines(body: bytes) -> bytes:
     return body
 
 
-def _parsed_row_by_row(body: str, header: Header, file: str) -> pl.DataFrame:
+def parsed_row_by_row(body: str, header: Header, file: str) -> pl.DataFrame:
+    """The rows read one by one, where a quick reading stumbles over one of them."""
     import polars as pl
 
     width = len(header.names)

@@ -10,7 +10,7 @@ import numpy as np
 
 from heldout.comparisons.corrections import adjust, left_out
 from heldout.comparisons.tested import Tested
-from heldout.engines.scores import ScoreEvidence
+from heldout.engines.scores import RowScores
 from heldout.errors import OptionError
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.score_interval import ScoreEstimator
@@ -19,32 +19,32 @@ from heldout.findings.slice_basis import (
     CORRECTION,
     LEAST_CASES,
     Basis,
+    Divided,
+    RowBasis,
     excess_of,
     notes_of_columns,
     notes_of_tests,
     of_scores,
-    undivided,
 )
 from heldout.findings.slice_tests import against_rest, of_estimates, share_of
 from heldout.findings.slices import Slice, Slices, verdict
 from heldout.measures.quantity import Quantity
-from heldout.predictions.slices import SliceColumn
 from heldout.predictions.table import Predictions
 
 SHARED_GROUPS = "groups have rows inside and outside a slice, so the two are not independent: there is no test"
 TOO_FEW = f"fewer than {LEAST_CASES} cases, for which there is no exact test"
 ALL_INSIDE = "all cases are in this slice"
 
-Found = tuple[SliceColumn, str, int, Estimate, Tested]
+Found = tuple[Divided, str, int, Estimate, Tested]
 
 
-def slices_of(basis: Basis, quantity: Quantity, columns: Sequence[SliceColumn], whole: Estimate) -> Slices:
+def slices_of(basis: Basis, quantity: Quantity, columns: Sequence[Divided], whole: Estimate) -> Slices:
     """A quantity in every slice of some columns, each against all other cases, corrected for their number."""
     found = list(_scored(basis, quantity, columns) if of_scores(quantity) else _counted(basis, quantity, columns))
     p_values = [found_tested.p for *_, found_tested in found]
     corrected = adjust(p_values, CORRECTION).tolist() if found else []
     level, direction = basis.estimator.level, quantity.bound.measure.direction
-    total = basis.predictions.n
+    total = basis.n
     made = tuple(
         Slice(
             (column.name,), (label,), cases, cases / total, estimate, tested, p,
@@ -54,7 +54,7 @@ def slices_of(basis: Basis, quantity: Quantity, columns: Sequence[SliceColumn], 
     )  # fmt: skip
     tested_number = sum(not math.isnan(p) for p in p_values)
     notes = [*notes_of_tests(basis, tested_number), left_out(p_values) if 0 < tested_number < len(p_values) else ""]
-    alone = undivided(columns)
+    alone = basis.undivided(columns)
     notes += notes_of_columns(alone)
     worse = sum(one.worse for one in made)
     return Slices(
@@ -63,7 +63,7 @@ def slices_of(basis: Basis, quantity: Quantity, columns: Sequence[SliceColumn], 
     )  # fmt: skip
 
 
-def _counted(basis: Basis, quantity: Quantity, columns: Sequence[SliceColumn]) -> Iterator[Found]:
+def _counted(basis: Basis, quantity: Quantity, columns: Sequence[Divided]) -> Iterator[Found]:
     level, seed = basis.estimator.level, basis.estimator.seed
     for column in columns:
         counted = basis.counts([column])
@@ -93,15 +93,21 @@ def _is_small(inside: Confusion, outside: Confusion, quantity: Quantity) -> bool
     return share_of(inside, quantity) is None and min(inside.n_cases, outside.n_cases) < LEAST_CASES
 
 
-def _scored(basis: Basis, quantity: Quantity, columns: Sequence[SliceColumn]) -> Iterator[Found]:
+def _scored(basis: Basis, quantity: Quantity, columns: Sequence[Divided]) -> Iterator[Found]:
     """A measure of scores in every slice, from the scores of the cases inside and of those outside."""
     if basis.scores is None:
         raise OptionError(
             f"{quantity.bound.name} is a measure of scores, and none were given.",
             hint="pass score= (--score COLUMN), one score per case or one per class.",
         )
+    if not isinstance(basis, RowBasis):
+        raise OptionError(
+            f"{quantity.bound.name} is a measure of scores, and of scores in single slices nothing was kept.",
+            hint="evaluate the slice by itself: filter the data to its rows first.",
+        )
     level = basis.estimator.level
-    for column in columns:
+    for asked in columns:
+        column = basis.column(asked.name)
         sizes = np.bincount(column.codes, minlength=len(column.labels))
         for code in np.flatnonzero(sizes).tolist():
             inside = column.codes == code
@@ -120,7 +126,7 @@ def _scored(basis: Basis, quantity: Quantity, columns: Sequence[SliceColumn]) ->
 
 
 def _score_estimate(scores: ScoreEstimator, part: Predictions, quantity: Quantity) -> Estimate:
-    return replace(scores, evidence=ScoreEvidence(part, scores.evidence.labels)).ask(quantity)
+    return replace(scores, evidence=RowScores(part, scores.evidence.labels)).ask(quantity)
 
 
 def _groups_shared(parts: Sequence[Predictions]) -> bool:

@@ -22,6 +22,7 @@ Kind = Literal["confidently wrong", "hardest"]
 BLOCK = 1 << 16
 NO_SCORES = "there are no scores, so it is not known how sure the classifier was of each case"
 NO_CASES = "only counts were given, so single cases are not known"
+NOT_KEPT = "the rows were counted and not kept, so single cases are not known"
 COUNTED = "Rows are counted from 1 for the first row of data, in the order in which they were given."
 
 
@@ -127,8 +128,10 @@ TITLES: dict[Kind, str] = {
 }
 
 
-def hardest(predictions: Predictions | None, most: int = 20) -> HardCases:
+def hardest(predictions: Predictions | None, most: int = 20, *, kept: bool = True) -> HardCases:
     """The cases that go most wrong, at most `most` of each kind; of equals, the first.
+
+    `kept` says that there are no predictions because only counts were given, not because rows were counted.
 
     >>> from heldout.predictions.scores import raw_scores
     >>> from heldout.predictions.table import assemble
@@ -138,7 +141,7 @@ def hardest(predictions: Predictions | None, most: int = 20) -> HardCases:
     """
     check_whole("most", most, 1)
     if predictions is None:
-        return HardCases(unavailable=NO_CASES)
+        return HardCases(unavailable=NO_CASES if kept else NOT_KEPT)
     if predictions.scores is None:
         return HardCases(unavailable=NO_SCORES, n=predictions.n)
     lists = _Best(most), _Best(most)

@@ -9,7 +9,7 @@ from heldout.comparisons.tested import Tested
 from heldout.estimates.estimate import Estimate
 from heldout.findings.constant_answer import gain_over_commonest
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects import Judged, case_number
+from heldout.findings.subjects import NOT_KEPT, Judged, case_number
 from heldout.findings.wording import between, figure, number_of, quoted
 from heldout.measures.catalogue import find
 from heldout.show.numbers import count, share
@@ -177,8 +177,9 @@ def groups_ignored(subject: Judged, *, repeats: float = 1.1, groups: float = 10)
         )
     if not subject.source.columns:
         return NotApplicable("there are no columns besides those that were given")
-    held = subject.predictions
-    sliced = () if held is None else tuple(column.name for column in held.slices)
+    sliced = tuple(column.name for column in subject.slice_columns)
+    if subject.counted is not None and not subject.source.group_like:
+        return NotApplicable(f"{NOT_KEPT}, so the columns that were not used were not looked at")
     unused = [seen for seen in subject.source.group_like if seen[0] not in sliced]
     found = [seen for seen in unused if seen[2] >= repeats * seen[1] and seen[1] >= groups]
     if not found:

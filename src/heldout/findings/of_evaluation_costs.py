@@ -6,11 +6,12 @@ import numpy as np
 
 from heldout.costs import more_accurate_costs_more
 from heldout.estimates.score_cost import mean_cost_limits
+from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.findings.calibration import calibration_of
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.stakes import Stakes
-from heldout.findings.subjects import Judged, ranking_of
+from heldout.findings.subjects import NOT_KEPT, Judged, is_exact, ranking_of
 from heldout.findings.threshold_points import best_of, counts_at, order_of
 from heldout.findings.wording import figure, quoted
 from heldout.show.numbers import plain, share
@@ -79,7 +80,7 @@ def costs_not_used(subject: Judged, *, excess: float = 0.1) -> Answer:
         return NotApplicable(ready)
     ranking, stakes, used = ready
     totals = float(ranking.n_positive), float(ranking.n_negative)
-    in_use = counts_at(ranking, used)
+    in_use = _counts_in_use(subject, ranking, used)
     cost = -float(stakes.less(*in_use, *totals))
     # The cheapest of so many thresholds looks cheaper than it is, so its saving must hold for as many (Bonferroni).
     strict = 1 - (1 - subject.level) / max(len(ranking), 1)
@@ -100,6 +101,14 @@ def costs_not_used(subject: Judged, *, excess: float = 0.1) -> Answer:
             return Fired(_dearer(where, cost, other, cheaper), facts, _use(subject, other) if by_rule else "")
     where = _where(used, given=subject.threshold is not None)
     return Passed(f"{where} a case costs {plain(cost)}; no other is clearly cheaper.", facts)
+
+
+def _counts_in_use(subject: Judged, ranking: Ranking, used: float) -> tuple[float, float]:
+    """TP and FP at the threshold in use; where it falls inside a bin of scores, those that were counted at it."""
+    if is_exact(ranking) or subject.threshold is None or subject.positive is None:
+        return counts_at(ranking, used)
+    tp, _, fp, _ = subject.confusion.corners[subject.confusion.index(subject.positive)].tolist()
+    return float(tp), float(fp)
 
 
 def _where(used: float, *, given: bool) -> str:
@@ -145,13 +154,20 @@ def _ready(subject: Judged) -> tuple[Ranking, Stakes, float] | str:
     stakes = Stakes.of(subject.costs, subject.confusion.index(subject.positive))
     if min(stakes.saved) <= 0:
         return "one answer is always the cheaper, whatever the score"
-    used = subject.threshold
-    if used is None:
-        order = None if subject.predictions is None else order_of(subject.predictions, subject.positive)
-        if order is None or order.astray > 0:
-            return "the predicted classes do not follow the scores at any threshold"
-        used = order.threshold
-    return ranking, stakes, used
+    used = _in_use(subject, subject.positive)
+    return used if isinstance(used, str) else (ranking, stakes, used)
+
+
+def _in_use(subject: Judged, positive: Label) -> float | str:
+    """The threshold that was given, or the one that the predicted classes imply, or why neither is known."""
+    if subject.threshold is not None:
+        return subject.threshold
+    if subject.predictions is None:
+        return f"{NOT_KEPT}, so it is not known at which threshold the classes were predicted"
+    order = order_of(subject.predictions, positive)
+    if order is None or order.astray > 0:
+        return "the predicted classes do not follow the scores at any threshold"
+    return order.threshold
 
 
 def _least_saving(

@@ -9,15 +9,14 @@ from numpy.typing import NDArray
 
 from heldout.curves.curve import Curve
 from heldout.curves.reliability import reliability
+from heldout.engines.scores import ScoreEvidence
 from heldout.findings.calibration import MATTERS, calibration_of
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.subjects import Judged, probabilities_of, reported
 from heldout.findings.wording import between, number_of
-from heldout.predictions.table import Predictions
 from heldout.show.numbers import percent, share
 
 HALF = 0.5
-BLOCK = 1 << 16
 # With so many decimals or fewer, probabilities of 0 are rounded ones.
 COARSE = 2
 
@@ -141,7 +140,7 @@ def impossible_came_true(subject: Judged, *, cases: float = 1) -> Answer:
     if found.clipped < cases:
         return Passed("Nothing came true that had a probability of 0.", facts)
     said = f"For {number_of(found.clipped, 'case')} ({percent(float(facts['share']), 1)}) what came true had a "
-    decimals = None if subject.predictions is None else _decimals(subject.predictions)
+    decimals = None if subject.scores is None else _decimals(subject.scores.evidence)
     if decimals is None:
         return Fired(f"{said}probability of 0.", facts)
     return Fired(
@@ -152,13 +151,11 @@ def impossible_came_true(subject: Judged, *, cases: float = 1) -> Answer:
     )
 
 
-def _decimals(held: Predictions) -> int | None:
-    """How many decimals all scores are written with, where it is one or two."""
-    if held.scores is None:
-        return None
+def _decimals(held: ScoreEvidence) -> int | None:
+    """How many decimals all scores are written with, where it is one or two and all of them are known."""
     least = 1
-    for start in range(0, held.n, BLOCK):
-        part = np.asarray(held.scores.values[start : start + BLOCK], dtype=np.float64)
+    for block in held.every_score():
+        part = np.asarray(block, dtype=np.float64)
         while not np.allclose(part, np.round(part, least), rtol=0, atol=1e-7):
             least += 1
             if least > COARSE:
@@ -167,8 +164,5 @@ def _decimals(held: Predictions) -> int | None:
     return least if _has_fraction(held) else None
 
 
-def _has_fraction(held: Predictions) -> bool:
-    return held.scores is not None and any(
-        bool(((part > 0) & (part < 1)).any())
-        for part in (held.scores.values[start : start + BLOCK] for start in range(0, held.n, BLOCK))
-    )
+def _has_fraction(held: ScoreEvidence) -> bool:
+    return any(bool(((part > 0) & (part < 1)).any()) for part in held.every_score())

@@ -10,7 +10,7 @@ from heldout.estimates.estimate import Estimate
 from heldout.evidence.ranking import Ranking
 from heldout.findings.copied import copies_of
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects import Judged, case_number, class_sizes, ranking_of, reported
+from heldout.findings.subjects import IN_BINS, Judged, case_number, class_sizes, is_exact, ranking_of, reported
 from heldout.findings.wording import between, number_of, quoted
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
@@ -85,7 +85,11 @@ def few_distinct_scores(subject: Judged, *, distinct: float = 10, tied: float = 
         return NotApplicable("all cases are of one class")
     facts: dict[str, object] = {"distinct": len(ranking)}
     if len(ranking) > distinct:
-        return Passed(f"The scores have {number_of(len(ranking), 'distinct value')}.", facts)
+        # A bin holds one distinct score or more.
+        least = "" if is_exact(ranking) else "at least "
+        return Passed(f"The scores have {least}{number_of(len(ranking), 'distinct value')}.", facts)
+    if not is_exact(ranking):
+        return NotApplicable(IN_BINS)
     pairs = float(ranking.positives.astype(np.float64) @ ranking.negatives.astype(np.float64))
     ties = pairs / (float(ranking.n_positive) * float(ranking.n_negative))
     facts["tied"] = ties
@@ -170,6 +174,8 @@ def cases_counted_twice(
         return NotApplicable("the cases carry weights, so how often a score stands is not counted")
     if subject.predictions is not None and subject.predictions.id is not None:
         return Passed("Every case has an id of its own.", {"distinct": len(ranking)})
+    if not is_exact(ranking):
+        return NotApplicable(IN_BINS)
     if len(ranking) < distinct or ranking.n > rows * len(ranking):
         return NotApplicable(f"there are fewer than {distinct:g} distinct scores, or more than {rows:g} rows to each")
     return _repeats(ranking, times, chance)

@@ -10,7 +10,7 @@ import numpy as np
 from heldout.evidence.ranking import Ranking
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.stakes import Stakes
-from heldout.findings.subjects import Judged, ranking_of, why_no_scores
+from heldout.findings.subjects import IN_BINS, NOT_KEPT, Judged, is_exact, ranking_of, why_no_scores
 from heldout.findings.threshold_points import AIMS, BLOCK, Aim, best_of, counts_at, is_best, order_of, place_of
 from heldout.findings.wording import figure, number_of
 from heldout.predictions.table import Predictions
@@ -93,6 +93,8 @@ def _searchable(subject: Judged, distinct: float) -> Ranking | str:
         return ranking
     if not ranking.n_positive or not ranking.n_negative:
         return "all cases are of one class"
+    if not is_exact(ranking):
+        return IN_BINS
     if len(ranking) < distinct:
         return f"there are fewer than {distinct:g} distinct scores, so many a threshold is the best"
     return ranking
@@ -121,10 +123,12 @@ def predictions_beside_scores(subject: Judged, *, share: float = 0.01) -> Answer
     of two models, or the scores were made in another way, as those of scikit-learn's SVC(probability=True) are.
     """
     held, reason = subject.predictions, why_no_scores(subject)
-    if reason or held is None or held.scores is None:
-        return NotApplicable(reason or "there are no scores")
-    if held.threshold is not None or held.predicted is None:
+    if reason:
+        return NotApplicable(reason)
+    if subject.threshold is not None:
         return Passed("The predicted classes were made from the scores.", {"share": 0.0})
+    if held is None or held.scores is None:
+        return NotApplicable(f"{NOT_KEPT}, so it is not known which class was predicted at which score")
     if held.scores.per_class:
         astray, what = _beside_highest(held), "the class with the highest score"
     else:

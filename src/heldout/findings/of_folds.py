@@ -12,6 +12,7 @@ from heldout.estimates.fold_counts import FoldEstimator
 from heldout.estimates.fold_estimate import FoldEstimate
 from heldout.evidence.folds import FoldCounts
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
+from heldout.findings.subjects import NOT_KEPT
 from heldout.findings.subjects_validation import FoldedSubject
 from heldout.findings.wording import quoted
 from heldout.measures.catalogue import find
@@ -21,6 +22,7 @@ Floats = NDArray[np.float64]
 
 NO_FOLDS = "the predictions do not come in folds"
 ONE_FOLD = "there is one test part, and nothing to put together"
+WEIGHTED = "the cases have weights, so a class is not counted in cases"
 ALONE = "every fold is one case, as leave-one-out means it"
 
 
@@ -40,8 +42,8 @@ def small_folds(seen: FoldedSubject, *, cases: float = 30) -> Answer:
     rests on approximations that need about thirty cases.
     """
     sizes = _sizes(seen)
-    if sizes is None:
-        return NotApplicable(NO_FOLDS)
+    if isinstance(sizes, str):
+        return NotApplicable(sizes)
     if _refused(seen):
         return NotApplicable("the cases are those it was trained on")
     if len(sizes) > 1 and (sizes == 1).all():
@@ -68,8 +70,8 @@ def wrong_way_together(seen: FoldedSubject) -> Answer:
     A mean of F over folds is biased, the more the rarer the class, and undefined in folds without it. Scores of
     different models are not on one scale, so pooling them ranks cases of one fold against those of another.
     """
-    sizes = _sizes(seen)
-    if sizes is None:
+    number = _number(seen)
+    if not number:
         unused = next((column for role, column, _ in seen.source.unused if role == "fold"), None)
         if unused is None or seen.scores is None:
             return NotApplicable(NO_FOLDS)
@@ -79,7 +81,7 @@ def wrong_way_together(seen: FoldedSubject) -> Answer:
             {"column": unused},
             f"Name the column (fold={unused!r}, --fold {unused}), so that cases are ranked within their fold.",
         )
-    if len(sizes) < 2:
+    if number < 2:
         return NotApplicable(ONE_FOLD)
     held = [
         e
@@ -90,7 +92,7 @@ def wrong_way_together(seen: FoldedSubject) -> Answer:
         return NotApplicable("no F was asked for")
     averaged = [e for e in held if e.rule == "mean"]
     if not averaged:
-        return Passed(f"F is made once, from the counts of all {len(sizes):,} folds together.", {"folds": len(sizes)})
+        return Passed(f"F is made once, from the counts of all {number:,} folds together.", {"folds": number})
     worst = max(averaged, key=lambda e: (e.measure == "f1", 0.0 if math.isnan(e.gap) else abs(e.gap)))
     return Fired(
         f"{worst.name} is a mean over {worst.folds:,} folds, {share(worst.value)}; from the counts of all folds "
@@ -119,14 +121,12 @@ def folds_as_independent(seen: FoldedSubject) -> Answer:
     In simulations such 95 % intervals held the true error 90 to 95 % of the time over 10 folds, and little more than
     40 % over 10 × 10, because repetitions add values but no cases.
     """
-    sizes = _sizes(seen)
-    if sizes is None:
-        return NotApplicable(NO_FOLDS)
-    if len(sizes) < 2:
-        return NotApplicable(ONE_FOLD)
+    number = _number(seen)
+    if number < 2:
+        return NotApplicable(ONE_FOLD if number else NO_FOLDS)
     naive = [e for e in seen.estimates if isinstance(e, FoldEstimate) and e.method == "naive-t"]
     if not naive:
-        return Passed(f"No interval takes the {len(sizes):,} folds as independent.", {"folds": len(sizes)})
+        return Passed(f"No interval takes the {number:,} folds as independent.", {"folds": number})
     plan, folds = seen.estimator.plan, max(e.folds for e in naive)
     ratio = 0.0 if plan is None else plan.ratio
     times = math.sqrt(1 + folds * ratio)
@@ -210,14 +210,12 @@ def too_rare_to_stratify(seen: FoldedSubject) -> Answer:
 def _no_partition(seen: FoldedSubject) -> str:
     """Why the folds are no partitions of the cases with several cases each, where they are not."""
     sizes, plan = _sizes(seen), seen.estimator.plan
-    if sizes is None or plan is None:
-        return NO_FOLDS
-    if len(sizes) < 2:
-        return ONE_FOLD
-    if (sizes == 1).all():
+    if plan is None or _number(seen) < 2:
+        return ONE_FOLD if _number(seen) else NO_FOLDS
+    if not isinstance(sizes, str) and (sizes == 1).all():
         return ALONE
-    if seen.confusion.weighted:
-        return "the cases have weights, so a class is not counted in cases"
+    if isinstance(sizes, str) or seen.confusion.weighted:
+        return WEIGHTED
     # In partitions of the cases every case is tested once in each repetition.
     if int(sizes.sum()) * plan.independent != plan.n * len(sizes):
         return "each split is a draw of its own, and no partition of the cases"
@@ -229,13 +227,26 @@ def _folds(seen: FoldedSubject) -> FoldCounts | None:
     return made.folds if isinstance(made, FoldEstimator) else None
 
 
-def _sizes(seen: FoldedSubject) -> NDArray[np.int64] | None:
-    """The number of predictions in each fold, whatever they weigh."""
-    if _folds(seen) is None or seen.predictions is None or seen.predictions.fold is None:
-        return None
-    fold = seen.predictions.fold
-    counts = np.bincount(fold.codes.astype(np.int64) - fold.offset)
-    return np.asarray(counts[counts > 0])
+def _number(seen: FoldedSubject) -> int:
+    """The number of folds, 0 where the predictions do not come in folds."""
+    folds = _folds(seen)
+    return 0 if folds is None else len(folds)
+
+
+def _sizes(seen: FoldedSubject) -> NDArray[np.int64] | str:
+    """The number of predictions in each fold, whatever they weigh, or why it is not known."""
+    folds = _folds(seen)
+    if folds is None:
+        return NO_FOLDS
+    if seen.predictions is not None and seen.predictions.fold is not None:
+        fold = seen.predictions.fold
+        counts = np.bincount(fold.codes.astype(np.int64) - fold.offset)
+        return np.asarray(counts[counts > 0])
+    if folds.counts.dtype.kind == "i":
+        return np.rint(folds.sizes).astype(np.int64)
+    if seen.scores is not None:
+        return np.asarray(seen.scores.evidence.fold_cases.sum(axis=1), dtype=np.int64)
+    return f"{NOT_KEPT}, and of folds with weights their weight is known but not how many cases each has"
 
 
 def _truth(seen: FoldedSubject) -> Floats | None:

@@ -20,8 +20,7 @@ from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 )
 def slice_worse(evaluation: Any, *, least: float = 30) -> Answer:
     """Part of the cases has a higher error rate than all others, corrected for the number of slices looked at."""
-    predictions = evaluation.predictions
-    if predictions is None or not predictions.slices:
+    if not evaluation.sliced:
         return NotApplicable("No columns were named that divide the cases into slices (slices=, --slice).")
     found = evaluation.slices()
     if not any(one.p_corrected == one.p_corrected for one in found):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from heldout.engines.slices import count_slices
 from heldout.errors import ColumnError, OptionError, closest, listing
@@ -13,6 +15,7 @@ from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import Estimator
 from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.evidence import Confusion, Label
+from heldout.evidence.counted import Counted
 from heldout.evidence.slices import SliceCounts
 from heldout.findings.wording import number_of
 from heldout.measures.quantity import Quantity
@@ -30,14 +33,24 @@ SHARED_MODELS = (
 )
 
 
-@dataclass(frozen=True)
-class Basis:
-    """What slices are made from: the cases with their slices, and the estimators of the whole."""
+class Divided(Protocol):
+    """A column that divides the cases, whether or not it is known which rows are in which slice."""
 
-    predictions: Predictions
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of its slices."""
+
+
+@dataclass(frozen=True)
+class Basis(ABC):
+    """What slices are made from: the counts of each, and the estimators of the whole."""
+
     estimator: Estimator
-    scores: ScoreEstimator | None = None
-    _counted: dict[Any, SliceCounts] = field(default_factory=dict)
+    scores: ScoreEstimator | None
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -45,22 +58,37 @@ class Basis:
         return self.estimator.confusion.labels
 
     @property
+    @abstractmethod
+    def n(self) -> int:
+        """The number of rows."""
+
+    @property
+    @abstractmethod
     def grouped(self) -> bool:
         """Whether rows come in groups."""
-        return self.predictions.group is not None
+
+    @property
+    @abstractmethod
+    def weighted(self) -> bool:
+        """Whether the cases carry weights."""
+
+    @abstractmethod
+    def counts(self, columns: Sequence[Divided]) -> SliceCounts:
+        """The counts of every slice of a column, or of every pair of slices of two."""
+
+    @abstractmethod
+    def paired(self, columns: Sequence[Divided]) -> list[tuple[Divided, Divided]]:
+        """The pairs of columns whose slices of two can be looked at."""
+
+    def undivided(self, columns: Iterable[Divided]) -> tuple[str, ...]:
+        """The columns that have one value or none, so that they do not divide the cases."""
+        return tuple(column.name for column in columns if len(self.counts([column])) < 2)
 
     @property
     def untested(self) -> str:
         """Why no test is made, where none can be."""
         plan = self.estimator.plan
         return SHARED_MODELS if plan is not None and (plan.factor != 1 or plan.refused) else ""
-
-    def counts(self, columns: Sequence[SliceColumn]) -> SliceCounts:
-        """The counts of every slice of a column, or of every pair of slices of two."""
-        key = tuple(id(column) for column in columns)
-        if key not in self._counted:
-            self._counted[key] = count_slices(self.predictions, self.labels, columns)
-        return self._counted[key]
 
     def estimate(self, confusion: Confusion, quantity: Quantity) -> Estimate:
         """The estimate on the counts of a slice, as the whole is estimated."""
@@ -72,9 +100,80 @@ class Basis:
         return replace(made, confusion=confusion).ask(quantity)
 
 
-def chosen_columns(predictions: Predictions | None, columns: str | Iterable[str] | None) -> tuple[SliceColumn, ...]:
-    """The slice columns of those names, or all of them."""
-    held = () if predictions is None else predictions.slices
+@dataclass(frozen=True)
+class RowBasis(Basis):
+    """Slices of rows that are in memory, counted when first asked for."""
+
+    predictions: Predictions
+    _counted: dict[Any, SliceCounts] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return self.predictions.n
+
+    @property
+    def grouped(self) -> bool:
+        """Whether rows come in groups."""
+        return self.predictions.group is not None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the cases carry weights."""
+        return self.predictions.weight is not None
+
+    def column(self, name: str) -> SliceColumn:
+        """The slice of every row, by the name of the column."""
+        return next(column for column in self.predictions.slices if column.name == name)
+
+    def counts(self, columns: Sequence[Divided]) -> SliceCounts:
+        """The counts of every slice of a column, or of every pair of slices of two."""
+        key = tuple(column.name for column in columns)
+        if key not in self._counted:
+            held = [self.column(name) for name in key]
+            self._counted[key] = count_slices(self.predictions, self.labels, held)
+        return self._counted[key]
+
+    def paired(self, columns: Sequence[Divided]) -> list[tuple[Divided, Divided]]:
+        """All pairs of columns."""
+        return list(itertools.combinations(columns, 2))
+
+
+@dataclass(frozen=True)
+class CountedBasis(Basis):
+    """Slices of rows that were not kept: what was counted of each."""
+
+    counted: Counted
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return self.counted.n
+
+    @property
+    def grouped(self) -> bool:
+        """Whether rows come in groups."""
+        return self.counted.confusion.clusters is not None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the cases carry weights."""
+        return self.counted.confusion.weighted
+
+    def counts(self, columns: Sequence[Divided]) -> SliceCounts:
+        """The counts of every slice of a column, or of every pair of slices of two."""
+        first, *rest = [column.name for column in columns]
+        if rest:
+            return self.counted.pairs[first, rest[0]]
+        return next(column.counts for column in self.counted.slices if column.name == first)
+
+    def paired(self, columns: Sequence[Divided]) -> list[tuple[Divided, Divided]]:
+        """The pairs of columns that were counted."""
+        return [(a, b) for a, b in itertools.combinations(columns, 2) if (a.name, b.name) in self.counted.pairs]
+
+
+def chosen_columns(held: tuple[Divided, ...], columns: str | Iterable[str] | None) -> tuple[Divided, ...]:
+    """Of the slice columns those of these names, or all of them."""
     if not held:
         raise OptionError(
             "There are no slices: no columns were named that divide the cases.",
@@ -100,14 +199,9 @@ def notes_of_tests(basis: Basis, searched: int) -> list[str]:
     said = [basis.untested or f"{corrected}; intervals are of each slice alone"]
     if basis.grouped:
         said.append("rows of one group are not independent: differences have a standard error over groups")
-    elif basis.predictions.weight is not None:
+    elif basis.weighted:
         said.append("differences use the effective number of cases that the weights leave")
     return said
-
-
-def undivided(columns: Iterable[SliceColumn]) -> tuple[str, ...]:
-    """The columns that have one value or none, so that they do not divide the cases."""
-    return tuple(column.name for column in columns if column.codes.min() == column.codes.max())
 
 
 def notes_of_columns(single: Sequence[str]) -> list[str]:

@@ -11,7 +11,9 @@ from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import Estimator
 from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.evidence import Confusion, Label, Ranking
+from heldout.evidence.counted import Counted
 from heldout.evidence.probabilities import Probabilities
+from heldout.findings.slice_basis import Divided
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Average
 from heldout.predictions.source import Source
@@ -44,6 +46,14 @@ class Judged(Protocol):
     @property
     def predictions(self) -> Predictions | None:
         """The predictions, where more than counts is known."""
+
+    @property
+    def counted(self) -> Counted | None:
+        """What was counted, where the rows were not kept."""
+
+    @property
+    def slice_columns(self) -> tuple[Divided, ...]:
+        """The columns that divide the cases."""
 
     @property
     def costs(self) -> NDArray[np.float64] | None:
@@ -96,6 +106,20 @@ def ranking_of(subject: Judged) -> Ranking | str:
     if subject.positive is None:
         return "no class is the positive one"
     return subject.scores.evidence.ranking(subject.positive)
+
+
+# Why a rule that looks at single scores, or at single rows, has nothing to look at.
+IN_BINS = "the scores were counted in bins, so that scores that are near cannot be told from scores that are equal"
+NOT_KEPT = "the rows were counted and not kept"
+
+
+def is_exact(ranking: Ranking) -> bool:
+    """Whether every place of a ranking is one score, and none a bin of several.
+
+    >>> is_exact(Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2])))
+    True
+    """
+    return ranking.joined is None or not ranking.joined.any()
 
 
 def probabilities_of(subject: Judged) -> Probabilities | str:

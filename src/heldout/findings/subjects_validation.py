@@ -12,6 +12,7 @@ from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import Estimator
 from heldout.estimates.score_interval import ScoreEstimator
 from heldout.evidence import Confusion
+from heldout.evidence.counted import Counted
 from heldout.learners.problem import Problem
 from heldout.plans.plan import Plan
 from heldout.plans.splits import Splits
@@ -43,6 +44,10 @@ class FoldedSubject(Protocol):
     @property
     def predictions(self) -> Predictions | None:
         """The predictions, where they are known."""
+
+    @property
+    def counted(self) -> Counted | None:
+        """What was counted, where the rows were not kept."""
 
     @property
     def source(self) -> Source:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,24 +18,25 @@ from heldout.findings.slice_basis import (
     CORRECTION,
     LEAST_CASES,
     Basis,
+    Divided,
     excess_of,
     notes_of_columns,
     notes_of_tests,
     of_scores,
-    undivided,
 )
 from heldout.findings.slice_tests import Side, against_rest, effective_trials, quick_test, shares_of
 from heldout.findings.slices import Slice, Slices, verdict
 from heldout.findings.wording import number_of
 from heldout.measures.quantity import Quantity
-from heldout.predictions.slices import SliceColumn
+
+NOT_COUNTED = "slices of two columns were not counted, because there are many rows"
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A slice that the search looked at, with the largest of the p-values that must all be small."""
 
-    columns: tuple[SliceColumn, ...]
+    columns: tuple[Divided, ...]
     place: int
     key: int
     cases: int
@@ -46,7 +46,7 @@ class _Candidate:
 
 
 def worst_of(
-    basis: Basis, quantity: Quantity, columns: Sequence[SliceColumn], whole: Estimate, *,
+    basis: Basis, quantity: Quantity, columns: Sequence[Divided], whole: Estimate, *,
     depth: int = 2, most: int = 10, least: int = LEAST_CASES,
 ) -> Slices:  # fmt: skip
     """The slices of one column, and of two, in which most goes wrong beyond what goes wrong elsewhere.
@@ -67,12 +67,12 @@ def worst_of(
     if depth > 2:
         raise OptionError(f"Slices are searched to depth 2. Got {depth}.", hint="leave depth out.")
     single = [found for column in columns for found in _singles(basis, quantity, column, least)]
-    pairs = [
-        found
-        # Without tests there is no telling whether a slice of two columns is worse beyond its parents.
-        for one, two in (itertools.combinations(columns, 2) if depth == 2 and not basis.untested else ())
-        for found in _pairs(basis, quantity, (one, two), least)
-    ]
+    # Without tests there is no telling whether a slice of two columns is worse beyond its parents.
+    known = basis.paired(columns) if depth == 2 else []
+    paired = [] if basis.untested else known
+    uncounted = [NOT_COUNTED] if depth == 2 and len(columns) > 1 and not known else []
+    depth = 1 if uncounted else depth
+    pairs = [found for both in paired for found in _pairs(basis, quantity, both, least)]
     candidates = [*single, *pairs]
     p_values = [math.nan if basis.untested else found.p for found in candidates]
     corrected = adjust(p_values, CORRECTION).tolist() if candidates else []
@@ -83,10 +83,11 @@ def worst_of(
     made = tuple(_listed(basis, quantity, candidates[at], p_values[at], corrected[at]) for at in order[:most])
     level = basis.estimator.level
     worse = sum(corrected[at] <= 1 - level for at in order)
-    alone = undivided(columns)
+    alone = basis.undivided(columns)
+    said = _search_notes(basis, len(single), len(pairs), len(order), most, least)
     return Slices(
         whole, made, len(candidates), level, worse, worst=True, depth=depth, least=least,
-        notes=(*_search_notes(basis, len(single), len(pairs), len(order), most, least), *notes_of_columns(alone)),
+        notes=(*said, *uncounted, *notes_of_columns(alone)),
         untested=basis.untested, single=alone,
     )  # fmt: skip
 
@@ -138,7 +139,7 @@ class _Sides:
         return effective_trials(self.counted[place], self.quantity) if self.shares is None else self.shares[1][place]
 
 
-def _singles(basis: Basis, quantity: Quantity, column: SliceColumn, least: int) -> Iterator[_Candidate]:
+def _singles(basis: Basis, quantity: Quantity, column: Divided, least: int) -> Iterator[_Candidate]:
     sides = _Sides(basis.counts([column]), quantity)
     for place, size in enumerate(sides.counted.sizes.tolist()):
         if min(size, sides.total - size) >= least:
@@ -147,9 +148,7 @@ def _singles(basis: Basis, quantity: Quantity, column: SliceColumn, least: int) 
             yield _Candidate((column,), place, int(sides.counted.keys[place]), size, p, excess)
 
 
-def _pairs(
-    basis: Basis, quantity: Quantity, columns: tuple[SliceColumn, SliceColumn], least: int
-) -> Iterator[_Candidate]:
+def _pairs(basis: Basis, quantity: Quantity, columns: tuple[Divided, Divided], least: int) -> Iterator[_Candidate]:
     sides = _Sides(basis.counts(columns), quantity)
     parents = [_Sides(basis.counts([column]), quantity) for column in columns]
     direction, level, counted = quantity.bound.measure.direction, basis.estimator.level, sides.counted
@@ -184,7 +183,7 @@ def _listed(basis: Basis, quantity: Quantity, found: _Candidate, p: float, corre
     codes = divmod(found.key, len(found.columns[-1].labels)) if len(found.columns) == 2 else (found.key,)
     values = tuple(column.labels[code] for column, code in zip(found.columns, codes, strict=True))
     return Slice(
-        tuple(column.name for column in found.columns), values, found.cases, found.cases / basis.predictions.n,
+        tuple(column.name for column in found.columns), values, found.cases, found.cases / basis.n,
         basis.estimate(inside, quantity), replace(tested, p=p), corrected,
         verdict(tested.difference, corrected, quantity.bound.measure.direction, level), found.excess,
     )  # fmt: skip

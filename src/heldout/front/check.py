@@ -172,6 +172,8 @@ def _reader(data: Any, evaluation: Evaluation, options: dict[str, Any]) -> Calla
 
 
 def _lost(evaluation: Evaluation) -> bool:
+    if evaluation.counted is not None:
+        return evaluation.counted.lost > 0
     return evaluation.predictions is not None and bool(lost_rows(evaluation.predictions))
 
 

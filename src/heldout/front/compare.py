@@ -24,9 +24,12 @@ from heldout.front.contestants import (
     is_contestant,
     is_readable,
 )
+from heldout.front.counted_meeting import counted_curves
 from heldout.front.duels import Claims, fight, fitting, how, not_corrected, said_of_many, said_of_means
+from heldout.front.elsewhere import Opened
+from heldout.front.large import Where, lazy_frame
 from heldout.front.matching import meeting_of
-from heldout.front.meeting import Rules, is_score
+from heldout.front.meeting import Meeting, Rules, is_score
 from heldout.front.outcomes import known_of
 from heldout.front.roc_meeting import curves_of
 from heldout.front.table_meeting import TableRules, compare_in_table, wants_pairs
@@ -63,6 +66,10 @@ def compare(
     seed: int = 0,
     replicates: int = 2000,
     mute: str | Iterable[str] = (),
+    engine: str | None = None,
+    master: str | None = None,
+    tolerance: float = 1e-6,
+    passes: int = 3,
 ) -> Comparison | LearnerRanks:
     """Compare classifiers by the procedure that fits how they were tested, and say which and why.
 
@@ -71,6 +78,8 @@ def compare(
     results (data sets × learners). `paired=False` says that the test sets differ. With more than two, all pairs are
     compared, or all with the `control`, and the p-values corrected (Holm unless said). A `margin` asks whether the
     first is not worse, or not different, by more than that. `mute` names rules that are not to be checked.
+    Lazy frames (of Polars, DuckDB, Ibis, Spark or Dask) and files that are too large are joined and counted where they
+    are; `engine`, `master`, `tolerance` and `passes` are those of `evaluate`.
 
     >>> from heldout.front.evaluate import evaluate
     >>> truth = [0] * 60 + [1] * 60
@@ -83,42 +92,59 @@ def compare(
     check_whole("seed", seed, 0)
     check_whole("replicates", replicates, 1)
     muted = check_codes(mute)
-    reading = Reading(
-        truth, predicted, score, threshold, id, fold, group, positive, labels, costs, level, missing, seed,
-        ranked=only_scores(measure),
-    )  # fmt: skip
     if not classifiers:
         raise OptionError("There is nothing to compare.", hint="give two or more evaluations, validations or files.")
+    Where(engine, master, tolerance, passes).checked()
     claims = Claims(correction, margin, margin_kind)
     claims.check(control)
-    held = _contestants(classifiers, names, reading, together=paired is not False)
-    if held is None:
-        _check_ranked(classifiers[0], {"names": names, "paired": paired, "margin": margin}, reading)
-        return _tabled(classifiers[0], control, TableRules(level, method, rope, claims, seed=seed, mute=muted), measure)
-    if len(held) < 2:
-        raise OptionError(f"There is one classifier only: {next(iter(held))}.", hint="give at least two to compare.")
-    meeting = meeting_of(held, paired=paired)
-    rules = Rules(level, seed, replicates, method, rope)
+    # What an engine opens for reading is closed when all is counted.
+    with Opened() as opened:
+        reading = Reading(
+            truth, predicted, score, threshold, id, fold, group, positive, labels, costs, level, missing, seed,
+            only_scores(measure), engine, master, tolerance, passes, opened,
+        )  # fmt: skip
+        held = _contestants(classifiers, names, reading, together=paired is not False)
+        if held is None:
+            _check_ranked(classifiers[0], {"names": names, "paired": paired, "margin": margin}, reading)
+            rules = TableRules(level, method, rope, claims, seed=seed, mute=muted)
+            return _tabled(classifiers[0], control, rules, measure)
+        if len(held) < 2:
+            only = next(iter(held))
+            raise OptionError(f"There is one classifier only: {only}.", hint="give at least two to compare.")
+        meeting = meeting_of(held, paired=paired)
+        asked = Rules(level, seed, replicates, method, rope)
+        return _compared(meeting, list(held), _duels(list(held), control), measure, asked, claims, muted)
+
+
+def _compared(
+    meeting: Meeting,
+    names: list[str],
+    duels: list[tuple[int, int]],
+    measure: str | Sequence[str] | None,
+    rules: Rules,
+    claims: Claims,
+    muted: tuple[str, ...],
+) -> Comparison:
+    """Every pair by every measure, where it is known how they meet."""
     quantities = meeting.quantities([measure] if isinstance(measure, str) else measure)
-    duels = _duels(list(held), control)
-    if measure is None and method is not None:
+    if measure is None and rules.method is not None:
         quantities = fitting(meeting, duels[0], quantities, rules)
-    pairs = fight(meeting, list(held), duels, quantities, rules, claims)
+    pairs = fight(meeting, names, duels, quantities, rules, claims)
     used = claims.used(len(duels))
     return Comparison(
-        tuple(held),
+        tuple(names),
         pairs,
         meeting.words,
         how(meeting, pairs),
-        level,
+        rules.level,
         used,
-        meeting.omnibus(quantities, rules) if len(held) > 2 else (),
+        meeting.omnibus(quantities, rules) if len(names) > 2 else (),
         (*meeting.notes, *(not_corrected(pairs) if used else ()), *said_of_many(pairs), *said_of_means(pairs)),
-        seed,
-        curves_of(meeting, rules),
+        rules.seed,
+        counted_curves(meeting) or curves_of(meeting, rules),
         meeting.met,
-        method or "",
-        known_of([pair.tested.method for pair in pairs], method),
+        rules.method or "",
+        known_of([pair.tested.method for pair in pairs], rules.method),
         meeting.sides(),
         muted,
         meeting.own,
@@ -148,6 +174,12 @@ def _contestants(
     if isinstance(only, list | tuple) and only and all(is_contestant(item) for item in only):
         return gather_contestants(only, names, reading, together=together)
     named = isinstance(only, Mapping) and only and all(is_contestant(item) for item in only.values())
+    if lazy_frame(only) is not None:
+        raise OptionError(
+            f"There is one lazy frame only ({type(only).__name__}), and no columns of several classifiers were named.",
+            hint="name them (predicted=['a', 'b'] or score=[…]), give several frames with id=, or collect a table of "
+            "results.",
+        )
     # A file or a frame alone is a table of results.
     if named or isinstance(only, Validations) or (is_contestant(only) and not is_readable(only)):
         return gather_contestants([only], names, reading, together=together)

@@ -14,7 +14,9 @@ from heldout.errors import OptionError, listing
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.files import column_names, read_table
+from heldout.front.elsewhere import Away, Elsewhere, Opened, away, counted_there, counted_together
 from heldout.front.evaluate import evaluate
+from heldout.front.large import lazy_frame
 from heldout.front.lost_rows import frame_part, rows_of, without_lost_rows
 from heldout.predictions.guess import check_column, guess, is_usual
 from heldout.predictions.scores import may_be_score
@@ -22,14 +24,17 @@ from heldout.predictions.source import gather
 from heldout.predictions.table import Missing
 from heldout.validation import Validation, Validations
 
-Contestant = Evaluation | Validation
+Contestant = Evaluation | Validation | Elsewhere
 # Columns of these names are said not to be used where nobody names them.
 NOTED = ("weight", "group", "fold")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How files and frames among the contestants are to be read; `ranked` where only the scores are asked for."""
+    """How files and frames among the contestants are to be read; `ranked` where only the scores are asked for.
+
+    `opened` is what engines have opened for it.
+    """
 
     truth: Any = None
     predicted: Any = None
@@ -45,10 +50,18 @@ class Reading:
     missing: Missing = "refuse"
     seed: int = 0
     ranked: bool = False
+    engine: str | None = None
+    master: str | None = None
+    tolerance: float = 1e-6
+    passes: int = 3
+    opened: Opened = field(default_factory=Opened)
 
     def said(self) -> list[str]:
         """What was said of how to read files."""
-        usual = Reading(level=self.level, seed=self.seed, ranked=self.ranked)
+        usual = Reading(
+            level=self.level, seed=self.seed, ranked=self.ranked, tolerance=self.tolerance, passes=self.passes,
+            opened=self.opened,
+        )  # fmt: skip
         return [part.name for part in fields(self) if getattr(self, part.name) is not getattr(usual, part.name)]
 
     def read(self, data: Any, **columns: Any) -> Evaluation:
@@ -89,7 +102,19 @@ class Reading:
             missing=self.missing,
             seed=self.seed,
             measures=[],
+            engine=self.engine,
+            master=self.master,
+            tolerance=self.tolerance,
+            passes=self.passes,
         )
+
+    def away(self, data: Any) -> Away | None:
+        """The data, where their rows are not to be held."""
+        return away(data, self.engine, self.master, self.opened)
+
+    def there(self, found: Away) -> Reading:
+        """How such data are read: a frame brings its own engine."""
+        return self if found.batches is not None else replace(self, engine=None, master=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +173,8 @@ def gather_contestants(
     _check_said([item for _, item in spread], reading)
     for position, (name, item) in enumerate(spread):
         held.append((name or _letter(position), _contestant(item, reading)))
-    if together and reading.id is None and all(is_readable(item) for _, item in spread):
+    gone = any(isinstance(one, Elsewhere) for _, one in held)
+    if together and not gone and reading.id is None and all(is_readable(item) for _, item in spread):
         whole = without_lost_rows([one for _, one in held], [Read(item, reading) for _, item in spread])
         held = [(name, one) for (name, _), one in zip(held, whole, strict=True)]
     return _told_apart(_named(held, names))
@@ -180,7 +206,9 @@ def _check_said(items: Sequence[Any], reading: Reading) -> None:
 
 def is_readable(item: Any) -> bool:
     """Whether an item is a file or a frame of predictions."""
-    return isinstance(item, str | Path) or (hasattr(item, "columns") and not isinstance(item, Mapping))
+    if isinstance(item, str | Path) or lazy_frame(item) is not None:
+        return True
+    return hasattr(item, "columns") and not isinstance(item, Mapping)
 
 
 def is_contestant(item: Any) -> bool:
@@ -209,6 +237,11 @@ def columns_of_one(
     twice = [column for each in given.values() for column in dict.fromkeys(each) if each.count(column) > 1]
     if twice:
         raise OptionError(f"A column is named twice: {listing(twice)}.", hint="name each classifier once.")
+    found = reading.away(data)
+    if found is not None:
+        own = [{role: column[place] for role, column in given.items()} for place in range(len(columns))]
+        counted = counted_together(found, reading.there(found).read, own)
+        return _told_apart(_named(list(zip(map(str, columns), counted, strict=True)), names))
     data, reading = _read_once(data, reading, [column for each in given.values() for column in each])
     each = [Read(data, reading, {role: own[place] for role, own in given.items()}) for place in range(len(columns))]
     made = [one.evaluation() for one in each]
@@ -285,7 +318,8 @@ def _contestant(item: Any, reading: Reading) -> Contestant:
             measures=[],
         )
     if is_readable(item):
-        return reading.read(item)
+        found = reading.away(item)
+        return reading.read(item) if found is None else counted_there(found, reading.there(found).read)
     raise OptionError(
         f"A {type(item).__name__} cannot be compared.",
         hint="give evaluations, validations, files of predictions, or one table of results.",

@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.comparisons.counted_unpaired import CountedSide, compare_counted_unpaired
 from heldout.comparisons.paired_scores import compare_scores_unpaired
 from heldout.comparisons.procedure import Setting
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together
 from heldout.comparisons.unpaired import compare_unpaired
+from heldout.engines.scores import RowScores
 from heldout.errors import OptionError, listing
 from heldout.evaluation import Evaluation
 from heldout.front.meeting import Judged, Rules, fitting_scores, is_score, no_rope, of_own
@@ -59,11 +61,14 @@ class DifferentCases(Judged):
             )
         a, b = self.evaluations[one], self.evaluations[two]
         self._no_weights(one, two)
-        (first, truth_a, groups_a), (second, truth_b, groups_b) = (self._scores(side, quantity) for side in (a, b))
+        if not all(side.scores is not None and isinstance(side.scores.evidence, RowScores) for side in (a, b)):
+            first, second = (self._counted(side, quantity) for side in (a, b))
+            return compare_counted_unpaired(first, second, quantity.bound, method=rules.method, level=rules.level)
+        (score_a, truth_a, groups_a), (score_b, truth_b, groups_b) = (self._scores(side, quantity) for side in (a, b))
         return compare_scores_unpaired(
-            first,
+            score_a,
             truth_a,
-            second,
+            score_b,
             truth_b,
             quantity.bound,
             method=rules.method,
@@ -79,7 +84,7 @@ class DifferentCases(Judged):
         weighted = [
             self.names[place]
             for place in places
-            if (held := self.evaluations[place].predictions) is not None and held.weight is not None
+            if (held := self.evaluations[place].scores) is not None and held.evidence.weighted
         ]
         if weighted:
             raise OptionError(
@@ -95,11 +100,30 @@ class DifferentCases(Judged):
             message = "there are no scores"
             raise TypeError(message)
         evidence, own = side.scores.evidence, of_own(quantity, side.labels)
+        if not isinstance(evidence, RowScores):
+            message = "the rows were not kept"
+            raise TypeError(message)
         values = fitting_scores(evidence.values, evidence.predictions, own, evidence.labels)
         label = own.class_ if own.class_ is not None else side.positive
         place = 1 if label is None else evidence.labels.index(label)
         truth = evidence.codes if values.ndim == 2 else evidence.codes == place
         return values, truth, evidence.group_codes
+
+    def _counted(self, side: Evaluation, quantity: Quantity) -> CountedSide:
+        """What was counted of the scores of one of them."""
+        if side.scores is None:
+            message = "there are no scores"
+            raise TypeError(message)
+        evidence = side.scores.evidence
+        if evidence.per_class and quantity.bound.measure.scope != "probability" and quantity.class_ is None:
+            raise OptionError(
+                f"{quantity.bound.name} of a column of scores for each class needs the rows, and these were not kept.",
+                hint=f"name one class, as in {quantity.bound.name}[CLASS], or give the rows.",
+            )
+        label = of_own(quantity, side.labels).class_
+        chosen = label if label is not None else side.positive
+        ranking = evidence.ranking(evidence.labels[-1] if chosen is None else chosen)
+        return CountedSide(ranking, evidence.probabilities)
 
     def omnibus(self, quantities: Sequence[Quantity], rules: Rules) -> tuple[Together, ...]:  # noqa: ARG002
         """There is none for different test sets."""

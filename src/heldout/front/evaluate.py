@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from heldout.engines import memory
+from heldout.engines.accumulate import checked_threshold
 from heldout.errors import OptionError, ValuesError, listing
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
+from heldout.evidence.counted import Counted
 from heldout.files import check_matrix
 from heldout.findings.limits import check_limits
 from heldout.findings.review import check_codes
 from heldout.front.fold_column import fold_dependence
 from heldout.front.judge import Folded, Settings, judge
+from heldout.front.large import Where, counted_elsewhere, known_evidence, only_evidence
 from heldout.predictions.match import fitted
-from heldout.predictions.source import Source, gather
+from heldout.predictions.source import Asked, Source, gather
 from heldout.predictions.table import Missing, Predictions
 from heldout.resampling.gathered import case_counts
 
@@ -50,17 +51,24 @@ def evaluate(
     slices: Any = None,
     mute: str | Iterable[str] = (),
     limits: Any = None,
+    engine: str | None = None,
+    master: str | None = None,
+    tolerance: float = 1e-6,
+    passes: int = 3,
 ) -> Evaluation:
     """Measure a classifier from its predictions, every measure with an interval.
 
-    Takes two columns (lists, arrays, tensors, data frame columns), a data frame or the path of a file with the
-    names of its columns, counted evidence, or a confusion matrix as `matrix=` with `rows` saying what its
-    rows are. `score` is one score per case, or one per case and class; without `predicted` the class comes from it, at
-    `threshold`. `weight` and `group` are one value per case, and rows are matched by position. `fold` says
-    which model of a resampling plan made each prediction, and `id` which case it is about, where a case was predicted
-    more than once. `method` replaces the default interval where it applies. `slices` names columns that divide the
-    cases ("all" for every column without a role; for arrays, values by name), and `mute` rules that are not to be
-    checked, by their codes. `limits` replaces limits of rules, by code and name: `{"H014": {"width": 0.1}}`.
+    Takes two columns (lists, arrays, tensors, data frame columns), a data frame, also a lazy one of Polars, DuckDB,
+    Ibis, Spark or Dask, or the path of a file or folder with the names of its columns, counted evidence, or a confusion
+    matrix as `matrix=` with `rows` saying what its rows are. `score` is one score per case, or one per case and class;
+    without `predicted` the class comes from it, at `threshold`. `weight` and `group` are one value per case, and rows
+    are matched by position. `fold` says which model of a resampling plan made each prediction, and `id` which case it
+    is about, where a case was predicted more than once. `method` replaces the default interval where it applies.
+    `slices` names columns that divide the cases ("all" for every column without a role; for arrays, values by name),
+    and `mute` rules that are not to be checked, by their codes. `limits` replaces limits of rules, by code and name:
+    `{"H014": {"width": 0.1}}`.
+    What is too large is not held: `engine` says who reads a path (else it is chosen by its size) and `master` on which
+    cluster; areas are then certain to `tolerance`, in at most so many `passes` over the scores.
 
     >>> print(evaluate(["yes", "no", "no", "yes"], ["yes", "no", "yes", "yes"])["recall"])
     recall[yes] 1.000 [.342 – 1.000] (0.95 wilson, n = 2)
@@ -75,54 +83,43 @@ def evaluate(
             raise OptionError(
                 f"{name} must be 'truth' or 'predicted'. Got {value!r}.", hint=f"say what the {name} are."
             )
+    counted: Counted | None = None
+    where = Where(engine, master, tolerance, passes).checked()
     if isinstance(data, Confusion):
-        _only_evidence({**beside, "matrix": matrix})
+        only_evidence({**beside, "matrix": matrix}, where)
         confusion = data if labels is None else data.with_labels(fitted(tuple(labels), data.labels))
+    elif (known := known_evidence(data)) is not None:
+        only_evidence({**beside, "matrix": matrix}, where)
+        counted, source = known
+        confusion, notes = _relabelled(counted, labels), counted.notes
     elif matrix is not None:
         confusion = _from_matrix(matrix, labels, rows, {"data": data, **beside})
         if confusion.counts.dtype.kind == "f":
             notes = ("the entries of the matrix are not whole: the intervals take them as that many cases",)
     else:
-        cut = _threshold(threshold, predicted)
-        predictions, source = gather(
-            data,
-            roles,
-            labels=labels,
-            missing=missing,
-            score=score,
-            positive=positive,
-            threshold=cut,
-            slices=slices,
-        )
-        _check_ids(predictions)
-        confusion = memory.count(predictions) if predictions.fold is None else case_counts(predictions)
-        notes = predictions.notes
+        cut = checked_threshold(threshold, predicted)
+        asked = Asked(labels, missing, score, positive, cut, slices)
+        elsewhere = counted_elsewhere(data, roles, asked, where)
+        if elsewhere is not None:
+            counted, source = elsewhere
+            confusion, notes = counted.confusion, counted.notes
+        else:
+            predictions, source = gather(
+                data,
+                roles,
+                labels=labels,
+                missing=missing,
+                score=score,
+                positive=positive,
+                threshold=cut,
+                slices=slices,
+            )
+            _check_ids(predictions)
+            confusion = memory.count(predictions) if predictions.fold is None else case_counts(predictions)
+            notes = predictions.notes
     settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, muted, changed)
     folded = None if predictions is None or predictions.fold is None else Folded(fold_dependence(predictions))
-    return judge(confusion, predictions, settings, source=source, notes=notes, folded=folded)
-
-
-def count(
-    data: Any = None,
-    predicted: Any = None,
-    *,
-    truth: Any = None,
-    weight: Any = None,
-    group: Any = None,
-    labels: Sequence[Label] | None = None,
-    missing: Missing = "refuse",
-) -> Confusion:
-    """Only count: evidence that merges with + and can be evaluated later.
-
-    >>> first, second = count([0, 1], [0, 0]), count([1, 2], [1, 2])
-    >>> (first + second).matrix
-    array([[1, 0, 0],
-           [1, 1, 0],
-           [0, 0, 1]])
-    """
-    roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group}
-    predictions, _ = gather(data, roles, labels=labels, missing=missing)
-    return memory.count(predictions)
+    return judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)
 
 
 def _check_ids(predictions: Predictions) -> None:
@@ -139,13 +136,17 @@ def _check_ids(predictions: Predictions) -> None:
         )
 
 
-def _only_evidence(columns: dict[str, Any]) -> None:
-    given = [name for name, column in columns.items() if column is not None]
-    if given:
+def _relabelled(counted: Counted, labels: Sequence[Label] | None) -> Confusion:
+    """The counts over these labels, which may only be those that were counted: scores and slices go by them."""
+    if labels is None:
+        return counted.confusion
+    given = fitted(tuple(labels), counted.labels)
+    if tuple(given) != counted.labels:
         raise OptionError(
-            f"Counted evidence was given together with {listing(given)}.",
-            hint="weights and groups belong into count(), before the cases are counted.",
+            f"The evidence was counted with the labels {listing(counted.labels)}, and {listing(given)} were named.",
+            hint="name them before counting, or leave out labels= (--labels).",
         )
+    return counted.confusion
 
 
 def _from_matrix(matrix: Any, labels: Sequence[Label] | None, rows: str, columns: dict[str, Any]) -> Confusion:
@@ -163,17 +164,3 @@ def _from_matrix(matrix: Any, labels: Sequence[Label] | None, rows: str, columns
             hint="give the counts: how sure we are depends on how many cases there were.",
         )
     return Confusion.of(table, labels, rows=rows)
-
-
-def _threshold(threshold: Any, predicted: Any) -> float | None:
-    if threshold is None:
-        return None
-    if predicted is not None:
-        raise OptionError(
-            "A threshold was given together with the predicted classes.",
-            hint="leave out predicted to judge the classes that the scores give at the threshold.",
-        )
-    is_number = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool | np.bool_)
-    if not is_number or not math.isfinite(float(threshold)):
-        raise OptionError(f"The threshold must be a number. Got {threshold!r}.", hint="for example 0.5.")
-    return float(threshold)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from heldout.errors import ValuesError
 from heldout.estimates.dependence import Dependence
+from heldout.evidence.counted import Counted
 from heldout.plans.plan import AGAIN, ONCE
 from heldout.predictions.encode import Coded
 from heldout.predictions.table import Predictions
@@ -39,6 +40,22 @@ def fold_dependence(predictions: Predictions) -> Dependence:
         return Dependence(found.n)
     once = predictions.n == found.n or _every_set(found.n, found.sizes)
     return Dependence(found.n, ONCE if once else AGAIN, found.ratio, found.independent, TARGET)
+
+
+def counted_dependence(counted: Counted) -> Dependence:
+    """The dependence of counted predictions that come in folds, each case in one of them.
+
+    With one prediction per case the folds are one partition of the cases, whose mean sizes tell all there is to know.
+
+    >>> from heldout.evidence.folds import FoldCounts
+    >>> folds = FoldCounts(("a", "b"), np.array([1, 2]), *(np.array(x) for x in ([0, 1], [0, 1], [0, 1], [3, 1])))
+    >>> counted_dependence(Counted(folds[0] + folds[1], folds=folds)).independent
+    2
+    """
+    number, n = 0 if counted.folds is None else len(counted.folds), counted.n
+    if number < 2:
+        return Dependence(n)
+    return Dependence(n, ONCE, n / number / max((n * number - n) / number, 1.0), number, TARGET)
 
 
 def _every_set(n: int, sizes: NDArray[np.int64]) -> bool:

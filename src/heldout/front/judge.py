@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.costs import Costs, read_costs, settle_costs
+from heldout.engines.counted_scores import CountedScores
 from heldout.engines.folds import count_folds
-from heldout.engines.scores import ScoreEvidence
+from heldout.engines.scores import RowScores, ScoreEvidence
 from heldout.errors import OptionError, closest, listing, method_key
+from heldout.estimates.area_bounds import bounds_note
 from heldout.estimates.dependence import Dependence
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_counts import FoldEstimator
@@ -27,8 +29,12 @@ from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.estimates.score_methods import score_method_names
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
+from heldout.evidence.counted import Counted
+from heldout.evidence.folds import FoldCounts
 from heldout.findings.limits import check_limits
 from heldout.findings.review import check_codes
+from heldout.front.counted_notes import counted_notes, counted_positive
+from heldout.front.fold_column import counted_dependence
 from heldout.measures.catalogue import COUNTED, NAMED_F, find, read_quantity
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
@@ -40,7 +46,12 @@ from heldout.predictions.table import Predictions
 # and beyond this many all but the first three.
 DRAWN_CLASSES = 100
 LISTED_CLASSES = 1000
+# Beyond this many classes only so many of the largest are listed: a report of a million would fill gigabytes.
+EVERY_CLASS = 10_000
+LARGEST = 1000
 FIRST = ("precision", "recall", "f_score")
+# Measures of the order of the scores.
+RANKED = ("ranking", "pairs")
 
 
 @dataclass(frozen=True)
@@ -114,8 +125,9 @@ def judge(
     source: Source,
     notes: Sequence[str] = (),
     folded: Folded | None = None,
+    counted: Counted | None = None,
 ) -> Evaluation:
-    """Every measure that was asked for, with its interval."""
+    """Every measure that was asked for, with its interval; `counted` stands for rows that were not kept."""
     settings.checked()
     mute, limits = check_codes(settings.mute), check_limits(settings.limits, "evaluation")
     if settings.nested:
@@ -124,35 +136,39 @@ def judge(
             hint="use heldout.validate (heldout validate) with a k-fold plan, or leave out the method.",
         )
     chosen = choose_positive(settings.positive, confusion.labels)
+    if counted is not None:
+        chosen = counted_positive(counted, settings.positive, confusion.labels)
+        notes = counted_notes(counted, notes)
+        folded = folded if counted.folds is None else Folded(counted_dependence(counted))
     costs = None if settings.costs is None else cost_matrix(settings.costs, confusion, settings.cost_rows)
-    estimator = _count_estimator(confusion, predictions, settings, folded)
+    estimator = _count_estimator(confusion, _folds(predictions, counted, confusion), settings, folded)
     estimator.check()
-    scored = None
-    if predictions is not None and predictions.scores is not None:
-        scored = _score_estimator(predictions, chosen, settings, folded)
+    evidence = _score_evidence(predictions, counted)
+    scored = None if evidence is None else _score_estimator(evidence, chosen, settings, folded)
     if settings.by_fold() is not None and folded is None:
         raise OptionError(
             f"The method {settings.method!r} needs folds, and there are none.",
             hint="name the column of folds with fold= (--fold), or leave out the method.",
         )
-    several = folded is not None and predictions is not None and predictions.fold is not None
-    if several and settings.method is not None and settings.of_counts() is None and settings.by_fold() is None:
-        _one_model(predictions, settings.method)
+    if settings.method is not None and settings.of_counts() is None and settings.by_fold() is None:
+        _one_model(estimator, settings.method)
     estimates = _estimates(estimator, scored, chosen, costs, settings)
     said = list(notes)
-    if settings.measures == "all" and predictions is not None and predictions.scores is not None:
-        why = predictions.scores.not_probability
+    if settings.measures == "all" and evidence is not None:
+        why = evidence.not_probability
         said += [f"{why}, so losses and calibration are left out: they need probabilities"] if why else []
+    if evidence is not None and any(find(e.measure).measure.scope in RANKED for e in estimates):
+        said += filter(None, [bounds_note(evidence)])
     if settings.measures == "all" and confusion.n_classes > DRAWN_CLASSES:
         said.append(_shortened(confusion.n_classes))
     return Evaluation(
-        confusion, chosen, estimates, estimator, tuple(said), source, predictions, costs, scored, mute, limits
+        confusion, chosen, estimates, estimator, tuple(said), source, predictions, costs, scored, mute, limits, counted
     )
 
 
-def _one_model(predictions: Predictions | None, method: str) -> None:
+def _one_model(estimator: Estimator, method: str) -> None:
     """Refuse a method that takes all scores as those of one model where each fold has its own."""
-    if predictions is None or predictions.fold is None or len(predictions.fold.met()) < 2:
+    if not isinstance(estimator, FoldEstimator) or estimator.folds is None or len(estimator.folds) < 2:
         return
     raise OptionError(
         f"The method {method!r} takes all scores as those of one model, and here each fold has its own.",
@@ -160,13 +176,30 @@ def _one_model(predictions: Predictions | None, method: str) -> None:
     )
 
 
+def _folds(predictions: Predictions | None, counted: Counted | None, confusion: Confusion) -> FoldCounts | None:
+    """The counts of every fold, where the predictions come in folds."""
+    if counted is not None:
+        return counted.folds
+    if predictions is None or predictions.fold is None:
+        return None
+    return count_folds(predictions, confusion.labels)
+
+
+def _score_evidence(predictions: Predictions | None, counted: Counted | None) -> ScoreEvidence | None:
+    """What the scores tell, where there are any: from rows, or from counts of them."""
+    if counted is not None:
+        return None if counted.scores is None else CountedScores.of(counted)
+    if predictions is None or predictions.scores is None:
+        return None
+    return RowScores(predictions, predictions.labels)
+
+
 def _count_estimator(
-    confusion: Confusion, predictions: Predictions | None, settings: Settings, folded: Folded | None
+    confusion: Confusion, folds: FoldCounts | None, settings: Settings, folded: Folded | None
 ) -> Estimator:
     made = confusion, settings.level, settings.seed, settings.replicates, settings.of_counts()
-    if folded is None or predictions is None:
+    if folded is None or folds is None:
         return Estimator(*made)
-    folds = count_folds(predictions, confusion.labels)
     return FoldEstimator(
         *made,
         plan=folded.plan,
@@ -178,9 +211,9 @@ def _count_estimator(
 
 
 def _score_estimator(
-    predictions: Predictions, positive: Label | None, settings: Settings, folded: Folded | None
+    evidence: ScoreEvidence, positive: Label | None, settings: Settings, folded: Folded | None
 ) -> ScoreEstimator:
-    made = ScoreEvidence(predictions, predictions.labels), positive, settings.level, settings.seed, settings.replicates
+    made = evidence, positive, settings.level, settings.seed, settings.replicates
     if folded is None:
         return ScoreEstimator(*made, settings.method)
     again = folded.resubstituted
@@ -191,7 +224,7 @@ def _score_estimator(
         plan=folded.plan,
         rule=folded.rule,
         fold_method=settings.by_fold(),
-        resubstituted=None if again is None else ScoreEstimator(ScoreEvidence(again, again.labels), positive),
+        resubstituted=None if again is None else ScoreEstimator(RowScores(again, again.labels), positive),
         weight=folded.weight,
     )
 
@@ -252,7 +285,7 @@ def _score(scored: ScoreEstimator | None, quantity: Quantity, positive: Label | 
 def _all(estimator: Estimator, costs: Any) -> list[Estimate]:
     confusion = estimator.confusion
     k = confusion.n_classes
-    ordered = k > 2 and not any(isinstance(label, str) for label in confusion.labels)
+    ordered = k > 2 and not any(issubclass(kind, str) for kind in set(map(type, confusion.labels)))
     made: list[Estimate] = []
     bounds = _defaults(costs)
     for bound in bounds:
@@ -264,9 +297,10 @@ def _all(estimator: Estimator, costs: Any) -> list[Estimate]:
     if k > 1:
         for average in AVERAGES:
             made += [estimator.ask(Quantity(b, average=average)) for b in bounds if b.measure.averages]
+    among = None if k <= EVERY_CLASS else confusion.largest(LARGEST)
     for bound in bounds:
         if bound.measure.per_class and _listed(bound.measure, k):
-            made += estimator.classes(bound)
+            made += estimator.classes(bound, among=among)
     return made
 
 
@@ -277,8 +311,9 @@ def _listed(measure: Measure, k: int) -> bool:
 
 
 def _shortened(k: int) -> str:
+    whose = "each class" if k <= EVERY_CLASS else f"the {LARGEST:,} largest"
     what = (
-        "only precision, recall and F of each class are listed"
+        f"only precision, recall and F of {whose} are listed"
         if k > LISTED_CLASSES
         else "measures of one class whose interval needs random draws are not listed"
     )

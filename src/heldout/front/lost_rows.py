@@ -50,12 +50,13 @@ def without_lost_rows(made: Sequence[Any], readers: Sequence[Reader]) -> list[An
         return list(made)
     gone = n - int(keep.sum())
     return [
-        _noted(reader.part(frame, keep).evaluation(), gone, n, n - len(own))
+        noted(reader.part(frame, keep).evaluation(), gone, n, n - len(own))
         for reader, frame, own in zip(readers, frames, kept, strict=True)
     ]
 
 
-def _noted(evaluation: Evaluation, gone: int, n: int, own: int) -> Evaluation:
+def noted(evaluation: Evaluation, gone: int, n: int, own: int) -> Evaluation:
+    """The evaluation with a note of the rows that were left out of all, and in how many it lacks a value itself."""
     said = (
         f"{gone:,} of {n:,} rows were dropped from all classifiers, because one or more of them lacks a value there; "
         f"this one in {own:,}"

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from heldout.errors import OptionError, ValuesError, listing
 from heldout.evaluation import Evaluation
 from heldout.front.contestants import Contestant
+from heldout.front.counted_meeting import counted_meeting
 from heldout.front.different_cases import DifferentCases
+from heldout.front.elsewhere import Elsewhere
 from heldout.front.meeting import Meeting
 from heldout.front.same_cases import SameCases
 from heldout.front.splits_meeting import SameSplits
-from heldout.predictions.pairing import Paired, key_texts, pair
+from heldout.predictions.pairing import Paired, key_texts, other_units, pair
 from heldout.predictions.table import Predictions
 from heldout.resampling.gathered import sharing
 from heldout.validation import Validation
@@ -33,8 +35,15 @@ def meeting_of(held: Mapping[str, Contestant], *, paired: bool | None) -> Meetin
         )
     if validations:
         return _validated(validations, paired=paired)
-    evaluations = {name: one for name, one in held.items() if isinstance(one, Evaluation)}
-    lacking = [name for name, one in evaluations.items() if one.predictions is None]
+    gone = {name: one for name, one in held.items() if isinstance(one, Elsewhere)}
+    if gone and paired is not False:
+        return _elsewhere(gone, [name for name in held if name not in gone])
+    evaluations = {
+        name: one.evaluation if isinstance(one, Elsewhere) else one
+        for name, one in held.items()
+        if isinstance(one, Evaluation | Elsewhere)
+    }
+    lacking = [name for name, one in evaluations.items() if one.predictions is None and name not in gone]
     if paired is False or (lacking and paired is None):
         return DifferentCases(evaluations, counted=tuple(lacking))
     if lacking:
@@ -52,6 +61,17 @@ def meeting_of(held: Mapping[str, Contestant], *, paired: bool | None) -> Meetin
         said = f"not all come in folds, so the folds of {listing(in_folds)} are not used"
         found = replace(found, notes=(*found.notes, said))
     return SameCases(evaluations, paired=found)
+
+
+def _elsewhere(gone: dict[str, Elsewhere], rest: Sequence[str]) -> Meeting:
+    """The meeting of contestants whose rows are not held, which must be all of them."""
+    if rest:
+        raise OptionError(
+            f"The rows of {listing(gone)} are not held here and those of {listing(rest)} are, so cases cannot be "
+            "matched.",
+            hint="give all of them as lazy frames of one engine, or read all into memory (engine='memory').",
+        )
+    return counted_meeting(gone)
 
 
 def _validated(held: Mapping[str, Validation], *, paired: bool | None) -> Meeting:
@@ -154,11 +174,7 @@ def _same_units(held: Sequence[Predictions], names: Sequence[str], found: Paired
             or _same_partition(first.group.codes[found.rows[0]], own.group.codes[rows])
         )
         if not (weights and groups):
-            what, of = ("groups", "group") if weights else ("weights", "weight")
-            raise ValuesError(
-                f"{names[0]} and {name} do not agree on the {what} of the cases.",
-                hint=f"give both the same {what} ({of}=, --{of}), or leave them out.",
-            )
+            raise other_units(names[0], name, "group" if weights else "weight")
 
 
 def _same_partition(one: NDArray[Any], two: NDArray[Any]) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,32 +27,55 @@ from heldout.predictions.pairing import Paired
 from heldout.predictions.table import Predictions
 
 
+class Cases(Protocol):
+    """The same cases, as all contestants judged them."""
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+
+    @property
+    def by(self) -> str:
+        """How they were matched."""
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The classes of all contestants."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of how they were matched."""
+
+
 @dataclass(frozen=True, eq=False)
-class SameCases(Judged):
-    """All of them judged the same cases."""
+class Matched(Judged):
+    """All of them judged the same cases, whether their rows are here or were counted where they are."""
 
     met: ClassVar[Setting] = "same cases"
 
-    paired: Paired = field(kw_only=True)
+    @property
+    def cases(self) -> Cases:
+        """The cases that they have in common."""
+        raise NotImplementedError
 
     @property
     def words(self) -> str:
         """How many cases, and how they were matched."""
-        return f"{self.paired.n:,} cases that each of them judged, matched by {self.paired.by}"
+        return f"{self.cases.n:,} cases that each of them judged, matched by {self.cases.by}"
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """The classes of all of them."""
-        return self.paired.labels
+        return self.cases.labels
 
     @property
     def shared(self) -> tuple[str, ...]:
         """What is said of how they meet, and of their labels."""
-        return (*super().shared, *self.paired.notes)
+        return (*super().shared, *self.cases.notes)
 
     def why(self) -> str:
         """Why they are compared so."""
-        return f"Each of them judged the same {self.paired.n:,} cases, so they are compared case by case"
+        return f"Each of them judged the same {self.cases.n:,} cases, so they are compared case by case"
 
     @cached_property
     def _counts(self) -> dict[tuple[int, int], PairCounts]:
@@ -61,22 +84,16 @@ class SameCases(Judged):
     def counts(self, one: int, two: int) -> PairCounts:
         """The joint counts of two of them."""
         if (one, two) not in self._counts:
-            held = self.paired
-            self._counts[one, two] = PairCounts.of(held.truth, held.predicted[one], held.predicted[two], held.labels)
+            self._counts[one, two] = self._count(one, two)
         return self._counts[one, two]
+
+    def _count(self, one: int, two: int) -> PairCounts:
+        raise NotImplementedError
 
     def apart(self, one: int, two: int) -> tuple[int, int] | None:
         """How many cases the one alone gets right, and how many the other alone."""
         counts = self.counts(one, two)
         return counts.only_a, counts.only_b
-
-    def alike(self, one: int, two: int, quantity: Quantity) -> Alike:
-        """What both give alike in every case, of what a quantity is made from."""
-        held = self.paired
-        if not is_score(quantity):
-            return "answers" if np.array_equal(held.predicted[one], held.predicted[two]) else ""
-        first, second = (self._predictions(place).part(held.rows[place]) for place in (one, two))
-        return alike_in(first, second, quantity)
 
     def test(self, one: int, two: int, quantity: Quantity, rules: Rules) -> Tested:
         """The difference of two contestants on their common cases."""
@@ -99,6 +116,43 @@ class SameCases(Judged):
             replicates=rules.replicates,
         )  # fmt: skip
 
+    def _scores(self, one: int, two: int, quantity: Quantity, rules: Rules) -> Tested:
+        raise NotImplementedError
+
+    @property
+    def _dependent(self) -> bool:
+        """Whether the cases come in groups or have weights."""
+        raise NotImplementedError
+
+    @property
+    def has_curves(self) -> bool:
+        """Whether there is a ROC curve for each: scores of two classes, one of them positive."""
+        return self.scored and self.evaluations[0].positive is not None and len(self.labels) == 2
+
+
+@dataclass(frozen=True, eq=False)
+class SameCases(Matched):
+    """All of them judged the same cases, and the rows are here."""
+
+    paired: Paired = field(kw_only=True)
+
+    @property
+    def cases(self) -> Paired:
+        """The cases that they have in common."""
+        return self.paired
+
+    def _count(self, one: int, two: int) -> PairCounts:
+        held = self.paired
+        return PairCounts.of(held.truth, held.predicted[one], held.predicted[two], held.labels)
+
+    def alike(self, one: int, two: int, quantity: Quantity) -> Alike:
+        """What both give alike in every case, of what a quantity is made from."""
+        held = self.paired
+        if not is_score(quantity):
+            return "answers" if np.array_equal(held.predicted[one], held.predicted[two]) else ""
+        first, second = (self._predictions(place).part(held.rows[place]) for place in (one, two))
+        return alike_in(first, second, quantity)
+
     def _predictions(self, place: int) -> Predictions:
         held = self.evaluations[place].predictions
         if held is None:
@@ -111,11 +165,6 @@ class SameCases(Judged):
         """Whether the cases come in groups or have weights."""
         held = [self._predictions(place) for place in range(len(self.evaluations))]
         return any(one.group is not None or one.weight is not None for one in held)
-
-    @property
-    def has_curves(self) -> bool:
-        """Whether there is a ROC curve for each: scores of two classes, one of them positive."""
-        return self.scored and self.evaluations[0].positive is not None and len(self.paired.labels) == 2
 
     def positives(self) -> tuple[NDArray[np.bool_], Label | None]:
         """Which cases are positive, and the class that is."""

@@ -18,6 +18,7 @@ from heldout.learners.target import encode_target, settle_target
 from heldout.predictions.case_values import groups
 from heldout.predictions.encode import Coded
 from heldout.predictions.guess import check_column
+from heldout.predictions.table import check_missing_word
 
 Missing = Literal["refuse", "drop"]
 USUAL_TARGETS = ("class", "target", "label", "y", "outcome")
@@ -57,11 +58,7 @@ def read_problem(
     >>> problem.names, problem.labels, problem.truth.tolist()
     (('size',), ('a', 'b'), [0, 1, 1])
     """
-    if missing not in ("refuse", "drop"):
-        raise OptionError(
-            f"missing must be 'refuse' or 'drop'. Got {missing!r}.",
-            hint="missing='drop' leaves out rows without a class, and says how many.",
-        )
+    check_missing_word(missing, "a class")
     y, target = _one_target(y, target)
     table = X if isinstance(X, Table) else as_table(X)
     roles = _roles(table, y, target, group, features, drop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -124,21 +125,58 @@ def divide(top: Any, bottom: Any) -> Any:
 
 def per_class(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
     """The value of each class against the rest."""
-    memo = confusion.memo
-    values: NDArray[np.float64] | None = memo.get(("per class", bound.name))
-    if values is None:
-        cells = memo.setdefault("class cells", class_cells(*np.ascontiguousarray(confusion.corners.T)))
-        values = memo["per class", bound.name] = np.asarray(bound.value(cells), dtype=np.float64)
+    memo, key = confusion.memo, ("per class", bound.name)
+    if key not in memo:
+        memo[key] = _expanded(confusion, _kind_values(bound, confusion))
+    values: NDArray[np.float64] = memo[key]
     return values
 
 
 def per_class_gradient(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
     """The derivatives of the value of each class by its TP, FN, FP and TN; 0 where it has no value."""
-    memo, key = confusion.memo, ("per class gradient", bound.name)
+    return _expanded(confusion, _kind_gradient(bound, confusion))
+
+
+def _kind_values(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
+    """The value of each kind of class."""
+    memo, key = confusion.memo, ("kind values", bound.name)
     if key not in memo:
-        memo[key] = np.nan_to_num(bound.class_gradient(confusion.corners))
+        if "kind cells" not in memo:
+            memo["kind cells"] = class_cells(*np.ascontiguousarray(_kinds(confusion)[0].T))
+        memo[key] = np.asarray(bound.value(memo["kind cells"]), dtype=np.float64)
+    values: NDArray[np.float64] = memo[key]
+    return values
+
+
+def _kind_gradient(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
+    memo, key = confusion.memo, ("kind gradient", bound.name)
+    if key not in memo:
+        memo[key] = np.nan_to_num(bound.class_gradient(_kinds(confusion)[0]))
     gradient: NDArray[np.float64] = memo[key]
     return gradient
+
+
+def _expanded(confusion: Confusion, held: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What was found for each kind of class, for each class."""
+    return held if confusion.alike is None else held[confusion.alike[1]]
+
+
+def for_each_class(
+    confusion: Confusion, find: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """What `find` makes of TP, FN, FP and TN of each class, one row each; found once for classes that are alike."""
+    return _expanded(confusion, find(_kinds(confusion)[0]))
+
+
+def _kinds(confusion: Confusion) -> tuple[NDArray[Any], Any, NDArray[np.int64], NDArray[np.int64]]:
+    """Kinds of classes with the same counts, how many there are of each, and those of the two classes of every cell."""
+    if confusion.alike is None:
+        return confusion.corners, 1.0, confusion.truth, confusion.predicted
+    kinds, place = confusion.alike
+    if "kinds" not in confusion.memo:
+        times = np.bincount(place, minlength=len(kinds))
+        confusion.memo["kinds"] = times, place[confusion.truth], place[confusion.predicted]
+    return kinds, *confusion.memo["kinds"]
 
 
 def micro_cells(correct: Any, n: float, k: int) -> Cells:
@@ -185,20 +223,20 @@ def averaged_gradient(bound: Bound, average: Average, confusion: Confusion) -> N
         by_correct = np.imag(bound.value(micro_cells(correct + 1j * step, n, k))) / step
         # Averages do not change with the size of the sample: the derivative by n follows from Euler's identity.
         return np.asarray(by_correct * ((i == j) - correct.real / n))
-    values = per_class(bound, confusion)
+    kinds, times, of_truth, of_predicted = _kinds(confusion)
+    values = _kind_values(bound, confusion)
     there = ~np.isnan(values)
-    totals = np.asarray(confusion.truth_totals, dtype=np.float64)
-    weights = np.where(there, totals if average == "weighted" else 1.0, 0.0)
-    gradient = np.where(there[:, None], per_class_gradient(bound, confusion), 0.0)
-    total = weights.sum()
+    weights = np.where(there, kinds[:, 0] + kinds[:, 1] if average == "weighted" else 1.0, 0.0)
+    total = (weights * times).sum()
     if not total:
         return np.zeros(len(i))
     share = weights / total
-    tp, fn, fp, tn = np.moveaxis(gradient * share[:, None], -1, 0)
-    slope = tn.sum() + np.where(i == j, tp[i] - tn[i], fn[i] - tn[i] + fp[j] - tn[j])
+    # A class that is left out has no share.
+    tp, fn, fp, tn = (column * share for column in _kind_gradient(bound, confusion).T)
+    slope = (tn * times).sum() + np.where(i == j, (tp - tn)[of_truth], (fn - tn)[of_truth] + (fp - tn)[of_predicted])
     if average == "weighted":
-        mean = (np.where(there, values, 0.0) * share).sum()
-        slope = slope + np.where(there, np.where(there, values, 0.0) - mean, 0.0)[i] / total
+        known = np.where(there, values, 0.0)
+        slope = slope + np.where(there, known - (known * share * times).sum(), 0.0)[of_truth] / total
     return np.asarray(slope)
 
 

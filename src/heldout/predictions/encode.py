@@ -48,16 +48,28 @@ class Coded:
         """Only the rows to keep, none of which is missing."""
         return Coded(self.codes[keep], self.offset, self.labels, self.declared)
 
+    def counts(self) -> NDArray[np.int64]:
+        """How many rows are missing, and then how many hold each label."""
+        held = np.zeros(len(self.labels) + 1, dtype=np.int64)
+        # The sums of a block are as long as there are labels: few rows at a time must not pay for many of those.
+        block = max(BLOCK, 4 * len(held))
+        for start in range(0, len(self.codes), block):
+            # The mark of a missing value is one below the code of the first label.
+            codes = self.codes[start : start + block].astype(np.int64)
+            codes -= self.offset - 1
+            held += np.bincount(codes, minlength=len(held))
+        return held
+
     def met(self) -> tuple[Label, ...]:
         """The labels that some row holds."""
-        # The mark of a missing value is one below the code of the first label.
-        counts = np.zeros(len(self.labels) + 1, dtype=np.int64)
+        held = np.zeros(len(self.labels) + 1, dtype=bool)
         for start in range(0, len(self.codes), BLOCK):
-            block = self.codes[start : start + BLOCK].astype(np.int64)
-            counts += np.bincount(block - (self.offset - 1), minlength=len(counts))
-            if counts[1:].all():
+            held[self.codes[start : start + BLOCK].astype(np.int64) - (self.offset - 1)] = True
+            if len(held) < BLOCK and held[1:].all():
                 break
-        return tuple(label for label, count in zip(self.labels, counts[1:].tolist(), strict=True) if count)
+        if held[1:].all():
+            return self.labels
+        return tuple(self.labels[place] for place in np.flatnonzero(held[1:]).tolist())
 
     def classes(self) -> tuple[Label, ...]:
         """The labels that are declared, or else those that some row holds."""

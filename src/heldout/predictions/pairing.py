@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from heldout.errors import LabelError, ValuesError, listing
 from heldout.evidence import Label, join_labels
 from heldout.predictions.encode import Coded
 from heldout.predictions.match import renamed
-from heldout.predictions.table import DROPPED, Predictions
+from heldout.predictions.table import Predictions
 
 Codes = NDArray[np.int64]
 # Whole numbers up to here fit the integers of NumPy.
@@ -57,7 +57,7 @@ def pair(held: Sequence[Predictions], names: Sequence[str]) -> Paired:
             hint="give all of them the id of each case, or none.",
         )
     rows, keys = _by_id(held, names) if all(with_ids) else (_by_order(held, names), None)
-    labels, moves, notes = _labels(held, names)
+    labels, moves, notes = common_labels([predictions.labels for predictions in held], names)
     truths = [move[_codes(p.truth, p.truth_place)][at] for p, move, at in zip(held, moves, rows, strict=True)]
     for name, truth in zip(names[1:], truths[1:], strict=True):
         _same_truth(truths[0], truth, labels, (names[0], name), keys)
@@ -71,14 +71,19 @@ def _codes(column: Coded, place: NDArray[np.int64]) -> Codes:
     return np.asarray(place[column.codes.astype(np.int64) - column.offset])
 
 
-def _labels(
-    held: Sequence[Predictions], names: Sequence[str]
+def common_labels(
+    held: Sequence[tuple[Label, ...]], names: Sequence[str]
 ) -> tuple[tuple[Label, ...], list[Codes], tuple[str, ...]]:
-    """All labels together, and where each classifier's own stand among them."""
-    labels, notes = held[0].labels, []
+    """The labels of all classifiers together, where each one's own stand among them, and what to say of joined ones.
+
+    >>> labels, moves, _ = common_labels([("a", "b"), ("b", "c")], ["one", "two"])
+    >>> labels, [move.tolist() for move in moves]
+    (('a', 'b', 'c'), [[0, 1], [1, 2]])
+    """
+    labels, notes = held[0], []
     renames: list[dict[Label, Label]] = [{}]
-    for name, predictions in zip(names[1:], held[1:], strict=True):
-        other, said = predictions.labels, ""
+    for name, other in zip(names[1:], held[1:], strict=True):
+        said = ""
         rename: dict[Label, Label] = {}
         if {type(label) for label in labels} != {type(label) for label in other}:
             found, said = renamed(labels, other)
@@ -89,8 +94,8 @@ def _labels(
         labels = join_labels(labels, tuple(dict.fromkeys(rename.get(label, label) for label in other)))
     place = {label: position for position, label in enumerate(labels)}
     moves = [
-        np.array([place[rename.get(label, label)] for label in predictions.labels], dtype=np.int64)
-        for predictions, rename in zip(held, renames, strict=True)
+        np.array([place[rename.get(label, label)] for label in own], dtype=np.int64)
+        for own, rename in zip(held, renames, strict=True)
     ]
     return labels, moves, tuple(notes)
 
@@ -98,20 +103,30 @@ def _labels(
 def _by_order(held: Sequence[Predictions], names: Sequence[str]) -> tuple[Codes, ...]:
     lost = [name for name, predictions in zip(names, held, strict=True) if lost_rows(predictions)]
     if lost:
-        raise ValuesError(
-            f"Rows with missing values were dropped from {listing(lost)}, so the order of the rest does not say which "
-            "case is which.",
-            hint="name the id of each case (id=, --id), or leave out the same rows of all of them beforehand.",
-        )
+        raise lost_order(lost)
     sizes = {name: predictions.n for name, predictions in zip(names, held, strict=True)}
     if len(set(sizes.values())) > 1:
-        shown = ", ".join(f"{name} has {size:,}" for name, size in sizes.items())
-        raise ValuesError(
-            f"The classifiers were not tested on the same cases: {shown} cases.",
-            hint="name the id of each case (id=, --id) to match them, or, for different test sets, "
-            "say so (paired=False, --different-cases).",
-        )
+        raise other_sizes(sizes)
     return tuple(np.arange(predictions.n) for predictions in held)
+
+
+def lost_order(names: Sequence[str]) -> ValuesError:
+    """What is said of classifiers that lost rows, where only the order tells which case is which."""
+    return ValuesError(
+        f"Rows with missing values were dropped from {listing(names)}, so the order of the rest does not say which "
+        "case is which.",
+        hint="name the id of each case (id=, --id), or leave out the same rows of all of them beforehand.",
+    )
+
+
+def other_sizes(sizes: Mapping[str, int]) -> ValuesError:
+    """What is said of classifiers with different numbers of cases, where only the order tells which is which."""
+    shown = ", ".join(f"{name} has {size:,}" for name, size in sizes.items())
+    return ValuesError(
+        f"The classifiers were not tested on the same cases: {shown} cases.",
+        hint="name the id of each case (id=, --id) to match them, or, for different test sets, "
+        "say so (paired=False, --different-cases).",
+    )
 
 
 def lost_rows(predictions: Predictions) -> bool:
@@ -121,7 +136,7 @@ def lost_rows(predictions: Predictions) -> bool:
     >>> lost_rows(assemble([0, 1, 0], [0, 1, None], missing="drop")), lost_rows(assemble([0, 1], [0, 1]))
     (True, False)
     """
-    return any(DROPPED in note for note in predictions.notes)
+    return predictions.lost > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,27 +193,57 @@ def _by_id(held: Sequence[Predictions], names: Sequence[str]) -> tuple[tuple[Cod
         copies = own[place[own] != np.arange(len(own))]
         if len(copies):
             twice = own[np.isin(own, copies) & (place[own] == np.arange(len(own)))]
-            raise ValuesError(
-                f"{name} has {len(twice):,} ids that stand in more than one row: {keys.shown(twice)}.",
-                hint="leave out the copies, so that every case stands once, or name the column of folds "
-                "(fold=, --fold).",
-            )
+            raise copied_ids(name, len(twice), keys.shown(twice))
         places.append(place)
     first = keys.codes[0]
     for name, own, place in zip(names[1:], keys.codes[1:], places[1:], strict=True):
         absent, extra = first[place[first] < 0], own[places[0][own] < 0]
-        parts = [
-            f"{len(gone):,} ids of {there} are missing from {here} ({keys.shown(gone)})"
-            for gone, there, here in ((absent, names[0], name), (extra, name, names[0]))
-            if len(gone)
+        gone = [
+            (len(left), keys.shown(left) if len(left) else "", there, here)
+            for left, there, here in ((absent, names[0], name), (extra, name, names[0]))
         ]
-        if parts:
-            raise ValuesError(
-                f"The classifiers were not tested on the same cases: {'; '.join(parts)}.",
-                hint="leave the other cases out of both, or say that the test sets differ (paired=False, "
-                "--different-cases).",
-            )
+        if any(number for number, *_ in gone):
+            raise other_cases(gone)
     return tuple(place[first] for place in places), keys
+
+
+def copied_ids(name: str, number: int, shown: str) -> ValuesError:
+    """What is said of ids that stand in several rows of one classifier."""
+    return ValuesError(
+        f"{name} has {number:,} ids that stand in more than one row: {shown}.",
+        hint="leave out the copies, so that every case stands once, or name the column of folds (fold=, --fold).",
+    )
+
+
+def other_cases(gone: Iterable[tuple[int, str, str, str]]) -> ValuesError:
+    """What is said of ids that one has and the other has not: how many, some of them, who has them, and who lacks."""
+    parts = [
+        f"{number:,} ids of {there} are missing from {here} ({shown})" for number, shown, there, here in gone if number
+    ]
+    return ValuesError(
+        f"The classifiers were not tested on the same cases: {'; '.join(parts)}.",
+        hint="leave the other cases out of both, or say that the test sets differ (paired=False, --different-cases).",
+    )
+
+
+def other_truth(
+    names: tuple[str, str], number: int, n: int, case: str, said: tuple[Label, Label], *, by_id: bool = True
+) -> LabelError:
+    """What is said of cases of which two classifiers hold a different truth: how many of n, and one of them."""
+    return LabelError(
+        f"{names[0]} and {names[1]} do not agree on the truth in {number:,} of {n:,} cases: in case "
+        f"{case} it is {said[0]!r} for the one and {said[1]!r} for the other.",
+        hint="check that both were tested on the same cases"
+        + ("." if by_id else " in the same order; with ids (id=, --id) the order does not matter."),
+    )
+
+
+def other_units(one: str, two: str, of: str) -> ValuesError:
+    """What is said of two classifiers whose cases have different weights or groups, as `of` says."""
+    return ValuesError(
+        f"{one} and {two} do not agree on the {of}s of the cases.",
+        hint=f"give both the same {of}s ({of}=, --{of}), or leave them out.",
+    )
 
 
 def _repeated(column: Coded | None) -> bool:
@@ -265,9 +310,5 @@ def _same_truth(
         return
     row = int(wrong[0])
     case = f"{row + 1:,}" if keys is None else keys.text(int(keys.codes[0][row]))
-    raise LabelError(
-        f"{names[0]} and {names[1]} do not agree on the truth in {len(wrong):,} of {len(first):,} cases: in case "
-        f"{case} it is {labels[first[row]]!r} for the one and {labels[other[row]]!r} for the other.",
-        hint="check that both were tested on the same cases"
-        + ("." if keys is not None else " in the same order; with ids (id=, --id) the order does not matter."),
-    )
+    said = labels[first[row]], labels[other[row]]
+    raise other_truth(names, len(wrong), len(first), case, said, by_id=keys is not None)

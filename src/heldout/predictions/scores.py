@@ -66,6 +66,8 @@ class Scores:
             return Coded(self.values.argmax(axis=1), 0, tuple(labels), declared=True)
         cut = self.default_threshold() if threshold is None else threshold
         place = list(labels).index(positive) if positive is not None else 1
+        # A score of four bytes is the number it stands for: a plain threshold would be rounded to its length.
+        cut = np.float64(cut)
         # One byte a case.
         codes = (self.values >= cut if place else self.values < cut).view(np.uint8)
         return Coded(codes, 0, tuple(labels), declared=True)
@@ -88,7 +90,8 @@ def raw_scores(values: Any, names: Sequence[str] = (), called: str = "score") ->
     array([0.9, 0.2])
     """
     if isinstance(values, Mapping):
-        columns = [_column(column, f"{called} (column {name!r})") for name, column in values.items()]
+        # Named columns are those of a data frame, whichever library holds them: all of eight bytes.
+        columns = [numbers(column, f"{called} (column {name!r})") for name, column in values.items()]
         return RawScores(np.column_stack(columns) if len(columns) > 1 else columns[0], tuple(map(str, values)))
     if hasattr(values, "columns") and not hasattr(values, "dtype"):
         import narwhals.stable.v2 as nw

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from heldout.errors import ColumnError, OptionError, listing
 from heldout.predictions.guess import check_column, is_usual
+from heldout.predictions.slice_plan import SlicePlan
 from heldout.predictions.slices import SliceColumn, slice_column
 from heldout.show.fitting import shorten
 from heldout.show.printable import visible
+
+Divided = TypeVar("Divided", SliceColumn, SlicePlan)
 
 EVERY = "all"
 # Whole numbers, each in one row, under such a name count the cases.
@@ -40,20 +43,27 @@ def slices_of_columns(
     asked: Any, names: Sequence[Any], source: str, taken: Iterable[Any], values: Callable[[Any], Any]
 ) -> tuple[tuple[SliceColumn, ...], list[str]]:
     """The slices of a table, and sentences about what was put together or left out; `taken` have another role."""
-    if asked is None:
-        return (), []
     if isinstance(asked, Mapping):
         return slices_of_arrays(asked)
+    return chosen_slices(asked, names, source, taken, lambda name: slice_column(values(name), str(name)))
+
+
+def chosen_slices(
+    asked: Any, names: Sequence[Any], source: str, taken: Iterable[Any], make: Callable[[Any], Divided]
+) -> tuple[tuple[Divided, ...], list[str]]:
+    """The same where `make` divides the cases by the column of a name, whatever it makes for that."""
+    if asked is None:
+        return (), []
     wanted = slice_names(asked, names, source)
     if not (isinstance(asked, str) and asked == EVERY):
-        return _noted([slice_column(values(name), str(name)) for name in wanted])
+        return _noted([make(name) for name in wanted])
     held = {str(name) for name in taken}
     free = [name for name in wanted if str(name) not in held]
     roles = [name for name in free if is_usual("truth", name) or is_usual("predicted", name)]
-    made: list[SliceColumn] = []
+    made: list[Divided] = []
     out: list[str] = []
     for name in free:
-        column = None if name in roles else _if_possible(values(name), str(name))
+        column = None if name in roles else _if_possible(make, name)
         if column is None:
             out.append(_called(name))
         else:
@@ -88,17 +98,17 @@ def slices_of_arrays(asked: Any) -> tuple[tuple[SliceColumn, ...], list[str]]:
     return _noted([slice_column(values, str(name)) for name, values in asked.items()])
 
 
-def _noted(columns: list[SliceColumn]) -> tuple[tuple[SliceColumn, ...], list[str]]:
+def _noted(columns: list[Divided]) -> tuple[tuple[Divided, ...], list[str]]:
     return tuple(columns), [column.note for column in columns if column.note]
 
 
-def _if_possible(values: Any, name: str) -> SliceColumn | None:
+def _if_possible(make: Callable[[Any], Divided], name: Any) -> Divided | None:
     """The slices of a column, if it divides the cases at all."""
     try:
-        column = slice_column(values, name)
+        column = make(name)
     except ColumnError:
         return None
-    numbered = column.kind == "bins" and name.strip().casefold() in NUMBERING
+    numbered = column.kind == "bins" and str(name).strip().casefold() in NUMBERING
     return None if len(column.labels) < 2 or numbered else column
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,14 +77,14 @@ class Asked:
 
     def score_names(self) -> list[Any]:
         """The columns that were named as scores."""
-        if _is_name(self.score):
+        if is_name(self.score):
             return [self.score]
         named = isinstance(self.score, list | tuple) and self.score and all(isinstance(x, str) for x in self.score)
         return list(self.score) if named else []
 
 
-class _Columns:
-    """Named columns to choose from: those of a data frame or of a dictionary."""
+class Columns:
+    """Named columns to choose from: those of a data frame or of a dictionary, or names alone (`every`)."""
 
     def __init__(self, data: Any, name: str, *, from_file: bool = False, every: Sequence[Any] = ()) -> None:
         self.data = data
@@ -154,12 +154,12 @@ def _index_notes(columns: Sequence[Any]) -> list[str]:
     return []
 
 
-def _of_frame(data: Any, roles: dict[str, Any], name: str) -> _Columns | None:
+def _of_frame(data: Any, roles: dict[str, Any], name: str) -> Columns | None:
     """The columns of a data frame or a dictionary; None where the data is one column itself."""
     import narwhals.stable.v2 as nw
 
     if isinstance(data, Mapping):
-        return _Columns(data, "the dictionary")
+        return Columns(data, "the dictionary")
     try:
         frame = nw.from_native(data, pass_through=True)
         if isinstance(frame, nw.LazyFrame):
@@ -169,24 +169,24 @@ def _of_frame(data: Any, roles: dict[str, Any], name: str) -> _Columns | None:
             )
         if not isinstance(frame, nw.DataFrame):
             return None
-        columns = _Columns(frame, name)
+        columns = Columns(frame, name)
     except nw.exceptions.DuplicateError:
         raise ColumnError("Two columns of the data frame have the same name.", hint="rename one of them.") from None
     alone = len(columns.names) == 1 and roles.get("truth") is None
     # A frame of one column, given where a column was meant.
-    return None if alone and roles.get("predicted") is not None and not _is_name(roles["predicted"]) else columns
+    return None if alone and roles.get("predicted") is not None and not is_name(roles["predicted"]) else columns
 
 
-def _of_file(path: str | Path, roles: dict[str, Any], asked: Asked) -> _Columns:
+def _of_file(path: str | Path, roles: dict[str, Any], asked: Asked) -> Columns:
     import narwhals.stable.v2 as nw
 
     if str(path) == "-":
-        return _Columns(nw.from_native(read_table(path)), "standard input", from_file=True)
+        return Columns(nw.from_native(read_table(path)), "standard input", from_file=True)
     if _is_pipe(Path(path)):
         # What comes through a pipe can be read only once.
-        return _Columns(nw.from_native(read_table(path)), str(path), from_file=True)
+        return Columns(nw.from_native(read_table(path)), str(path), from_file=True)
     name, every = Path(path).name, column_names(path)
-    wanted, _ = _columns_of_roles(_Columns({}, name, from_file=True, every=every), roles, asked)
+    wanted, _ = columns_of_roles(Columns({}, name, from_file=True, every=every), roles, asked)
     scores = asked.score_names() or [column for column in every if may_be_score(column)]
     sliced = slice_names(asked.slices, every, name)
     beside = [*sliced, *(column for column in every if may_be_group(column))]
@@ -195,7 +195,7 @@ def _of_file(path: str | Path, roles: dict[str, Any], asked: Asked) -> _Columns:
     few = [wanted.get("truth"), wanted.get("predicted"), *(() if asked.slices == "all" else sliced)]
     labels = [column for column in few if column is not None]
     table = read_table(path, columns=named, labels=labels)
-    return _Columns(nw.from_native(table), name, from_file=True, every=every)
+    return Columns(nw.from_native(table), name, from_file=True, every=every)
 
 
 def _is_pipe(path: Path) -> bool:
@@ -206,17 +206,18 @@ def _is_pipe(path: Path) -> bool:
         return False
 
 
-def _is_name(asked: Any) -> bool:
+def is_name(asked: Any) -> bool:
+    """Whether what was given for a role is the name of a column."""
     return isinstance(asked, str | int) and not isinstance(asked, bool)
 
 
-def _columns_of_roles(columns: _Columns, roles: dict[str, Any], asked: Asked) -> tuple[dict[str, Any], list[str]]:
+def columns_of_roles(columns: Columns, roles: dict[str, Any], asked: Asked) -> tuple[dict[str, Any], list[str]]:
     """The column of each role that is named or can be guessed, and which were guessed."""
     wanted: dict[str, Any] = {}
     guessed: list[str] = []
     for role in ROLES:
         given = roles.get(role)
-        if _is_name(given):
+        if is_name(given):
             wanted[role] = check_column(given, columns.names, columns.name)
         elif given is None and role in ("truth", "predicted"):
             if role == "predicted" and not _needs_predicted(columns, asked):
@@ -228,10 +229,25 @@ def _columns_of_roles(columns: _Columns, roles: dict[str, Any], asked: Asked) ->
         # Predictions of repeated folds name a case more than once: each is one case, however often predicted.
         wanted["id"] = named[0]
         guessed.append("id")
+    if wanted.get("truth") is not None and wanted.get("truth") == wanted.get("predicted"):
+        raise ColumnError(
+            f"Truth and prediction are the same column of {columns.name}: {wanted['truth']!r}.",
+            hint="choose two columns: --truth and --predicted (in Python truth= and predicted=).",
+        )
     return wanted, guessed
 
 
-def _needs_predicted(columns: _Columns, asked: Asked) -> bool:
+def idle_columns(columns: Columns, roles: Sequence[str], sliced: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Columns that are called like a role and are not used for it: the role, the column, and a note that says so."""
+    return [
+        (role, str(column), _not_used(columns, role, column, sliced=str(column) in sliced))
+        for role in ("weight", "fold")
+        for column in columns.names
+        if role not in roles and str(column).strip().casefold() in (role, f"{role}s")
+    ]
+
+
+def _needs_predicted(columns: Columns, asked: Asked) -> bool:
     """Whether the predicted class must come from a column: not where scores can give it."""
     if asked.threshold is not None:
         return False
@@ -239,52 +255,47 @@ def _needs_predicted(columns: _Columns, asked: Asked) -> bool:
     return not has_scores or any(is_usual("predicted", column) for column in columns.names)
 
 
-def _chosen(columns: _Columns, roles: dict[str, Any], asked: Asked) -> tuple[Predictions, Source]:
-    wanted, guessed = _columns_of_roles(columns, roles, asked)
-    if wanted.get("truth") is not None and wanted.get("truth") == wanted.get("predicted"):
-        raise ColumnError(
-            f"Truth and prediction are the same column of {columns.name}: {wanted['truth']!r}.",
-            hint="choose two columns: --truth and --predicted (in Python truth= and predicted=).",
-        )
+def _chosen(columns: Columns, roles: dict[str, Any], asked: Asked) -> tuple[Predictions, Source]:
+    wanted, guessed = columns_of_roles(columns, roles, asked)
     values: dict[str, Any] = {
         role: columns.values(wanted[role]) if role in wanted else roles.get(role) for role in ROLES
     }
     found = _scores(columns, values, wanted, asked)
     raw = found.raw
     if values["predicted"] is None and raw is None:
-        raise _no_scores(columns, wanted)
+        raise no_scores(columns, wanted)
     used = [*wanted.values(), *found.names]
     divided, said = slices_of_columns(asked.slices, columns.names, columns.name, used, columns.values)
-    sliced = {column.name for column in divided}
-    idle = [
-        (role, str(column), _not_used(columns, role, column, sliced=str(column) in sliced))
-        for role in ("weight", "fold")
-        for column in columns.names
-        if values[role] is None and str(column).strip().casefold() in (role, f"{role}s")
-    ]
+    idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], [x.name for x in divided])
     notes = [note for *_, note in idle] + ([found.note] if found.note else [])
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
     predictions = assemble(**values, score=raw, notes=[*notes, *said], called=called, slices=divided, **asked.options())
-    named = [(role, str(column)) for role, column in wanted.items()]
-    if values["predicted"] is None and predictions.scores is not None:
-        cut = predictions.threshold
-        named.append(("predicted", "the highest score" if cut is None else f"score >= {cut:g}"))
-    if found.names:
-        named.append(("score", _score_name(found.names, predictions)))
-        guessed += ["score"] * found.guessed
+    named = named_roles(wanted, found.names, predictions, made=values["predicted"] is None)
+    guessed += ["score"] * found.guessed
     unused = [column for column in columns.names if column not in wanted.values() and str(column) not in found.names]
     alike = () if values["group"] is not None else group_like(unused, columns.values)
     return predictions, Source(columns.name, tuple(named), tuple(guessed), alike, tuple(idle))
 
 
-def _not_used(columns: _Columns, role: str, column: Any, *, sliced: bool) -> str:
+def named_roles(
+    wanted: dict[str, Any], scores: Sequence[str], predictions: Predictions, *, made: bool
+) -> list[tuple[str, str]]:
+    """The column of each role; `made` says that the predicted class comes from the scores."""
+    named = [(role, str(column)) for role, column in wanted.items()]
+    if made and predictions.scores is not None:
+        cut = predictions.threshold
+        named.append(("predicted", "the highest score" if cut is None else f"score >= {cut:g}"))
+    return [*named, ("score", _score_name(scores, predictions))] if scores else named
+
+
+def _not_used(columns: Columns, role: str, column: Any, *, sliced: bool) -> str:
     """That a column that is called like a role was not used for it."""
     what = f"not used as {role}" if sliced else "not used"
     how = f"--{role} {column} would use it" if columns.from_file else f"{role}={column!r} would use it"
     return f"the column {column!r} of {columns.name} was {what}; {how}{' so' * sliced}"
 
 
-def _no_scores(columns: _Columns, wanted: dict[str, Any]) -> ColumnError:
+def no_scores(columns: Columns, wanted: dict[str, Any]) -> ColumnError:
     """The class must come from scores, and which column holds them is not known."""
     likely = [column for column in columns.names if may_be_score(column) and column not in wanted.values()]
     if len(likely) > 1:
@@ -318,7 +329,7 @@ class FoundScores:
     note: str = ""
 
 
-def _scores(columns: _Columns, values: dict[str, Any], wanted: dict[str, Any], asked: Asked) -> FoundScores:
+def _scores(columns: Columns, values: dict[str, Any], wanted: dict[str, Any], asked: Asked) -> FoundScores:
     """The scores that were asked for, or those that usual names point to."""
     if asked.score is not None and not asked.score_names():
         return FoundScores(raw_scores(asked.score))
@@ -330,17 +341,14 @@ def _scores(columns: _Columns, values: dict[str, Any], wanted: dict[str, Any], a
     return _guessed(columns, values, free, asked) if free else FoundScores()
 
 
-def _guessed(columns: _Columns, values: dict[str, Any], free: list[Any], asked: Asked) -> FoundScores:
+def _guessed(columns: Columns, values: dict[str, Any], free: list[Any], asked: Asked) -> FoundScores:
     """The columns that are scores by their names, if they can be used."""
     labels = asked.labels or encode(values["truth"], "truth").classes()
-    names = score_columns(free, labels)
-    positive = choose_positive(asked.positive, labels)
-    stray = len(names) == 1 and (positive is None or class_of(str(names[0]), labels) not in (None, positive))
     # A guess must not stop an evaluation that does not need it; where it is needed, what is wrong with it is the error.
     needed = values["predicted"] is None
-    if not names or stray or not (needed or all(_is_numeric(columns.values(column)) for column in names)):
-        why = "the positive class is not known (--positive)" if stray and positive is None else "name them with --score"
-        return FoundScores(note=f"columns that look like scores were not used: {listing(free)}; {why}")
+    names, note = guessed_scores(free, labels, asked, lambda column: needed or _is_numeric(columns.values(column)))
+    if note:
+        return FoundScores(note=note)
     raw = raw_scores({str(column): columns.values(column) for column in names})
     bad = ~np.isfinite(raw.values).reshape(len(raw), -1).all(axis=1)
     if bad.any() and asked.missing != "drop" and not needed:
@@ -351,6 +359,24 @@ def _guessed(columns: _Columns, values: dict[str, Any], free: list[Any], asked: 
             f"{'' if held == 1 else 'first '}row {first:,}"
         )
     return FoundScores(raw, tuple(map(str, names)), guessed=True)
+
+
+def guessed_scores(
+    free: Sequence[Any], labels: Sequence[Label], asked: Asked, usable: Callable[[Any], bool]
+) -> tuple[list[Any], str]:
+    """Those of the free columns that are scores by their names, or a note why none can be used.
+
+    >>> asked = Asked(None, "refuse", None, None, None)
+    >>> guessed_scores(["p_yes"], ["no", "yes"], asked, lambda column: True)
+    (['p_yes'], '')
+    """
+    names = score_columns(free, labels)
+    positive = choose_positive(asked.positive, labels)
+    stray = len(names) == 1 and (positive is None or class_of(str(names[0]), labels) not in (None, positive))
+    if names and not stray and all(usable(column) for column in names):
+        return names, ""
+    why = "the positive class is not known (--positive)" if stray and positive is None else "name them with --score"
+    return [], f"columns that look like scores were not used: {listing(free)}; {why}"
 
 
 def _is_numeric(column: Any) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from heldout.errors import LabelError, OptionError, ValuesError, listing
 from heldout.evidence import Label, join_labels, sort_labels
+from heldout.evidence.labels import places
 from heldout.predictions.case_values import check_weight, groups, weights
 from heldout.predictions.encode import HEAD, Coded, as_label, encode
 from heldout.predictions.match import choose_positive, fitted, quoted, renamed, suspicions, usual_pair
@@ -22,6 +25,8 @@ from heldout.predictions.slices import SliceColumn
 Missing = Literal["refuse", "drop"]
 # What the note of rows that were left out says, of one or of many.
 DROPPED = "dropped because of"
+# How the note of columns that share no label begins.
+STRANGERS = "truth and prediction have no label in common"
 # What tells rows apart without being counted itself.
 KEYS = ("group", "fold", "id")
 READERS: Mapping[str, Callable[[Any, str], Any]] = {
@@ -32,6 +37,36 @@ READERS: Mapping[str, Callable[[Any, str], Any]] = {
 }
 
 
+class NothingWholeError(ValuesError):
+    """Every row lacks a value: `rows` of them, and `missing` says in how many each role does."""
+
+    rows: int = 0
+    missing: Mapping[str, int] = MappingProxyType({})
+
+    @classmethod
+    def of(cls, rows: int, missing: Mapping[str, int]) -> NothingWholeError:
+        """The error for so many rows.
+
+        >>> print(NothingWholeError.of(2, {"truth": 2}).what)
+        Every one of the 2 rows has a missing value: truth in 2.
+        """
+        counts = ", ".join(f"{role} in {number:,}" for role, number in missing.items())
+        made = cls(
+            f"Every one of the {rows:,} rows has a missing value: {counts}.", hint="check which columns were chosen."
+        )
+        made.rows, made.missing = rows, dict(missing)
+        return made
+
+
+def check_missing_word(missing: Any, needed: str = "truth or prediction") -> None:
+    """Refuse any other word than the two for what is done with missing values; rows without `needed` are left out."""
+    if missing not in ("refuse", "drop"):
+        raise OptionError(
+            f"missing must be 'refuse' or 'drop'. Got {missing!r}.",
+            hint=f"missing='drop' leaves out rows without {needed}, and says how many.",
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """What a classifier said about each case, and what was true.
@@ -40,7 +75,8 @@ class Predictions:
     that the labels were declared, so that classes without a case stay classes. `threshold` is set where the
     prediction was made from the scores. `fold` says which split of a resampling plan made a prediction, and `id` which
     case it is about, where a case was predicted more than once. `slices` divide the cases. `rows` are the places, from
-    0, of the cases among the rows that were given, where some of those were left out.
+    0, of the cases among the rows that were given, where some of those were left out; `given` is how many were given,
+    `lost` how many of them were left out, and `missing` in how many each role lacked a value.
     """
 
     truth: Coded
@@ -59,6 +95,9 @@ class Predictions:
     id: Coded | None = None
     slices: tuple[SliceColumn, ...] = ()
     rows: NDArray[Any] | None = None
+    given: int | None = None
+    lost: int = 0
+    missing: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -123,11 +162,7 @@ def assemble(
     >>> assemble(["no", "yes"], ["yes", "yes"]).labels
     ('no', 'yes')
     """
-    if missing not in ("refuse", "drop"):
-        raise OptionError(
-            f"missing must be 'refuse' or 'drop'. Got {missing!r}.",
-            hint="missing='drop' leaves out rows without truth or prediction, and says how many.",
-        )
+    check_missing_word(missing)
     given = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "fold": fold, "id": id}
     columns: dict[str, Any] = {
         role: READERS[role](values, (called or {}).get(role, role))
@@ -137,12 +172,13 @@ def assemble(
     if score is not None:
         columns["score"] = score.values
     _same_length(columns, slices)
-    columns, dropped, keep = _without_missing(columns, missing)
+    columns, gaps, keep = _without_missing(columns, missing)
     if keep is not None:
         slices = [column.taken(keep) for column in slices]
     if "weight" in columns:
         check_weight(columns["weight"])
-    said = [*notes, *dropped]
+    lost = 0 if keep is None else len(keep) - int(keep.sum())
+    said = [*notes, *([] if keep is None else [dropped_note(lost, len(keep), gaps)])]
     if predicted is not None:
         names, columns["predicted"], joined = _joined(columns["truth"], columns["predicted"])
         said += joined
@@ -163,13 +199,12 @@ def assemble(
         if predicted is None:
             columns["predicted"] = scores.predicted(names, kept, threshold)
             threshold = None if scores.per_class else scores.default_threshold() if threshold is None else threshold
-    place = {label: position for position, label in enumerate(names)}
     return Predictions(
         truth=columns["truth"],
         predicted=columns["predicted"],
         labels=names,
-        truth_place=np.array([place.get(label, -1) for label in columns["truth"].labels], dtype=np.int64),
-        predicted_place=np.array([place.get(label, -1) for label in columns["predicted"].labels], dtype=np.int64),
+        truth_place=places(columns["truth"].labels, names),
+        predicted_place=places(columns["predicted"].labels, names),
         weight=columns.get("weight"),
         group=columns.get("group"),
         fold=columns.get("fold"),
@@ -181,6 +216,9 @@ def assemble(
         threshold=threshold,
         slices=tuple(slices),
         rows=None if keep is None else rows_of(keep),
+        given=None if keep is None else len(keep),
+        lost=lost,
+        missing=gaps,
     )
 
 
@@ -223,14 +261,22 @@ def _joined(truth: Coded, predicted: Coded) -> tuple[tuple[Label, ...], Coded, l
             second = second if predicted.declared else sort_labels(second)
             said.append(joined)
     if len(truth) > 1 and (set(first).isdisjoint(second) or _strangers(truth, predicted)):
-        said.append(
-            f"truth and prediction have no label in common, so every case counts as wrong: truth has "
-            f"{listing(map(quoted, truth.met()), most=4)}; prediction has "
-            f"{listing(map(quoted, predicted.met()), most=4)}"
-        )
+        said.append(strangers_note(truth.met(), predicted.met()))
     if predicted.declared and not truth.declared:
         first, second = second, first
     return join_labels(first, second), predicted, said
+
+
+def strangers_note(truth: Sequence[Label], predicted: Sequence[Label]) -> str:
+    """What is said where no label that occurs in one column occurs in the other.
+
+    >>> print(strangers_note(["a"], ["b"]))
+    truth and prediction have no label in common, so every case counts as wrong: truth has 'a'; prediction has 'b'
+    """
+    return (
+        f"{STRANGERS}, so every case counts as wrong: truth has "
+        f"{listing(map(quoted, truth), most=4)}; prediction has {listing(map(quoted, predicted), most=4)}"
+    )
 
 
 def _strangers(truth: Coded, predicted: Coded) -> bool:
@@ -253,8 +299,8 @@ def _same_length(columns: dict[str, Any], slices: Sequence[SliceColumn] = ()) ->
 
 def _without_missing(
     columns: dict[str, Any], missing: Missing
-) -> tuple[dict[str, Any], list[str], NDArray[np.bool_] | None]:
-    """The columns without the rows that lack a value, what to say of it, and which rows were kept if not all."""
+) -> tuple[dict[str, Any], dict[str, int], NDArray[np.bool_] | None]:
+    """The columns without the rows that lack a value, how many each lacks, and which rows were kept if not all."""
     gaps: dict[str, NDArray[np.bool_]] = {}
     for name, column in columns.items():
         if isinstance(column, Coded):
@@ -264,8 +310,9 @@ def _without_missing(
             gap = np.isnan(column)
             gaps[name] = gap.any(axis=1) if gap.ndim == 2 else gap
     if not gaps:
-        return columns, [], None
-    counts = ", ".join(f"{name} in {int(where.sum()):,}" for name, where in gaps.items())
+        return columns, {}, None
+    lacking = {name: int(where.sum()) for name, where in gaps.items()}
+    counts = ", ".join(f"{name} in {number:,}" for name, number in lacking.items())
     lost = np.logical_or.reduce(list(gaps.values()))
     if missing == "refuse":
         first = int(np.flatnonzero(lost)[0])
@@ -277,16 +324,20 @@ def _without_missing(
             hint="missing='drop' (--missing drop) leaves them out and says so; better is to find out why.",
         )
     if lost.all():
-        raise ValuesError(
-            f"Every one of the {len(lost):,} rows has a missing value: {counts}.",
-            hint="check which columns were chosen.",
-        )
+        raise NothingWholeError.of(len(lost), lacking)
     keep = ~lost
     kept = {name: column.taken(keep) if isinstance(column, Coded) else column[keep] for name, column in columns.items()}
-    number = int(lost.sum())
-    what = f"rows was {DROPPED} a missing value" if number == 1 else f"rows were {DROPPED} missing values"
-    said = f"{number:,} of {len(lost):,} {what}: {counts}"
-    return kept, [said], keep
+    return kept, lacking, keep
+
+
+def dropped_note(lost: int, rows: int, lacking: Mapping[str, int]) -> str:
+    """What is said of rows that were left out, and in how many of them each column lacked a value.
+
+    >>> dropped_note(2, 1000, {"truth": 2, "score": 1})
+    '2 of 1,000 rows were dropped because of missing values: truth in 2, score in 1'
+    """
+    what = f"rows was {DROPPED} a missing value" if lost == 1 else f"rows were {DROPPED} missing values"
+    return f"{lost:,} of {rows:,} {what}: {', '.join(f'{name} in {held:,}' for name, held in lacking.items())}"
 
 
 def _given(labels: Sequence[Label], columns: dict[str, Any], names: tuple[Label, ...]) -> tuple[Label, ...]:
@@ -296,10 +347,11 @@ def _given(labels: Sequence[Label], columns: dict[str, Any], names: tuple[Label,
         )
     given = fitted([as_label(label, "labels") for label in labels], names)
     if len(set(given)) != len(given):
-        twice = sorted({str(label) for label in given if given.count(label) > 1})
+        twice = sorted({str(label) for label, times in Counter(given).items() if times > 1})
         raise LabelError(f"Labels are named twice: {listing(twice)}.", hint="name each class once.")
     met = {label for role in ("truth", "predicted") if role in columns for label in columns[role].met()}
-    left = [label for label in names if label in met and label not in given]
+    known = set(given)
+    left = [label for label in names if label in met and label not in known]
     if left:
         raise LabelError(
             f"The labels given leave out classes that occur: {listing(map(quoted, left))}. "

@@ -12,6 +12,7 @@ from heldout.curves.coarse import places_of, shortened
 from heldout.estimates.fold_counts import FoldEstimator
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.cut import cut_at
+from heldout.evidence.split import split_at
 from heldout.measures.catalogue import find
 from heldout.measures.moved_names import (
     COST_ALARM,
@@ -30,10 +31,10 @@ from heldout.report.explorer_how import COST_SECTION, NET, NET_SECTION, UNIT_COS
 from heldout.report.explorer_limits import Limits, drawn_places, one_by_one, quick, together
 from heldout.report.how import method_words, section_name
 from heldout.report.page_view import PageView
-from heldout.report.positions import Positions, positions
+from heldout.report.positions import CURRENT, Positions, positions
 from heldout.show.explorer import Explorer, Expression, Knob, Moving
 from heldout.show.fitting import shorten
-from heldout.show.numbers import count, number
+from heldout.show.numbers import count, number, plain
 from heldout.show.printable import visible
 
 Floats = NDArray[np.float64]
@@ -96,10 +97,10 @@ def threshold_explorer(view: PageView) -> Explorer | None:
     """The explorer of an evaluation of two classes with one score per case; nothing where `why_none` says why."""
     if why_none(view) or view.positive is None or view.scores is None:
         return None
-    ranking = view.ranking(view.positive)
     place = view.confusion.index(view.positive)
+    ranking, current = _at_current(view, place)
     costs = np.array(UNIT_COSTS) if view.costs is None else view.costs
-    found, limits = _figures(view, ranking, place, costs)
+    found, limits = _figures(view, ranking, current, place, costs)
     names = tuple(shorten(visible(str(view.confusion.labels[at])), NAMED) for at in (place, 1 - place))
     prevalence = ranking.n_positive / ranking.n
     columns = {RAW_TP: found.tp, RAW_FP: found.fp}
@@ -138,7 +139,9 @@ def _knobs(prevalence: float, costs: Any, place: int, *, given: bool, name: str)
     )
 
 
-def _figures(view: PageView, ranking: Ranking, place: int, costs: Any) -> tuple[Positions, tuple[Moving, ...]]:
+def _figures(
+    view: PageView, ranking: Ranking, current: float | None, place: int, costs: Any
+) -> tuple[Positions, tuple[Moving, ...]]:
     bounds = [*(find(name) for name in FIGURES), find("expected_cost", costs=costs)]
     right = costs[place, place], costs[1 - place, 1 - place]
     extra = max(float(costs[place, 1 - place] - right[0]), 0.0), max(float(costs[1 - place, place] - right[1]), 0.0)
@@ -146,7 +149,7 @@ def _figures(view: PageView, ranking: Ranking, place: int, costs: Any) -> tuple[
 
     def at_most(most: int) -> Positions:
         corners = view.confusion.corners[place]
-        return positions(ranking, most, current=_current(view), near=(corners[0], corners[2]), costs=extra)
+        return positions(ranking, most, current=current, near=(corners[0], corners[2]), costs=extra)
 
     found = at_most(MOST if fast else MOST_SLOW)
     corners = _corners(found, ranking)
@@ -167,11 +170,19 @@ def _figures(view: PageView, ranking: Ranking, place: int, costs: Any) -> tuple[
     return found, tuple(moving)
 
 
-def _current(view: PageView) -> float | None:
-    """The threshold of the predictions, rounded as it was when it met scores of half the usual length."""
+def _at_current(view: PageView, place: int) -> tuple[Ranking, float | None]:
+    """The ranking and the threshold of the predictions.
+
+    Where it falls into a bin of scores the bin is divided there: how many cases reach it was counted. If it cannot be
+    divided the threshold is left out, so that the counts at every position are exact.
+    """
+    ranking = view.ranking(view.positive)
     if view.threshold is None or view.scores is None:
-        return view.threshold
-    return float(view.scores.evidence.values.dtype.type(view.threshold))
+        return ranking, view.threshold
+    current = view.threshold
+    tp, _, fp, _ = view.confusion.corners[place].tolist()
+    divided = split_at(ranking, current, tp, fp)
+    return (ranking, None) if divided is None else (divided, current)
 
 
 def _named(view: PageView) -> Label:
@@ -216,28 +227,35 @@ def _rows(view: PageView, short: Ranking) -> Ranking | None:
     """How many cases, whatever their weight, stand at each score of a shortened ranking."""
     if view.scores is None:
         return None
-    evidence = view.scores.evidence
-    upwards = short.scores[::-1]
+    ranked = view.scores.evidence.rows_ranked(_named(view))
     # The shortened ranking keeps the lowest score of each run.
-    place = len(short) - 1 - (np.searchsorted(upwards, evidence.values, side="right") - 1)
-    truly = evidence.codes == evidence.labels.index(_named(view))
-    positives, negatives = (np.bincount(place[side], minlength=len(short)) for side in (truly, ~truly))
-    return Ranking(short.scores, positives, negatives)
+    place = len(short) - 1 - (np.searchsorted(short.scores[::-1], ranked.scores, side="right") - 1)
+    sums = (np.zeros(len(short), dtype=np.int64), np.zeros(len(short), dtype=np.int64))
+    for total, held in zip(sums, (ranked.positives, ranked.negatives), strict=True):
+        np.add.at(total, place, held.astype(np.int64))
+    return Ranking(short.scores, *sums)
+
+
+def _start(view: PageView, found: Positions, ranking: Ranking) -> str:
+    """What the threshold that it starts at has to do with the predicted classes."""
+    fits = found.tp[found.start], found.fp[found.start]
+    corners = view.confusion.corners[view.confusion.index(_named(view))]
+    if view.threshold is not None:
+        return f"It starts at the threshold nearest to {plain(view.threshold)} at which the counts are known."
+    if np.allclose(fits, (corners[0], corners[2])):
+        return "The predicted classes that were given are those of the threshold it starts at."
+    if ranking.joined is not None:
+        return "It starts at the threshold whose counts are nearest to those of the predicted classes."
+    return "The predicted classes that were given are not those of one threshold; it starts at the nearest."
 
 
 def _detail(view: PageView, found: Positions, ranking: Ranking, positive: str) -> str:
     said = [f"A case is called {positive} when its score is at least the threshold."]
     if found.left_out:
-        said.append(f"{count(len(found.thresholds))} of {count(len(ranking))} distinct scores can be chosen.")
-    if view.threshold is None:
-        fits = found.tp[found.start], found.fp[found.start]
-        corners = view.confusion.corners[view.confusion.index(_named(view))]
-        if np.allclose(fits, (corners[0], corners[2])):
-            said.append("The predicted classes that were given are those of the threshold it starts at.")
-        else:
-            said.append(
-                "The predicted classes that were given are not those of one threshold; it starts at the nearest."
-            )
+        what = "distinct scores" if ranking.joined is None else "bins of scores"
+        said.append(f"{count(len(found.thresholds))} of {count(len(ranking))} {what} can be chosen.")
+    if view.threshold is None or CURRENT not in dict(found.marks):
+        said.append(_start(view, found, ranking))
     if ranking.groups is not None and len(ranking.groups.place) > MOST_GROUPED and not quick(view.estimator):
         said.append("Limits are left out here: groups would have to be counted anew at every threshold.")
     return " ".join(said)

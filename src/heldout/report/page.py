@@ -16,7 +16,7 @@ from heldout.report.page_tables import class_blocks, matrix_blocks, measures_tab
 from heldout.report.page_view import PageView
 from heldout.report.provenance import evaluation_facts
 from heldout.report.said_once import unsaid
-from heldout.report.screen import titled
+from heldout.report.screen import noted, titled
 from heldout.report.verdict import sentences
 from heldout.show.blocks import Block, Note, Prose, Section, Title
 from heldout.show.fitting import shorten
@@ -162,8 +162,7 @@ def _pairs(view: PageView) -> list[Block]:
 def _failures(view: PageView) -> list[Block]:
     """Worst slices and hardest cases, where the evaluation has them."""
     blocks: list[Block] = []
-    predictions: Any = view.predictions
-    if getattr(predictions, "slices", ()):
+    if view.slice_columns:
         parts: list[Block] = []
         parts += _asked(view, "worst_slices")
         every = _asked(view, "slices")
@@ -190,8 +189,7 @@ def _asked(view: PageView, name: str, **options: Any) -> list[Block]:
 
 
 def _notes(view: PageView) -> list[Block]:
-    said = [f"{note[:1].upper()}{note[1:]}." for note in unsaid(view.notes, view.source, view.review.fired)]
-    blocks: list[Block] = [Note(text, "warning") for text in said]
+    blocks: list[Block] = [noted(note) for note in unsaid(view.notes, view.source, view.review.fired)]
     if view.confusion.clusters is not None:
         blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
     if view.confusion.weighted:

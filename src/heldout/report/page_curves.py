@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from heldout.curves.coarse import shortened
 from heldout.curves.cost import cost_curve
 from heldout.curves.decision import GRID, decision_curve
@@ -12,7 +10,6 @@ from heldout.curves.gain import gain, lift
 from heldout.curves.precision_recall import precision_recall
 from heldout.curves.reliability import reliability
 from heldout.curves.roc import one_class, roc
-from heldout.engines.ranking import rank
 from heldout.errors import HeldoutError
 from heldout.estimates.fold_scores import FoldScores
 from heldout.evidence import Label
@@ -71,29 +68,21 @@ def _of_positive(view: PageView, positive: Label, *, moves: bool) -> list[Block]
 
 def _of_folds(view: PageView) -> list[Block]:
     """One ROC curve per fold for two classes: each model ranks its own cases only."""
-    scores, predictions, positive = view.scores, view.predictions, view.positive
+    scores, positive = view.scores, view.positive
     told: list[Block] = [Prose(POOLED)]
-    if scores is None or predictions is None or predictions.fold is None or positive is None:
+    if scores is None or positive is None or scores.evidence.per_class:
         return told
-    if scores.evidence.per_class:
-        return told
-    fold = predictions.fold.codes.astype(np.int64) - predictions.fold.offset
-    truly, values, weight = (
-        scores.evidence.codes == scores.evidence.labels.index(positive),
-        scores.evidence.values,
-        predictions.weight,
-    )
+    folds = len(scores.evidence.fold_cases)
     curves = []
-    for at in np.unique(fold).tolist()[:SHOWN_FOLDS]:
-        rows = np.flatnonzero(fold == at)
-        seen = rank(values[rows], truly[rows], weight=None if weight is None else weight[rows])
+    for fold in scores.evidence.folds[:SHOWN_FOLDS]:
+        seen = fold.ranking(positive)
         curves += [] if one_class(seen) else [roc(seen, bands=None)]
     if not curves:
         return told
     areas = [float(curve.area) for curve in curves if curve.area is not None]
     mean, least, most = (number(area) for area in (sum(areas) / len(areas), min(areas), max(areas)))
     said = f"Area under the curve {mean} on average, from {least} to {most}."
-    left = len(np.unique(fold)) - len(curves)
+    left = folds - len(curves)
     said += f" {left:,} folds are not drawn." if left else ""
     return [drawn_alike(curves, "ROC curve of every fold", "one fold each", said), *told]
 

@@ -53,7 +53,7 @@ def measures_table(estimates: Iterable[Estimate], names: Iterable[str], level: f
 def class_blocks(view: View) -> list[Block]:
     """One line per class with precision, recall and F1, their intervals drawn, and the averages below."""
     confusion = view.confusion
-    places = sorted(range(confusion.n_classes), key=lambda at: -confusion.truth_totals[at])[:SHOWN_CLASSES]
+    places = confusion.largest(SHOWN_CLASSES).tolist()
     shown = sorted(places) if len(places) == confusion.n_classes else places
     rows = [
         (

@@ -8,7 +8,7 @@ from heldout.estimates.interval import Estimator
 from heldout.estimates.score_interval import ScoreEstimator
 from heldout.evidence import Label, Ranking
 from heldout.findings.review import Review
-from heldout.predictions.table import Predictions
+from heldout.findings.slice_basis import Divided
 from heldout.report.view import View
 
 
@@ -24,8 +24,8 @@ class PageView(View, Protocol):
         """What made the estimates of scores, where there are scores."""
 
     @property
-    def predictions(self) -> Predictions | None:
-        """The predictions, where they are known."""
+    def slice_columns(self) -> tuple[Divided, ...]:
+        """The columns that divide the cases."""
 
     @property
     def threshold(self) -> float | None:

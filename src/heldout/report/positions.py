@@ -50,8 +50,8 @@ def positions(
     positives, negatives = ranking.n_positive, ranking.n_negative
     named: dict[str, float] = {} if current is None else {CURRENT: current}
     cheap, cost = _best(ranking, short, lambda tp, fp: -(miss * (positives - tp) + alarm * fp))
-    # Calling nothing positive has no score of its own: it begins just above the highest.
-    none = float(np.nextafter(ranking.scores[0], np.inf))
+    # Calling nothing positive has no score of its own: it begins just above the highest, or above the highest bin.
+    none = float(np.nextafter(ranking.scores[0], np.inf) if ranking.ends is None else ranking.ends[0])
     named[CHEAPEST] = none if -miss * positives > cost else cheap
     named[HIGHEST_F], _ = _best(ranking, short, lambda tp, fp: 2 * tp / (tp + positives + fp))
     named[HIGHEST_J], _ = _best(ranking, short, lambda tp, fp: tp / positives - fp / negatives)
@@ -70,11 +70,19 @@ def _chosen(ranking: Ranking, most: int) -> Floats:
         return ranking.scores
     # People think of round thresholds of probabilities, so these are kept although no case may score them.
     rounds = ROUND if ranking.scores[-1] >= 0 and ranking.scores[0] <= 1 else ROUND[:0]
+    if ranking.joined is not None:
+        rounds = np.array([at for at in rounds.tolist() if _is_exact(ranking, at)])
     half = most // 2
     by_rank = np.linspace(0, len(ranking) - 1, half).round().astype(np.int64)
     even = np.linspace(float(ranking.scores[-1]), float(ranking.scores[0]), most - half)
     by_score = np.maximum(places_of(ranking, even) - 1, 0)
     return np.concatenate([ranking.scores[np.union1d(by_rank, by_score)], rounds])
+
+
+def _is_exact(ranking: Ranking, threshold: float) -> bool:
+    """Whether the counts at a threshold are known: not so inside a bin of scores."""
+    tp_low, tp_high, fp_low, fp_high = ranking.between(threshold)
+    return bool(tp_low == tp_high and fp_low == fp_high)
 
 
 def _best(ranking: Ranking, short: Ranking, worth: Worth) -> tuple[float, float]:

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from heldout.estimates.area_bounds import area_bounds, bounds_words
+from heldout.estimates.fold_scores import FoldScores
+from heldout.measures.catalogue import find
 from heldout.report.page_view import PageView
 from heldout.show.fitting import shorten
 from heldout.show.numbers import count, plain
 from heldout.show.printable import visible
+
+
+def _ranked(view: PageView) -> list[tuple[str, str]]:
+    """Whether every distinct score was kept for the ranking, where one was made."""
+    scores, ranked = view.scores, any(find(e.measure).measure.scope == "ranking" for e in view.estimates)
+    if scores is None or view.positive is None or scores.evidence.per_class or isinstance(scores, FoldScores):
+        return []
+    if not ranked:
+        return []
+    places = count(len(view.ranking(view.positive)))
+    words = bounds_words(area_bounds(scores.evidence))
+    return [("ranking", f"{places} bins of scores: {words}" if words else f"exact: {places} distinct scores")]
 
 
 def evaluation_facts(view: PageView) -> list[tuple[str, str]]:
@@ -25,6 +40,7 @@ def evaluation_facts(view: PageView) -> list[tuple[str, str]]:
         facts.append(("positive class", shorten(visible(str(view.positive)), 200)))
     if view.threshold is not None:
         facts.append(("threshold", plain(view.threshold)))
+    facts += _ranked(view)
     if view.fingerprint:
         facts.append(("fingerprint of the cases", view.fingerprint))
     return [*facts, ("level", f"{made.level:g}"), ("seed", str(made.seed)), ("replicates", count(made.replicates))]

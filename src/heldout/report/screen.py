@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from heldout.errors import listing
+from heldout.estimates.area_bounds import BINNED
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_methods import NAIVE
 from heldout.measures.catalogue import find
@@ -29,6 +30,9 @@ from heldout.show.numbers import count, percent
 from heldout.show.printable import visible
 
 SHOWN_ROWS = 15
+# Lines of the table of classes in the full report.
+FULL_ROWS = 1000
+FULL = "--full shows all"
 OF_CLASS = ("precision", "recall", "f1")
 
 
@@ -125,12 +129,13 @@ def titled(e: Estimate) -> str:
 def _classes(view: View, *, full: bool) -> list[Block]:
     confusion = view.confusion
     k = confusion.n_classes
-    places = list(range(k))
+    places: Sequence[int] = range(k)
     blocks: list[Block] = []
     caption = ""
-    if k > SHOWN_ROWS and not full:
-        places = sorted(places, key=lambda i: -confusion.truth_totals[i])[:SHOWN_ROWS]
-        caption = f"The {SHOWN_ROWS} largest of {k:,} classes; --full shows all"
+    most = FULL_ROWS if full else SHOWN_ROWS
+    if k > most:
+        places = confusion.largest(most).tolist()
+        caption = f"The {most:,} largest of {k:,} classes; {'each can be asked for by name' if full else FULL}"
     blocks += [class_table(view, places, caption), average_table(view)]
     if k <= SHOWN_CLASSES or (full and k <= 60):
         blocks.append(matrix_table(confusion))
@@ -158,7 +163,7 @@ def _everything(view: View) -> list[Block]:
 
 
 def _notes(view: View, said: Sequence[str]) -> list[Block]:
-    blocks: list[Block] = [Note(f"{note[0].upper()}{note[1:]}.", "warning") for note in said]
+    blocks: list[Block] = [noted(note) for note in said]
     if view.confusion.clusters is not None:
         blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
     if view.confusion.weighted:
@@ -185,6 +190,12 @@ def _notes(view: View, said: Sequence[str]) -> list[Block]:
     held = [e for e in view.estimates if e.average is None and e.measure in OF_CLASS]
     told = {note: e.name for e in held if (note := e.note.replace(NAIVE, "").strip("; "))}
     return [*blocks, *(Note(f"{name}: {note}.") for note, name in told.items())]
+
+
+def noted(note: str) -> Note:
+    """A note as a sentence; a warning, unless it says no more than how certain areas are that are certain enough."""
+    fine = note.startswith(BINNED) and not note.startswith(f"{BINNED} only")
+    return Note(f"{note[:1].upper()}{note[1:]}.", "note" if fine else "warning")
 
 
 def _reason(reason: str, estimates: list[Estimate]) -> str:

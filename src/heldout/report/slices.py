@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from heldout.estimates.estimate import Estimate
+from heldout.evidence import Confusion
+from heldout.evidence.counted import Counted
+from heldout.findings.slice_basis import Divided
 from heldout.findings.slices import Slices
-from heldout.predictions.table import Predictions
+from heldout.findings.worst_slices import NOT_COUNTED
 from heldout.show.blocks import Block, Note, Prose, Section
 
 SHOWN = 5
@@ -20,8 +23,16 @@ class Sliced(Protocol):
     """An evaluation as the reports of its slices see it."""
 
     @property
-    def predictions(self) -> Predictions | None:
-        """The cases, with the columns that divide them."""
+    def slice_columns(self) -> tuple[Divided, ...]:
+        """The columns that divide the cases."""
+
+    @property
+    def counted(self) -> Counted | None:
+        """What was counted, where the rows were not kept."""
+
+    @property
+    def confusion(self) -> Confusion:
+        """The counted evidence."""
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -36,11 +47,13 @@ class Sliced(Protocol):
 
 def slice_blocks(view: Sliced, *, full: bool = False) -> list[Block]:
     """What a report says of the slices; nothing where no columns divide the cases."""
-    predictions = view.predictions
-    if predictions is None or not predictions.slices:
+    columns = len(view.slice_columns)
+    if not columns:
         return []
-    columns = len(predictions.slices)
-    deep = columns > 1 and columns * (columns - 1) // 2 * predictions.n <= PAIRED_ROWS
+    if view.counted is None:
+        deep = columns > 1 and columns * (columns - 1) // 2 * view.confusion.n_cases <= PAIRED_ROWS
+    else:
+        deep = bool(view.counted.pairs)
     found = view.worst_slices(depth=2 if deep else 1, most=10 if full else SHOWN)
     blocks: list[Block] = [Prose(found.summary(), label="Slices")]
     if found.slices:
@@ -48,15 +61,16 @@ def slice_blocks(view: Sliced, *, full: bool = False) -> list[Block]:
     if full:
         every = view.slices()
         blocks.append(Section("Every slice", (every.table(), *_notes(every)), name="slices", folded=True))
-    if columns > 1 and not deep:
+    if columns > 1 and not deep and view.counted is not None:
+        blocks.append(Note(f"{NOT_COUNTED[:1].upper()}{NOT_COUNTED[1:]}."))
+    elif columns > 1 and not deep:
         blocks.append(Note("Pairs of columns were not searched, because there are many rows; worst_slices() does."))
     return blocks + _notes(found)[: None if full else 1]
 
 
 def chosen_slice_blocks(view: Sliced) -> list[Block]:
     """The measures that were asked for, slice by slice."""
-    predictions = view.predictions
-    if predictions is None or not predictions.slices:
+    if not view.slice_columns:
         return []
     shown = [view.slices(e.name) for e in view.estimates[:CHOSEN]]
     blocks: list[Block] = []

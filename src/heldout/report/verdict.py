@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from heldout.estimates.estimate import Estimate
 from heldout.evidence import Confusion, Label
 from heldout.findings.constant_answer import gain_over_commonest
+from heldout.measures.catalogue import find
 from heldout.report.view import View
 from heldout.show.fitting import shorten
 from heldout.show.numbers import plain, share
@@ -101,10 +102,13 @@ def _whole_percent(value: float, digits: int = 0) -> str:
 
 def _weakest(view: View) -> str:
     confusion = view.confusion
-    recalls = [e for e in view.estimates if e.measure == "recall" and e.class_ is not None and e.value == e.value]
-    if not recalls:
+    if not any(e.measure == "recall" and e.class_ is not None for e in view.estimates):
         return ""
-    worst = min(recalls, key=lambda e: e.value)
+    recalls = find("recall").of_classes(confusion.corners)
+    if np.isnan(recalls).all():
+        return ""
+    # From the counts, not the estimates: of very many classes only the largest are listed.
+    worst = view.get("recall", class_=confusion.labels[int(np.nanargmin(recalls))])
     return (
         f'Weakest class: "{_named("" if worst.class_ is None else worst.class_)}", of which it finds {_percent(worst)}.'
         if worst.value < 1

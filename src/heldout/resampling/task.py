@@ -49,6 +49,10 @@ class Setting:
         target = np.asarray(problem.target)
         return cls(estimator, features, target, problem.truth, classes, splits, training, seed, inner)
 
+    def __sizeof__(self) -> int:
+        # Dask sends what says that it is large to each worker once, and what does not with every single split.
+        return object.__sizeof__(self) + self.truth.nbytes + int(getattr(self.features, "nbytes", 0))
+
 
 @dataclass(frozen=True, eq=False)
 class Task:

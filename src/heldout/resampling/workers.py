@@ -70,14 +70,22 @@ def _alone() -> bool:
 
     backend, _ = get_active_backend()
     # One worker of Dask or Ray may be another machine: that is for them to say.
-    return joblib.effective_n_jobs(None) == 1 and type(backend).__module__.startswith("joblib._parallel")
+    return joblib.effective_n_jobs(None) == 1 and _joblibs_own(backend)
+
+
+def _joblibs_own(backend: Any) -> bool:
+    return type(backend).__module__.startswith("joblib._parallel")
 
 
 def _away(setting: Setting, tasks: Iterable[Task], jobs: int | None) -> Results:
     import joblib
     from joblib.parallel import get_active_backend
 
-    streams = getattr(get_active_backend()[0], "supports_return_generator", False)
+    backend, told = get_active_backend()
+    if jobs is None and told is None and not _joblibs_own(backend):
+        # Somebody chose a cluster and no number: all of it. Ray by itself would take one worker.
+        jobs = -1
+    streams = getattr(backend, "supports_return_generator", False)
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered" if streams else "list")
     call = joblib.delayed(_in_worker)
     with listening():

@@ -1,0 +1,156 @@
+"""`heldout count`: count files of predictions into one small file of evidence, to be merged and judged later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from heldout.cli.options import (
+    OUTPUT,
+    Engine,
+    Fold,
+    Group,
+    Labels,
+    Master,
+    Missing,
+    Passes,
+    Positive,
+    Predicted,
+    Scores,
+    Slices,
+    Threshold,
+    Tolerance,
+    Truth,
+    Weight,
+    named_slices,
+    one_or_all,
+    split_labels,
+)
+from heldout.cli.output import check_place
+from heldout.cli.writing import tell
+from heldout.errors import FileError, HeldoutError, OptionError
+
+if TYPE_CHECKING:
+    from heldout.predictions.source import Source
+
+EvidenceFile = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE", help="The file of evidence to write.", rich_help_panel=OUTPUT),
+]
+
+
+def count(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PREDICTIONS…",
+            help="Files with one row per case, as for heldout evaluate; several are counted together.",
+        ),
+    ] = None,
+    output: EvidenceFile = None,
+    truth: Truth = None,
+    predicted: Predicted = None,
+    score: Scores = None,
+    threshold: Threshold = None,
+    weight: Weight = None,
+    group: Group = None,
+    fold: Fold = None,
+    slice: Slices = None,  # noqa: A002 - the word for it everywhere
+    missing: Missing = None,
+    labels: Labels = None,
+    positive: Positive = None,
+    engine: Engine = None,
+    master: Master = None,
+    tolerance: Tolerance = None,
+    passes: Passes = None,
+) -> None:
+    """Count predictions where they are, into a small file that heldout merge puts together with others.
+
+    Where not every part shows all classes, name them with --labels, and with scores the positive one.
+
+    \b
+    Examples:
+      heldout count monday.csv -o monday.evidence
+      heldout count part-7.parquet --score p_yes --labels no,yes --positive yes -o part-7.evidence
+      heldout merge part-*.evidence
+    """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    if not files:
+        raise OptionError(
+            "There is nothing to count: no file of predictions.", hint="heldout count predictions.csv -o part.evidence"
+        )
+    place = checked_output(output, files)
+    from heldout.evidence.saving import is_evidence_file
+
+    for path in files:
+        if is_evidence_file(path):
+            raise FileError(
+                f"{path} is evidence: its cases were counted already.",
+                hint=f"put it together with other evidence: heldout merge {path} … -o {place}.",
+            )
+    roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "fold": fold}
+    from heldout.engines.accumulate import checked_threshold
+    from heldout.front.count import count_with_source
+    from heldout.front.large import Where
+    from heldout.predictions.source import Asked
+
+    # What was not said of large data has a usual value.
+    careful: dict[str, Any] = {
+        name: value for name, value in (("tolerance", tolerance), ("passes", passes)) if value is not None
+    }
+    where = Where(engine, master, **careful).checked()
+    asked = Asked(
+        split_labels(labels),
+        _missing(missing),
+        one_or_all(score),
+        positive,
+        checked_threshold(threshold, predicted),
+        named_slices(slice),
+    )
+    total = None
+    for path in files:
+        part, source = count_with_source(path, dict(roles), asked, where)
+        told_columns(path, source)
+        try:
+            total = part if total is None else total + part
+        except HeldoutError as error:
+            raise type(error)(f"{path} does not fit {files[0]}. {error.what}", hint=error.hint) from None
+    if total is not None:
+        total.save(place)
+        told(place, total.n)
+
+
+def _missing(asked: str | None) -> Any:
+    return asked or "refuse"
+
+
+def told_columns(path: str, source: Source) -> None:
+    """Say which columns were read, where some of them were guessed."""
+    from heldout.show.printable import visible
+
+    if source.guessed:
+        tell(visible(f"Read {path}: {source.sentence()}"))
+
+
+def checked_output(output: str | None, inputs: list[str]) -> str:
+    """The file to write, refused where it cannot be or is one of those that are read."""
+    if output is None:
+        raise OptionError("It is not said where to write the evidence.", hint="add -o part.evidence.")
+    if output == "-":
+        raise OptionError("Evidence is no text for a terminal.", hint="name a file: -o part.evidence.")
+    check_place("output", output)
+    for path in inputs:
+        if path != "-" and Path(path).exists() and Path(output).exists() and Path(path).samefile(output):
+            raise FileError(
+                f"--output would overwrite what is read: both are {output}.", hint="give each file its own name."
+            )
+    return output
+
+
+def told(place: str, rows: int) -> None:
+    """Say what was written, and how small it is."""
+    from heldout.show.printable import visible
+
+    size = Path(place).stat().st_size if Path(place).is_file() else 0
+    tell(f"Wrote {visible(place)}: {rows:,} {'row' if rows == 1 else 'rows'} counted, in {size:,} bytes")

@@ -1,0 +1,209 @@
+"""Which columns of a lazy frame have which role, and a frame of those columns alone under the names of the roles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from heldout.engines.pushed_tables import brought
+from heldout.errors import ColumnError, HeldoutError, LabelError, ValuesError, listing
+from heldout.predictions.guess import check_column
+from heldout.predictions.scores import may_be_score
+from heldout.predictions.slice_choice import slice_names
+from heldout.predictions.source import ROLES, Asked, Columns, columns_of_roles, is_name
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+
+# More rows than this are never brought here, whatever they are.
+MOST_ROWS = 1 << 25
+
+
+@dataclass(frozen=True, eq=False)
+class LazyRoles:
+    """A lazy frame whose columns are called as their roles are: truth, …, score_0, score_1, …, slice_0, ….
+
+    `wanted` are the columns of the roles by the names that they have in the data, `scores` and `slices` likewise.
+    `free` may be scores by their names, where none were named.
+    """
+
+    given: nw.LazyFrame[Any]
+    columns: Columns
+    wanted: Mapping[str, Any]
+    guessed: tuple[str, ...]
+    scores: tuple[Any, ...] = ()
+    free: tuple[Any, ...] = ()
+    slices: tuple[Any, ...] = ()
+
+    @cached_property
+    def kinds(self) -> Mapping[Any, Any]:
+        """The types of the columns as they were given."""
+        return self.given.collect_schema()
+
+    @property
+    def called(self) -> dict[str, str]:
+        """What errors call the columns."""
+        return {role: f"{role} (column {column!r})" for role, column in self.wanted.items()}
+
+    def with_scores(self, names: Sequence[Any], *, guessed: bool) -> LazyRoles:
+        """The same with these columns as scores."""
+        told = (*self.guessed, "score") if guessed and names else self.guessed
+        return replace(self, scores=tuple(names), free=(), guessed=told)
+
+    def frame(self) -> nw.LazyFrame[Any]:
+        """The columns that have a role; weights and scores are floats, categories text."""
+        import narwhals.stable.v2 as nw
+
+        made = [self._labels(column).alias(role) for role, column in self.wanted.items() if role != "weight"]
+        if "weight" in self.wanted:
+            made.append(self._numbers(self.wanted["weight"], self.called["weight"]).alias("weight"))
+        made += [
+            self._numbers(column, f"score (column {column!r})").alias(f"score_{place}")
+            for place, column in enumerate(self.scores)
+        ]
+        made += [nw.col(column).alias(f"slice_{place}") for place, column in enumerate(self.slices)]
+        return self.given.select(*made)
+
+    def _labels(self, column: Any) -> nw.Expr:
+        import narwhals.stable.v2 as nw
+
+        kind = self.kinds[column]
+        if kind in (nw.List, nw.Array, nw.Struct, nw.Binary):
+            raise LabelError(
+                f"The column {column!r} holds values of type {kind}. Labels are numbers, text, booleans or categories.",
+                hint="convert the column to text first.",
+            )
+        # Categories are compressed text in most of these libraries, and texts compare alike in all of them.
+        return nw.col(column).cast(nw.String) if kind in (nw.Categorical, nw.Enum) else nw.col(column)
+
+    def _numbers(self, column: Any, called: str) -> nw.Expr:
+        import narwhals.stable.v2 as nw
+
+        kind = self.kinds[column]
+        if kind == nw.Boolean:
+            return nw.col(column).cast(nw.Int64).cast(nw.Float64)
+        if not kind.is_numeric():
+            hint = "choose another column, or convert it to numbers."
+            if self.given.implementation.is_dask() and kind == nw.String:
+                hint = f"{hint.removesuffix('.')}; Dask makes text of objects of pandas such as Decimal."
+            raise ValuesError(f"{called} must be numbers. It holds {kind}.", hint=hint)
+        return nw.col(column) if kind == nw.Float64 else nw.col(column).cast(nw.Float64)
+
+    def declared(self, role: str) -> tuple[Any, ...]:
+        """The classes in the order in which the type of a column declares them; nothing where it does not."""
+        import narwhals.stable.v2 as nw
+
+        kind = self.kinds[self.wanted[role]] if role in self.wanted else None
+        if isinstance(kind, nw.Enum):
+            return tuple(kind.categories)
+        if isinstance(kind, nw.Categorical) and self.given.implementation.is_dask():
+            # Categories of pandas are declared, if Dask knows them before it reads the rows.
+            held = self.given.to_native()[self.wanted[role]].cat
+            found = list(held.categories) if held.known else []
+            return tuple(found) if all(isinstance(name, str) for name in found) else ()
+        return ()
+
+    def is_float(self, role: str) -> bool:
+        """Whether the column of a role holds floats, of which nan is a missing one."""
+        return bool(self.kinds[self.wanted[role]].is_float())
+
+
+def lazy_roles(
+    frame: nw.LazyFrame[Any],
+    name: str,
+    roles: Mapping[str, Any],
+    asked: Asked,
+    *,
+    from_file: bool = False,
+    withheld: Mapping[str, HeldoutError] | None = None,
+) -> LazyRoles:
+    """The columns of the roles, named or guessed from the names of the columns; no row is read.
+
+    `withheld` are columns that the frame was opened without, each with the error for whoever wants it.
+
+    >>> import narwhals.stable.v2 as nw, polars as pl
+    >>> frame = nw.from_native(pl.LazyFrame({"y": [0, 1], "p": [0, 1]}))
+    >>> asked = Asked(None, "refuse", None, None, None)
+    >>> lazy_roles(frame, "the data frame", {"truth": "y", "predicted": "p"}, asked).wanted
+    {'truth': 'y', 'predicted': 'p'}
+    """
+    absent = withheld or {}
+    names = [*frame.collect_schema(), *absent]
+    columns = Columns({}, name, from_file=from_file, every=names)
+    _only_names(roles, asked)
+    wanted, guessed = columns_of_roles(columns, dict(roles), asked)
+    scores = tuple(check_column(column, names, name) for column in asked.score_names())
+    free: list[Any] = []
+    if not scores:
+        free = [column for column in names if may_be_score(column) and column not in wanted.values()]
+    sliced = slice_names(asked.slices, names, name)
+    for column in (*wanted.values(), *scores, *free, *sliced):
+        if column in absent:
+            raise absent[column]
+    _check_names(frame, name, [*wanted.values(), *scores, *free, *sliced])
+    return LazyRoles(frame, columns, wanted, tuple(guessed), scores, tuple(free), tuple(sliced))
+
+
+def _check_names(frame: nw.LazyFrame[Any], name: str, used: Sequence[Any]) -> None:
+    """Refuse columns that Spark cannot find by their names, before it does so in its own words."""
+    bad = unreadable(frame, used)
+    hint = "give every column another name first, with toDF(…)."
+    if odd := [column for column in bad if _is_odd(column)]:
+        raise ColumnError(
+            f"Spark reads dots and backticks in the name of a column as signs of its own. In {name} these have some: "
+            f"{listing(map(repr, odd))}.",
+            hint=hint,
+        )
+    if bad:
+        raise ColumnError(
+            f"Spark does not tell columns apart whose names differ only in case. In {name} these do: "
+            f"{listing(map(repr, bad))}.",
+            hint=hint,
+        )
+
+
+def unreadable(frame: nw.LazyFrame[Any], used: Sequence[Any]) -> list[str]:
+    """The columns that Spark cannot find by their names, and those for which it takes them.
+
+    >>> import narwhals.stable.v2 as nw, polars as pl
+    >>> unreadable(nw.from_native(pl.LazyFrame({"a`b": [1]})), ["a`b"])
+    []
+    """
+    if not frame.implementation.is_pyspark():
+        return []
+    native: Any = frame.to_native()
+    exactly = str(native.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
+    spelt: dict[str, list[str]] = {}
+    for column in native.columns:
+        spelt.setdefault(column if exactly else column.lower(), []).append(column)
+    wanted = dict.fromkeys(str(column) if exactly else str(column).lower() for column in used)
+    return [column for key in wanted for column in spelt[key] if len(spelt[key]) > 1 or _is_odd(column)]
+
+
+def _is_odd(column: str) -> bool:
+    return "." in column or "`" in column
+
+
+def _only_names(roles: Mapping[str, Any], asked: Asked) -> None:
+    """Arrays beside a lazy frame cannot be matched with its rows, which have no order."""
+    given = [role for role in ROLES if roles.get(role) is not None and not is_name(roles[role])]
+    given += ["score"] * (asked.score is not None and not asked.score_names())
+    given += ["slices"] * isinstance(asked.slices, Mapping)
+    if given:
+        raise ColumnError(
+            f"The rows of a lazy frame have no order, so values cannot be matched with them: {listing(given)}.",
+            hint="add the values to the frame as columns, and give their names.",
+        )
+
+
+def collected(frame: nw.LazyFrame[Any], what: str) -> nw.DataFrame[Any]:
+    """The rows of a small table; refused where it is not small, `what` says of what it has one row each."""
+    table: nw.DataFrame[Any] = brought(frame.head(MOST_ROWS + 1))
+    if len(table) > MOST_ROWS:
+        raise ColumnError(
+            f"There are more than {MOST_ROWS:,} {what}, which is too many to bring together on one machine.",
+            hint="check which columns were chosen: classes, folds and groups are far fewer than rows.",
+        )
+    return table

@@ -1,0 +1,334 @@
+"""Looking again into the bins that leave the areas least certain: which they are, and what a second reading found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heldout.engines.bin_counter import BinCounter, bins_of
+from heldout.engines.dense_bins import BLOCK, FAR, LIMIT
+from heldout.errors import ValuesError
+from heldout.evidence.grid import HUGE, POINT, ends_of, index_of, scaled
+from heldout.evidence.inside import inside
+from heldout.evidence.keys import join_keys
+from heldout.evidence.score_bins import ROOM, BinGroups, ScoreBins
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+# What is not looked into may leave this part of the tolerance.
+LEFT = 0.25
+# A second reading finds room for ROOM bins, or for twice as many as the first if that is more.
+# A bin is split into 2**DEEPEST at most: with few rows that leaves every distinct score alone.
+DEEPEST = 40
+LEAST_EXPONENT = -1074
+# Bins whose doubts differ by less than this factor are one part; the faintest are one part whatever they leave.
+STEP = 16.0
+FAINT = STEP**-7
+# Bins of the grid for which a table says whether they are looked into.
+TABLE = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class SubBins:
+    """What a second reading counted: rows of each class by sub-bin, in any order, each sub-bin once.
+
+    `index` is what Refinement.key gives; `least` and `greatest` are the ends of the scores met in each.
+    """
+
+    index: Places
+    counts: NDArray[np.int64]
+    least: Floats
+    greatest: Floats
+    weights: Floats | None = None
+    squares: Floats | None = None
+    groups: BinGroups | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """The bins to look into: their lower edges and exponents, and the exponents of the sub-bins.
+
+    Every bin is split into 2**depth sub-bins; sub-bin j of bin i has the index i · 2**depth + j. Where rows can be
+    counted one by one, the bins are taken in parts instead, those that leave most in doubt first, each part with its
+    own room for as many sub-bins as will be met.
+    """
+
+    low: Floats
+    exponent: NDArray[np.int16]
+    depth: int
+    base: int
+    k: int
+    weighted: bool
+    part: NDArray[np.int8]
+    rooms: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def finer(self) -> NDArray[np.int16]:
+        """The exponent of the sub-bins of each bin."""
+        return (self.exponent - self.depth).astype(np.int16)
+
+    @cached_property
+    def ends(self) -> Floats:
+        """The first float above each bin."""
+        return ends_of(self.low, self.exponent)
+
+    @cached_property
+    def _table(self) -> tuple[int, NDArray[np.int8]] | None:
+        """The first cell of the grid that is looked into, and what is there from it on; None where it would be long.
+
+        0 is nothing, p + 1 a bin of part p that fills the cell, and -1 bins that are smaller than the cell.
+        """
+        if not len(self) or abs(self.base) > LIMIT:
+            return None
+        cells = index_of(self.low, self.base)
+        if not (np.abs(cells) < FAR).all() or cells[-1] - cells[0] >= TABLE:
+            return None
+        held = np.zeros(int(cells[-1] - cells[0]) + 1, dtype=np.int8)
+        held[(cells - cells[0]).astype(np.int64)] = np.where(self.exponent == self.base, self.part + 1, -1)
+        return int(cells[0]), held
+
+    def rows(self, scores: ArrayLike) -> tuple[Places, NDArray[np.int8]]:
+        """Which rows have a score in one of the bins, and the part that the bin belongs to."""
+        values = np.asarray(scores)
+        blocks = [self._near(values[at : at + BLOCK]) for at in range(0, len(values), BLOCK) if len(self)]
+        if not blocks:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int8)
+        found = np.concatenate([rows + at * BLOCK for at, (rows, _) in enumerate(blocks)])
+        part = np.concatenate([held for _, held in blocks]) - np.int8(1)
+        if (unsure := np.flatnonzero(part < 0)).size:
+            place = self._place(values[found[unsure]])
+            part[unsure] = np.where(place >= 0, self.part[place], -1)
+            found, part = found[part >= 0], part[part >= 0]
+        return found, part
+
+    def _near(self, scores: NDArray[Any]) -> tuple[Places, NDArray[np.int8]]:
+        """The rows of a block that may be in a bin, and what the table says of their cells; -1 where there is none."""
+        if self._table is None:
+            rows = np.flatnonzero((scores >= self.low[0]) & (scores < self.ends[-1]))
+            return rows, np.full(len(rows), -1, dtype=np.int8)
+        first, table = self._table
+        cells = index_of(scores.astype(np.float64, copy=False), self.base) - first
+        if cells.min() >= 0 and cells.max() < len(table):
+            held = table[cells.astype(np.int64)]
+            rows = np.flatnonzero(held)
+            return rows, held[rows]
+        within = np.flatnonzero((cells >= 0) & (cells < len(table)))
+        held = table[cells[within].astype(np.int64)]
+        return within[held != 0], held[held != 0]
+
+    def _place(self, scores: NDArray[Any]) -> Places:
+        """The bin that each score is in, -1 where it is in none."""
+        # Adding 0 makes one score of -0.0 and 0.0.
+        values = scores.astype(np.float64) + 0.0
+        place = np.searchsorted(self.low, values, side="right") - 1
+        return np.where((place >= 0) & (values < self.ends[place]), place, -1)
+
+    def key(self, scores: ArrayLike) -> Places:
+        """The index of each score's sub-bin, -1 where the score is in no bin that is looked into."""
+        values = np.asarray(scores, dtype=np.float64) + 0.0
+        made = np.full(len(values), -1, dtype=np.int64)
+        if not len(self):
+            return made
+        rows = np.flatnonzero((place := self._place(values)) >= 0)
+        place = place[rows]
+        finer = self.finer[place].astype(np.int64)
+        # Both are whole, so their difference is exact.
+        within = index_of(values[rows], finer) - index_of(self.low[place], finer)
+        made[rows] = (place << self.depth) + within.astype(np.int64)
+        return made
+
+    def recount(self) -> Recount:
+        """A counter for the second reading."""
+        return Recount(self)
+
+    def put(self, bins: ScoreBins, *found: SubBins | ScoreBins) -> ScoreBins:
+        """The bins with those that were looked into replaced by what was found in them."""
+        if not len(self):
+            return bins
+        sub = _stacked([one if isinstance(one, ScoreBins) else self._as_bins(one, bins) for one in found])
+        parent = np.searchsorted(self.low, sub.low, side="right") - 1
+        inner = (parent >= 0) & (sub.low < self.ends[parent])
+        # A bin that the second reading had to count on a coarser grid stays as it was.
+        inner &= sub.exponent < self.exponent[parent]
+        chosen, parent = np.flatnonzero(inner), parent[inner]
+        gone = np.searchsorted(bins.low, self.low[np.unique(parent)])
+        self._check(bins, sub.counts[chosen], np.searchsorted(bins.low, self.low[parent]), gone)
+        kept = np.delete(np.arange(len(bins)), gone)
+        order = np.argsort(np.concatenate([bins.low[kept], sub.low[chosen]]), kind="stable")
+
+        def both(one: Any, two: Any) -> Any:
+            return None if one is None else np.concatenate([one[kept], two[chosen]])[order]
+
+        return replace(
+            bins,
+            low=both(bins.low, sub.low),
+            exponent=both(bins.exponent, sub.exponent),
+            counts=both(bins.counts, sub.counts),
+            weights=both(bins.weights, sub.weights),
+            squares=both(bins.squares, sub.squares),
+            groups=_groups(bins, sub, kept, chosen, order),
+        ).settled()
+
+    def _as_bins(self, found: SubBins, bins: ScoreBins) -> ScoreBins:
+        place, inner = found.index >> self.depth, found.index & ((1 << self.depth) - 1)
+        finer = self.finer[place].astype(np.int64)
+        with np.errstate(over="ignore", under="ignore"):
+            low = np.maximum(scaled(index_of(self.low[place], finer) + inner, finer), -HUGE) + 0.0
+        alone = found.least == found.greatest
+        return ScoreBins(
+            np.where(alone, found.least + 0.0, low),
+            np.where(alone, POINT, finer).astype(np.int16),
+            found.counts,
+            bins.base,
+            bins.least,
+            bins.greatest,
+            found.weights,
+            found.squares,
+            found.groups,
+            bins.most,
+        )
+
+    def _check(self, bins: ScoreBins, counts: NDArray[np.int64], parent: Places, gone: Places) -> None:
+        """Refuse a second reading that counted other rows than the first."""
+        before, after = bins.counts[gone], np.zeros((len(bins), bins.k), dtype=np.int64)
+        np.add.at(after, parent, counts)
+        if not np.array_equal(before, after[gone]):
+            raise ValuesError(
+                "The second reading of the scores found other rows than the first, so the data changed in between.",
+                hint="evaluate them when nothing writes to them, or a copy.",
+            )
+
+
+class Recount:
+    """The second reading: rows in the bins that are looked into, counted batch by batch as finely as there is room."""
+
+    def __init__(self, refinement: Refinement) -> None:
+        self.refinement = refinement
+        self._counters = [BinCounter(refinement.k, room, refinement.weighted) for room in refinement.rooms]
+        self._grouped: ScoreBins | None = None
+
+    def add(
+        self,
+        scores: ArrayLike,
+        codes: ArrayLike,
+        weight: NDArray[np.float64] | None = None,
+        group: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    ) -> None:
+        """Read one batch again."""
+        columns = [np.asarray(column) for column in (scores, codes)] + ([] if weight is None else [weight])
+        rows, part = self.refinement.rows(columns[0])
+        if group is None:
+            for number, counter in enumerate(self._counters):
+                own = rows if len(self._counters) == 1 else rows[part == number]
+                counter.add(*(column[own] for column in columns))
+            return
+        values, places, *weights = (column[rows] for column in columns)
+        room = sum(self.refinement.rooms)
+        k, held = self.refinement.k, (group[0][rows], group[1])
+        found = bins_of(values, places, k, weight=weights[0] if weights else None, group=held, most=room)
+        self._grouped = found if self._grouped is None else self._grouped + found
+
+    def put(self, bins: ScoreBins) -> ScoreBins:
+        """The bins with what was found."""
+        found = [self._grouped] if self._grouped is not None else [counter.bins() for counter in self._counters]
+        return self.refinement.put(bins, *found)
+
+
+def refine(bins: ScoreBins, tolerance: float, *, place: int = 1, room: int | None = None) -> Refinement:
+    """Which bins to look into so that the areas of the class at `place` become certain to the tolerance.
+
+    There are none where they are so already, and len() of the answer is 0.
+
+    >>> len(refine(bins_of([0.1, 0.2, 0.3], [0, 1, 0], 2), 1e-6))
+    0
+    >>> again = refine(bins := bins_of([0.1, 0.2, 0.3], [0, 1, 0], 2, most=1), 1e-6).recount()
+    >>> again.add([0.1, 0.2, 0.3], [0, 1, 0])
+    >>> again.put(bins).low
+    array([0.1, 0.2, 0.3])
+    """
+    room = max(2 * bins.most, ROOM) if room is None else room
+    chosen, doubt = _widest(bins, tolerance, place)
+    low, exponent = bins.low[chosen], bins.exponent[chosen]
+    rows = bins.counts[chosen].sum(axis=1)
+    deepest = min(DEEPEST, max(int(exponent.min()) - LEAST_EXPONENT, 0)) if len(chosen) else 0
+    depth = next((d for d in range(deepest, 0, -1) if np.minimum(rows, 2.0**d).sum() <= room), min(deepest, 1))
+    part, rooms = _parts(doubt, int(rows.sum()), room)
+    return Refinement(low, exponent, depth, bins.base, bins.k, bins.weighted, part, rooms)
+
+
+def _widest(bins: ScoreBins, tolerance: float, place: int) -> tuple[Places, Floats]:
+    """The bins that leave most in doubt, as few as will do, in their order; and how much each leaves."""
+    none = np.zeros(0, dtype=np.int64), np.zeros(0)
+    ranking = bins.ranking(place)
+    if ranking.joined is None or not ranking.n_positive:
+        return none
+    found = inside(ranking)
+    doubts = [doubt[::-1] for doubt in (2 * found.open, found.high - found.low)]
+    if all(doubt.sum() <= tolerance for doubt in doubts):
+        return none
+    most = np.maximum(*doubts)
+    order = np.argsort(most, kind="stable")
+    # From the smallest up: as long as the sum fits, they are left alone.
+    fits = np.logical_and.reduce([np.cumsum(doubt[order]) <= LEFT * tolerance for doubt in doubts])
+    chosen = order[~fits]
+    chosen = np.sort(chosen[bins.joined[chosen]])
+    return chosen, most[chosen]
+
+
+def _parts(doubt: Floats, rows: int, room: int) -> tuple[NDArray[np.int8], tuple[int, ...]]:
+    """Bins that leave about as much in doubt go together: the part of each, and how many sub-bins a part may have.
+
+    A bin with doubt d that is split into m leaves d / m; with Σ m given, the sum of these is least for m ~ √d.
+    """
+    if rows <= room or not len(doubt):
+        return np.zeros(len(doubt), dtype=np.int8), (room,)
+    largest = float(doubt.max())
+    level = np.floor(np.log(largest / np.maximum(doubt, largest * FAINT)) / np.log(STEP))
+    _, part = np.unique(level, return_inverse=True)
+    share = np.bincount(part, weights=np.sqrt(doubt))
+    rooms = np.maximum(np.ceil(room * share / share.sum()), 2.0 * np.bincount(part))
+    return part.astype(np.int8), tuple(int(one) for one in rooms)
+
+
+def _stacked(found: list[ScoreBins]) -> ScoreBins:
+    """What was found in all parts together; only the columns of bins are looked at."""
+    if len(found) == 1:
+        return found[0]
+    first = found[0]
+
+    def stacked(name: str) -> Any:
+        columns = [getattr(one, name) for one in found]
+        return None if columns[0] is None else np.concatenate(columns)
+
+    return replace(
+        first,
+        **{name: stacked(name) for name in ("low", "exponent", "counts", "weights", "squares")},
+    )
+
+
+def _groups(bins: ScoreBins, sub: ScoreBins, kept: Places, chosen: Places, order: Places) -> BinGroups | None:
+    """The groups of the bins that stay and of those that were put in."""
+    if bins.groups is None or sub.groups is None:
+        return None
+    keys, code = join_keys([bins.groups.keys, sub.groups.keys])
+    where = np.empty(len(order), dtype=np.int64)
+    where[order] = np.arange(len(order))
+    columns = []
+    for groups, some, size, ahead, first in (
+        (bins.groups, kept, len(bins), 0, 0),
+        (sub.groups, chosen, len(sub), len(kept), len(bins.groups.keys)),
+    ):
+        moved = np.full(size, -1, dtype=np.int64)
+        moved[some] = where[ahead : ahead + len(some)]
+        place = moved[groups.place]
+        stays = place >= 0
+        columns.append((code[groups.group[stays] + first], place[stays], groups.class_[stays], groups.count[stays]))
+    return BinGroups.of(keys, *(np.concatenate(parts) for parts in zip(*columns, strict=True)))

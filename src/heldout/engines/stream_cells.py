@@ -1,0 +1,209 @@
+"""Counters of two classes in bins that were laid out beforehand: small ones, so that they stay in the cache.
+
+A counter of 16 bits may run over. That is found out after each batch, by adding all of them up, and then what the batch
+added is taken back, which arithmetic modulo 2**16 does exactly, and counted in wider ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.engines.dense_bins import LIMIT
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+BLOCK = 1 << 15
+# Indices of bins stay below this, so that with the class they are whole numbers of 32 bits.
+FAR = 1 << 29
+# The grid may be finer by so many powers of two than the one for which all bins, met or not, find room.
+DEEP = 2
+FULL = (1 << 16) - 1
+
+
+class Rows(NamedTuple):
+    """Some rows: scores, which of them are positive, and between which ends the scores lie."""
+
+    scores: NDArray[Any]
+    positive: NDArray[np.bool_]
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, scores: NDArray[Any], positive: NDArray[np.bool_]) -> Self:
+        """Rows, at least one, and their ends; these are nan where a score is."""
+        return cls(scores, positive, float(np.minimum.reduce(scores)) + 0.0, float(np.maximum.reduce(scores)) + 0.0)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The bins `first` to `first + size` of the grid 2**exponent; `depth` is by how much it is finer than another."""
+
+    exponent: int
+    first: int
+    size: int
+    depth: int = 0
+
+    @classmethod
+    def of(cls, rows: Rows, most: int) -> Self | None:
+        """The finest grid on which such rows meet at most so many bins; None where no counters should be laid out.
+
+        That is where scores are few, or so unevenly spread that most of the bins between their ends are not met.
+        """
+        width = rows.high - rows.low
+        if not 0 < width < np.inf:
+            return None
+        exponent = int(np.frexp(width / most)[1]) - 1
+        while (ends := _ends(rows, exponent))[1] - ends[0] >= most:
+            exponent += 1
+        finest = exponent - DEEP - 1
+        # Of a score below 0 times a power of two below 1 nothing may be left.
+        if abs(finest) > LIMIT or (rows.low < 0 and exponent > 0):
+            return None
+        first, last = _ends(rows, finest)
+        if max(abs(first), abs(last)) >= FAR // 2:
+            return None
+        # Cells that will be joined begin at a multiple of their number.
+        joined = 1 << (DEEP + 1)
+        first, stop = first // joined * joined, (last // joined + 1) * joined
+        met = np.zeros(stop - first, dtype=np.bool_)
+        met[np.floor(rows.scores * 2.0**-finest).astype(np.int32) - first] = True
+        for base in range(finest, exponent):
+            if np.count_nonzero(met) <= most:
+                # Every grid that is finer meets more, so the first, which is too fine, must.
+                return None
+            met = met[::2] | met[1::2]
+            if np.count_nonzero(met) <= most:
+                first, last = _ends(rows, base + 1)
+                # A margin for scores that are still to come.
+                margin = (last - first) // 16 + 8
+                first = max(first - margin, 0) if first >= 0 else first - margin
+                return cls(base + 1, first, last + margin + 1 - first)
+        return None
+
+    @property
+    def coarse(self) -> int:
+        """The exponent of the grid than which this is finer."""
+        return self.exponent + self.depth
+
+    @property
+    def low(self) -> float:
+        """The lowest score that has a bin."""
+        return float(np.ldexp(self.first, self.exponent))
+
+    @property
+    def end(self) -> float:
+        """The lowest score that is too high."""
+        return float(np.ldexp(self.first + self.size, self.exponent))
+
+    def table(self, counts: NDArray[Any]) -> tuple[Floats, Integers]:
+        """The lower edges of the bins that were met, and the counts in them, a column for each class."""
+        if counts.dtype == np.uint32:
+            # Both classes at once, as one whole number of 64 bits.
+            both = counts.view(np.uint64)
+            met = np.flatnonzero(both)
+            made = both[met].view(np.uint32).astype(np.int64).reshape(-1, 2)
+        else:
+            met = np.flatnonzero(counts[::2] + counts[1::2])
+            made = counts.reshape(-1, 2)[met]
+        low: Floats = (met + self.first).astype(np.float64) * 2.0**self.exponent
+        return low, made
+
+
+def _ends(rows: Rows, exponent: int) -> tuple[int, int]:
+    first, last = (int(np.floor(np.ldexp(end, -exponent))) for end in (rows.low, rows.high))
+    return first, last
+
+
+class Cells:
+    """A counter for each bin of a layout and each of two classes, negative and positive."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self._cells = np.zeros(2 * layout.size, dtype=np.uint16)
+        self._wide: Integers | None = None
+        # Rows that the small counters hold, and how many the fullest of them holds at the most.
+        self._rows = self._fullest = 0
+        self._scaled = np.empty(BLOCK)
+        self._index, self._class = np.empty((2, BLOCK), dtype=np.int32)
+        self._key = np.empty(BLOCK, dtype=np.int64)
+
+    def add(self, batch: Sequence[Rows]) -> list[Rows]:
+        """Count a batch in the pieces that it comes in; gives back the rows that have no bin."""
+        inside, outside = [], []
+        for rows in batch:
+            here, elsewhere = self._split(rows)
+            inside += here
+            outside += elsewhere
+        added = sum(len(rows.scores) for rows in inside)
+        if self._fullest + added > FULL:
+            self._fullest = int(self._cells.max())
+        for rows in inside:
+            for key in self._keys(rows):
+                np.add.at(self._cells, key, np.uint16(1))
+        self._rows += added
+        self._fullest += added
+        # One batch has fewer rows than 2**32, so what is lost from a sum of 32 bits shows.
+        if self._fullest > FULL and int(np.add.reduce(self._cells, dtype=np.uint32)) != self._rows % (1 << 32):
+            self._take_back(inside)
+        return outside
+
+    @property
+    def wide(self) -> bool:
+        """Whether a bin may hold as many rows as only a wide counter does."""
+        return self._wide is not None
+
+    def add_to(self, total: NDArray[Any]) -> None:
+        """Add what was counted to a column of sums, of 32 bits where nothing is wide."""
+        np.add(total, self._cells, out=total)
+        if self._wide is not None:
+            np.add(total, self._wide, out=total)
+
+    def _split(self, rows: Rows) -> tuple[list[Rows], list[Rows]]:
+        low, end = self.layout.low, self.layout.end
+        if not len(rows.scores):
+            return [], []
+        if rows.low >= low and rows.high < end:
+            return [rows], []
+        within = (rows.scores >= low) & (rows.scores < end)
+        made = [Rows.of(rows.scores[some], rows.positive[some]) for some in (within, ~within) if some.any()]
+        return ([made[0]], [made[1]]) if len(made) == 2 else (made, []) if within.any() else ([], made)
+
+    def _keys(self, rows: Rows) -> Iterator[Integers]:
+        """The counters of rows that lie here, block by block; a block is gone when the next is asked for."""
+        scale, first = 2.0**-self.layout.exponent, self.layout.first
+        classes = rows.positive.view(np.uint8)
+        for start in range(0, len(rows.scores), BLOCK):
+            scores = rows.scores[start : start + BLOCK]
+            size = len(scores)
+            scaled, key = self._scaled[:size], self._key[:size]
+            index, class_ = self._index[:size], self._class[:size]
+            np.multiply(scores, scale, out=scaled, dtype=np.float64)
+            if first < 0:
+                np.floor(scaled, out=scaled)
+            # Whole numbers of 32 bits, because processors turn floats into these many at a time.
+            np.copyto(index, scaled, casting="unsafe")
+            if first:
+                np.subtract(index, first, out=index)
+            np.left_shift(index, 1, out=index)
+            np.copyto(class_, classes[start : start + BLOCK])
+            np.bitwise_or(index, class_, out=index)
+            np.copyto(key, index)
+            yield key
+
+    def _take_back(self, batch: Sequence[Rows]) -> None:
+        """Count a batch that ran over, and all that came before, in wide counters."""
+        if self._wide is None:
+            self._wide = np.zeros(len(self._cells), dtype=np.int64)
+        for rows in batch:
+            for key in self._keys(rows):
+                np.subtract.at(self._cells, key, np.uint16(1))
+                np.add.at(self._wide, key, 1)
+        self._wide += self._cells
+        self._cells[:] = 0
+        self._rows = self._fullest = 0

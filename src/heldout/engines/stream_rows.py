@@ -1,0 +1,264 @@
+"""One batch of a table after the other: its rows as predictions in the labels of the whole, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.engines import memory
+from heldout.engines.counting import counted
+from heldout.engines.probabilities import tally, tally_classes
+from heldout.engines.stream_checks import Seen, of_weight
+from heldout.engines.stream_codes import LabelCodes
+from heldout.engines.stream_roles import StreamRoles
+from heldout.errors import ValuesError
+from heldout.evidence.counted import Counted
+from heldout.evidence.keys import key_array
+from heldout.evidence.probabilities import Probabilities
+from heldout.predictions.case_values import groups, weights
+from heldout.predictions.encode import Coded
+from heldout.predictions.scores import RawScores, Scores, raw_scores, settle_scores
+from heldout.predictions.slice_plan import SlicePlan
+from heldout.predictions.slices import SliceColumn
+from heldout.predictions.table import Predictions
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The scores of some rows with what they are counted by: the true class, or whether it is the positive one."""
+
+    scores: NDArray[Any]
+    codes: NDArray[Any]
+    weight: NDArray[np.float64] | None = None
+    group: tuple[NDArray[Any], NDArray[Any]] | None = None
+    fold: Coded | None = None
+
+    def of_fold(self, key: Any) -> Scored | None:
+        """The rows of one fold; None where there are none."""
+        fold = self.fold
+        if fold is None or key not in fold.labels:
+            return None
+        rows = np.flatnonzero(fold.codes.astype(np.int64) - fold.offset == fold.labels.index(key))
+        if not len(rows):
+            return None
+        group = None
+        if self.group is not None:
+            met, place = np.unique(self.group[0][rows], return_inverse=True)
+            group = place, self.group[1][met]
+        weight = None if self.weight is None else self.weight[rows]
+        return Scored(self.scores[rows], self.codes[rows], weight, group)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """What was counted of one batch; nothing but what was seen, where none of its rows can be counted.
+
+    `scored` are its rows, where whoever counts scores in bins still has to see them.
+    """
+
+    seen: Seen
+    counted: Counted | None = None
+    probabilities: Probabilities | None = None
+    scored: Scored | None = None
+
+
+class RowReader:
+    """Reads batches as predictions whose labels, positive class and slices are those of the whole.
+
+    `like` are the combinations of classes that are met anywhere, `pairs` the same as they stand in the files.
+    """
+
+    def __init__(
+        self, roles: StreamRoles, like: Predictions, pairs: pl.DataFrame, plans: Sequence[SlicePlan], *, pairwise: bool
+    ) -> None:
+        self.roles = roles
+        self.like = like
+        self.plans = tuple(plans)
+        self.pairwise = pairwise
+        self._truth = LabelCodes(pairs.get_column(roles.wanted["truth"]), like.truth)
+        self._predicted = None
+        if not roles.makes_predicted:
+            self._predicted = LabelCodes(pairs.get_column(roles.wanted["predicted"]), like.predicted)
+        # Of the two classes that a score tells apart only one may be met: as in memory, the other is then no class.
+        self._keep_labels = memory.count(like).labels == like.labels
+        # Groups and folds keep their own tables of scores; without them all batches share one.
+        self.apart = "group" in roles.wanted or "fold" in roles.wanted
+
+    def piece(self, frame: pl.DataFrame, start: int) -> Piece:
+        """Count a batch, whose first row is that place in the whole."""
+        columns = self._columns(frame)
+        gaps = _gaps(columns)
+        lost = np.logical_or.reduce(list(gaps.values())) if gaps else None
+        seen = self._seen(columns, gaps, lost, start, len(frame))
+        keep = None if lost is None else ~lost
+        if keep is not None:
+            columns = {role: _taken(column, keep) for role, column in columns.items()}
+        places = start + (np.arange(len(frame)) if keep is None else np.flatnonzero(keep))
+        if not len(places):
+            return Piece(seen)
+        if "weight" in columns:
+            seen += of_weight(columns["weight"], places)
+        if "score" in columns:
+            seen += _of_scores(columns["score"], places)
+        if seen.infinite or seen.has_bad_weight:
+            return Piece(seen)
+        predictions = self._predictions(frame, columns, keep)
+        return self._counted(predictions, seen)
+
+    def _columns(self, frame: pl.DataFrame) -> dict[str, Any]:
+        wanted, called = self.roles.wanted, self.roles.called
+        columns: dict[str, Any] = {}
+        unknown: dict[str, NDArray[np.bool_]] = {}
+        for role, codes in (("truth", self._truth), ("predicted", self._predicted)):
+            if codes is not None:
+                columns[role], strange = codes.read(frame.get_column(wanted[role]))
+                if strange is not None:
+                    unknown[role] = strange
+        if "weight" in wanted:
+            columns["weight"] = weights(frame.get_column(wanted["weight"]), called["weight"])
+        for role in ("group", "fold"):
+            if role in wanted:
+                columns[role] = groups(frame.get_column(wanted[role]), called[role])
+        if "id" in wanted:
+            absent = frame.get_column(wanted["id"]).is_null().to_numpy()
+            columns["id"] = Coded(-absent.astype(np.int8), 0, (), missing=int(absent.sum()))
+        if self.roles.scores:
+            columns["score"] = raw_scores({name: frame.get_column(name) for name in self.roles.scores}).values
+        if unknown:
+            _refuse_unknown(unknown, columns, called)
+        return columns
+
+    def _seen(
+        self, columns: dict[str, Any], gaps: dict[str, NDArray[np.bool_]], lost: Any, start: int, rows: int
+    ) -> Seen:
+        no_score, first = 0, -1
+        if "score" in columns:
+            bad = ~np.isfinite(columns["score"]).reshape(rows, -1).all(axis=1)
+            no_score = int(np.count_nonzero(bad))
+            first = start + int(bad.argmax()) if no_score else -1
+        return Seen(
+            rows=rows,
+            lost=0 if lost is None else int(np.count_nonzero(lost)),
+            missing={role: int(np.count_nonzero(gap)) for role, gap in gaps.items()},
+            first_lost=-1 if lost is None else start + int(lost.argmax()),
+            no_score=no_score,
+            first_no_score=first,
+        )
+
+    def _predictions(self, frame: pl.DataFrame, columns: dict[str, Any], keep: Any) -> Predictions:
+        like = self.like
+        scores: Scores | None = None
+        if "score" in columns:
+            scores = settle_scores(RawScores(columns["score"], tuple(self.roles.scores)), like.labels, like.positive)
+        predicted: Any = columns.get("predicted")
+        place = like.predicted_place
+        if predicted is None and scores is not None:
+            # Whether half is a natural threshold is known when all scores have been read.
+            cut = None if scores.per_class else like.threshold
+            predicted = replace(scores, not_probability="").predicted(like.labels, like.positive, cut)
+            place = np.arange(len(like.labels))
+        slices = []
+        for plan in self.plans:
+            codes = plan.codes(frame.get_column(plan.name))
+            slices.append(
+                SliceColumn(plan.name, codes if keep is None else codes[keep], plan.labels, plan.kind, plan.note)
+            )
+        return replace(
+            like,
+            truth=columns["truth"],
+            predicted=predicted,
+            predicted_place=place,
+            weight=columns.get("weight"),
+            group=columns.get("group"),
+            fold=columns.get("fold"),
+            scores=scores,
+            slices=tuple(slices),
+            keep_labels=self._keep_labels,
+            notes=(),
+            rows=None,
+        )
+
+    def scored(self, frame: pl.DataFrame) -> Scored | None:
+        """The scores of the rows that lack nothing; None where there is no such row."""
+        columns = self._columns(frame)
+        gaps = _gaps(columns)
+        keep = ~np.logical_or.reduce(list(gaps.values())) if gaps else None
+        if keep is not None:
+            columns = {role: _taken(column, keep) for role, column in columns.items()}
+        return self._scored(self._predictions(frame, columns, keep)) if len(columns["truth"]) else None
+
+    def _scored(self, predictions: Predictions) -> Scored | None:
+        if predictions.scores is None:
+            return None
+        truth, group = predictions.truth, predictions.group
+        codes = predictions.truth_place[truth.codes.astype(np.int64) - truth.offset]
+        if not predictions.scores.per_class:
+            labels = predictions.labels
+            codes = codes == (labels.index(predictions.positive) if predictions.positive is not None else 1)
+        keyed = None
+        if group is not None:
+            met, place = np.unique(group.codes.astype(np.int64) - group.offset, return_inverse=True)
+            keyed = place, key_array([group.labels[code] for code in met.tolist()])
+        return Scored(predictions.scores.values, codes, predictions.weight, keyed, predictions.fold)
+
+    def _counted(self, predictions: Predictions, seen: Seen) -> Piece:
+        scored = None if self.apart else self._scored(predictions)
+        scores = predictions.scores
+        plain = replace(predictions, scores=None) if scored is not None else predictions
+        held = counted(plain, rows=seen.rows, missing={}, lost=seen.lost, pairs=self.pairwise)
+        if scored is None or scores is None or not scores.is_probability:
+            return Piece(seen, held, None, scored)
+        if not scores.per_class:
+            return Piece(seen, held, tally(scores.values, scored.codes, scored.weight), scored)
+        k = len(predictions.labels)
+        return Piece(seen, held, tally_classes(scores.values, scored.codes, scored.weight, n_classes=k), scored)
+
+
+def _gaps(columns: dict[str, Any]) -> dict[str, NDArray[np.bool_]]:
+    """Where each role lacks a value, of the roles that do somewhere."""
+    gaps: dict[str, NDArray[np.bool_]] = {}
+    for role, column in columns.items():
+        if isinstance(column, Coded):
+            if column.missing:
+                gaps[role] = column.is_missing
+            continue
+        absent = np.isnan(column)
+        if absent.any():
+            gaps[role] = absent.any(axis=1) if absent.ndim == 2 else absent
+    return gaps
+
+
+def _refuse_unknown(unknown: dict[str, NDArray[np.bool_]], columns: dict[str, Any], called: Mapping[str, str]) -> None:
+    """Refuse labels that were not met before; in a row that lacks something they were not looked at."""
+    gaps = list(_gaps(columns).values())
+    for role, strange in unknown.items():
+        if (strange & ~np.logical_or.reduce(gaps) if gaps else strange).any():
+            raise ValuesError(
+                f"{called[role]} has labels that it did not have when it was read before, so the files changed.",
+                hint="evaluate them when nothing writes to them, or a copy.",
+            )
+
+
+def _taken(column: Any, keep: NDArray[np.bool_]) -> Any:
+    return column.taken(keep) if isinstance(column, Coded) else column[keep]
+
+
+def _of_scores(values: NDArray[Any], places: NDArray[np.int64]) -> Seen:
+    """What the scores of some rows are."""
+    bad = ~np.isfinite(values)
+    if bad.any():
+        rows = np.flatnonzero(bad.any(axis=1) if bad.ndim == 2 else bad)
+        return Seen(infinite=int(np.count_nonzero(bad)), first_infinite=int(places[rows[0]]))
+    low, high = float(values.min()), float(values.max())
+    if values.ndim == 1:
+        return Seen(low=low, high=high)
+    off = np.abs(values.sum(axis=1, dtype=np.float64) - 1)
+    worst = int(off.argmax())
+    return Seen(low=low, high=high, off=float(off[worst]), total=float(values[worst].sum()), worst=int(places[worst]))

@@ -1,0 +1,343 @@
+"""Everything that was counted of one set of predictions, without the rows: frozen, small, merged with +."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.errors import MatrixError, listing
+from heldout.evidence.confusion import Confusion
+from heldout.evidence.folds import FoldCounts
+from heldout.evidence.keys import join_keys
+from heldout.evidence.labels import Label
+from heldout.evidence.probabilities import Probabilities
+from heldout.evidence.same import differing
+from heldout.evidence.score_bins import ScoreBins
+from heldout.evidence.slice_labels import join_slices, moved
+from heldout.evidence.slices import SliceCounts
+
+# The order in which roles are named where values are missing.
+ROLES = ("truth", "predicted", "weight", "group", "fold", "id", "score")
+_RANGE = re.compile(r"the scores run from (\S+) to (\S+)")
+_SUM = re.compile(r"the scores of (?:row [\d,]+|a row) sum to (\S+) instead of 1")
+
+
+# With a score for each of more classes than this, only each class against the rest is kept.
+MOST_PAIRWISE = 50
+
+
+def class_columns(classes: int) -> int:
+    """How many classes the bins of each of so many columns of scores tell apart.
+
+    >>> class_columns(3), class_columns(1000)
+    (3, 2)
+    """
+    return classes if classes <= MOST_PAIRWISE else 2
+
+
+def sided(codes: NDArray[Any], at: int, classes: int) -> NDArray[Any]:
+    """The class of each row as the bins of the class at a place tell it.
+
+    >>> sided(np.array([0, 7]), 7, 1000).tolist()
+    [False, True]
+    """
+    return codes if class_columns(classes) == classes else codes == at
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTally:
+    """What the scores tell: bins, and the sums of their losses where they are probabilities.
+
+    One column of scores speaks for the positive class: `bins` has one entry, whose classes are the negative (0) and the
+    positive one (1). With a column for each class there is an entry for each, in the order of `labels`, and the
+    classes of every entry are these labels; of more than MOST_PAIRWISE an entry tells its own class (1) from the rest
+    (0), because a count of each class in each bin of every class would not fit in memory. `not_probability` says why
+    the scores are no probabilities, else it is empty and `probabilities` are there. `labels` are empty where there is
+    one column; they may name classes of which there is no case.
+    """
+
+    bins: tuple[ScoreBins, ...]
+    probabilities: Probabilities | None = None
+    not_probability: str = ""
+    labels: tuple[Label, ...] = ()
+
+    @property
+    def per_class(self) -> bool:
+        """Whether every class has a column."""
+        return len(self.bins) > 1
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether every two classes can be compared by their scores; with very many, only each with the rest."""
+        return self.bins[0].k == len(self.bins)
+
+    def place(self, at: int) -> int:
+        """Where the class at a place among the labels, or the positive one, is among the classes of its bins."""
+        return at if self.per_class and self.pairwise else 1
+
+    def of_classes(self) -> NDArray[np.int64]:
+        """The number of rows of each class: of the negative and the positive one, or of every label."""
+        if self.per_class and not self.pairwise:
+            return np.array([held.counts[:, 1].sum() for held in self.bins], dtype=np.int64)
+        return np.asarray(self.bins[0].counts.sum(axis=0))
+
+    def __add__(self, other: object) -> ScoreTally:
+        if not isinstance(other, ScoreTally):
+            return NotImplemented
+        if len(self.bins) != len(other.bins) or self.labels != other.labels:
+            raise MatrixError(
+                f"Scores of different classes cannot be merged: {self._classes()}, and {other._classes()}.",
+                hint="name all classes with labels= (--labels), in one order, wherever scores of every class are "
+                "counted.",
+            )
+        bins = tuple(one + two for one, two in zip(self.bins, other.bins, strict=True))
+        if not self.not_probability and not other.not_probability:
+            both = self.probabilities, other.probabilities
+            return replace(self, bins=bins, probabilities=None if None in both else _added(*both))
+        return replace(self, bins=bins, probabilities=None, not_probability=_why_not(self, other, bins))
+
+    def without_probabilities(self, why: str) -> ScoreTally:
+        """The same bins, with the reason why the scores are no probabilities."""
+        return replace(self, probabilities=None, not_probability=why)
+
+    def _classes(self) -> str:
+        return f"a score for each of {listing(self.labels, most=6)}" if self.per_class else "one score per case"
+
+
+def _added(one: Probabilities | None, two: Probabilities | None) -> Probabilities | None:
+    return None if one is None or two is None else one + two
+
+
+def _why_not(one: ScoreTally, two: ScoreTally, bins: tuple[ScoreBins, ...]) -> str:
+    """Why the scores of both together are no probabilities."""
+    reasons = [part.not_probability for part in (one, two) if part.not_probability]
+    return joint_reason(reasons, min(part.least for part in bins), max(part.greatest for part in bins))
+
+
+def joint_reason(reasons: Sequence[str], least: float, greatest: float) -> str:
+    """Why scores are no probabilities, of the reasons of their parts, in the words that are used of rows.
+
+    >>> joint_reason(["the scores run from -2 to 0.5"], -2.0, 3.0)
+    'the scores run from -2 to 3'
+    """
+    ranges = [found.groups() for why in reasons if (found := _RANGE.fullmatch(why))]
+    if ranges:
+        low = min(least, *(float(low) for low, _ in ranges))
+        high = max(greatest, *(float(high) for _, high in ranges))
+        return f"the scores run from {low:g} to {high:g}"
+    sums = [float(found[1]) for why in reasons if (found := _SUM.fullmatch(why))]
+    if len(sums) == len(reasons):
+        # Which row it was depends on the order of the parts; the sum that is furthest off does not.
+        return f"the scores of a row sum to {max(sums, key=lambda total: (abs(total - 1), total)):g} instead of 1"
+    return min(reasons)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedColumn:
+    """The slices of one column: their names, how they were made, and the counts of each.
+
+    The keys of `counts` are places among `labels`. `kind` is "bins" where numbers were cut at quantiles.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    counts: SliceCounts
+    kind: Literal["values", "bins"] = "values"
+    note: str = ""
+
+    def __add__(self, other: object) -> CountedColumn:
+        if not isinstance(other, CountedColumn):
+            return NotImplemented
+        if self.labels == other.labels:
+            return replace(self, counts=self.counts + other.counts, note=self.note or other.note)
+        if "bins" in (self.kind, other.kind) or self.note or other.note:
+            raise MatrixError(
+                f"The slices of {self.name!r} were cut in different places: {listing(self.labels, most=4)}; "
+                f"{listing(other.labels, most=4)}.",
+                hint="cut the column into the same few named parts before counting.",
+            )
+        labels = join_slices(self.labels, other.labels)
+        counts = moved(self.counts, self.labels, labels) + moved(other.counts, other.labels, labels)
+        return replace(self, labels=labels, counts=counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """What was counted: the confusion matrix, and scores, folds and slices where there are any.
+
+    `fold_scores` has one tally for each key of `folds`. `pairs` are the counts of the combinations of two slice
+    columns, by their names; a key is code of the first · number of slices of the second + code of the second.
+    `rows` is how many rows were given, `missing` in how many of them each role lacked a value, and `lost` how many were
+    left out for it. `threshold` is set where the predicted class was made from the scores, and `declared` where the
+    labels were named beforehand. `notes` are sentences that a reader must see.
+    """
+
+    confusion: Confusion
+    positive: Label | None = None
+    threshold: float | None = None
+    scores: ScoreTally | None = None
+    folds: FoldCounts | None = None
+    fold_scores: tuple[ScoreTally, ...] = ()
+    slices: tuple[CountedColumn, ...] = ()
+    pairs: Mapping[tuple[str, str], SliceCounts] = field(default_factory=dict)
+    rows: int = 0
+    lost: int = 0
+    missing: Mapping[str, int] = field(default_factory=dict)
+    declared: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The classes."""
+        return self.confusion.labels
+
+    @property
+    def n(self) -> int:
+        """The number of rows that were counted."""
+        return self.confusion.n_cases
+
+    def __add__(self, other: object) -> Counted:
+        if not isinstance(other, Counted):
+            return NotImplemented
+        confusion = self.confusion + other.confusion
+        _check_alike(self, other)
+        scores = None if self.scores is None or other.scores is None else self.scores + other.scores
+        if scores is not None and not scores.per_class and confusion.n_classes > 2:
+            raise MatrixError(
+                f"One score per case was counted, and together there are {confusion.n_classes:,} classes: "
+                f"{listing(confusion.labels)}.",
+                hint="count with one score per class and labels= (--labels), or leave out the scores.",
+            )
+        folds = None if self.folds is None or other.folds is None else self.folds + other.folds
+        return Counted(
+            confusion=confusion,
+            positive=_positive(self, other),
+            threshold=self.threshold,
+            scores=scores,
+            folds=folds,
+            fold_scores=() if scores is None else _fold_scores(self, other, scores),
+            slices=tuple(one + two for one, two in zip(self.slices, _in_order(self, other), strict=True)),
+            pairs=_pairs(self, other),
+            rows=self.rows + other.rows,
+            lost=self.lost + other.lost,
+            missing=added_gaps(self.missing, other.missing),
+            declared=self.declared or other.declared,
+            notes=tuple(dict.fromkeys([*self.notes, *other.notes])),
+        )
+
+    def __radd__(self, other: object) -> Counted:
+        # sum() begins with 0.
+        return self if other == 0 else NotImplemented
+
+    def differing(self, other: Counted, *, relative: float = 0.0) -> tuple[str, ...]:
+        """Which fields differ; floating-point sums may do so by a share of their size.
+
+        >>> one = Counted(Confusion.of([[5, 1], [0, 4]]), rows=10)
+        >>> one.differing(Counted(Confusion.of([[5, 1], [0, 3]]), rows=10))
+        ('confusion.counts',)
+        """
+        return differing(self, other, relative=relative)
+
+    def __eq__(self, other: object) -> bool:
+        return not self.differing(other) if isinstance(other, Counted) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def added_gaps(one: Mapping[str, int], two: Mapping[str, int]) -> dict[str, int]:
+    """In how many rows of both each role lacks a value, in the order in which roles are named.
+
+    >>> added_gaps({"score": 1}, {"truth": 2, "score": 3})
+    {'truth': 2, 'score': 4}
+    """
+    known = [*ROLES, *one, *two]
+    return {role: one.get(role, 0) + two.get(role, 0) for role in dict.fromkeys(known) if role in one or role in two}
+
+
+def _check_alike(one: Counted, two: Counted) -> None:
+    """Refuse to merge what was counted in different ways; of weights and groups the confusion matrices say so."""
+    for what, options, first, second in (
+        ("scores", "score=", one.scores is not None, two.scores is not None),
+        ("folds", "fold=", one.folds is not None, two.folds is not None),
+    ):
+        if first != second:
+            raise MatrixError(
+                f"Evidence with {what} and evidence without cannot be merged. One side has {what}, the other has none.",
+                hint=f"count both with {options}, or both without.",
+            )
+    if one.threshold != two.threshold:
+        raise MatrixError(
+            f"The predicted classes were made in different ways: {_made(one.threshold)} on one side, "
+            f"{_made(two.threshold)} on the other.",
+            hint="count both at the same threshold= (--threshold), or both from a column of predicted classes.",
+        )
+    scored = one.scores is not None
+    clash = one.positive != two.positive and (scored or None not in (one.positive, two.positive))
+    if clash:
+        raise MatrixError(
+            f"The positive class is {one.positive!r} on one side and {two.positive!r} on the other.",
+            hint="name it with positive= (--positive) wherever cases are counted.",
+        )
+    sliced = [[column.name for column in part.slices] for part in (one, two)]
+    if sorted(sliced[0]) != sorted(sliced[1]):
+        shown = [listing(map(repr, names)) if names else "none" for names in sliced]
+        raise MatrixError(
+            f"Evidence with different slice columns cannot be merged. One side has {shown[0]}, the other {shown[1]}.",
+            hint="count both with the same slices= (--slice).",
+        )
+
+
+def _made(threshold: float | None) -> str:
+    return "given in a column" if threshold is None else f"from scores of at least {threshold:g}"
+
+
+def _positive(one: Counted, two: Counted) -> Label | None:
+    """The positive class of both; one that only its side knows is the usual one, as long as there are its two."""
+    if one.positive == two.positive:
+        return one.positive
+    known, unknown = (two, one) if one.positive is None else (one, two)
+    return known.positive if set(unknown.labels) <= set(known.labels) else None
+
+
+def _fold_scores(one: Counted, two: Counted, whole: ScoreTally) -> tuple[ScoreTally, ...]:
+    """The tallies of every fold of both, in the order of their merged keys."""
+    if one.folds is None or two.folds is None or not (one.fold_scores or two.fold_scores):
+        return ()
+    keys, code = join_keys([one.folds.keys, two.folds.keys])
+    made: list[ScoreTally | None] = [None] * len(keys)
+    for at, tally in zip(code.tolist(), [*one.fold_scores, *two.fold_scores], strict=True):
+        held = made[at]
+        made[at] = tally if held is None else held + tally
+    why = whole.not_probability
+    return tuple(tally.without_probabilities(why) if why else tally for tally in made if tally is not None)
+
+
+def _in_order(one: Counted, two: Counted) -> list[CountedColumn]:
+    """The slice columns of the second in the order of those of the first."""
+    by_name = {column.name: column for column in two.slices}
+    return [by_name[column.name] for column in one.slices]
+
+
+def _pairs(one: Counted, two: Counted) -> dict[tuple[str, str], SliceCounts]:
+    """The pairs of slice columns that both have counted, with the codes of the merged slices."""
+    labels = {
+        name: join_slices(first.labels, second.labels)
+        for first, second in zip(one.slices, _in_order(one, two), strict=True)
+        for name in [first.name]
+    }
+    before = [{column.name: column.labels for column in part.slices} for part in (one, two)]
+    made: dict[tuple[str, str], SliceCounts] = {}
+    for key in one.pairs:
+        if key not in two.pairs:
+            continue
+        parts = [
+            moved(part.pairs[key], names[key[0]], labels[key[0]], names[key[1]], labels[key[1]])
+            for part, names in zip((one, two), before, strict=True)
+        ]
+        made[key] = parts[0] + parts[1]
+    return made

@@ -1,0 +1,396 @@
+"""Scores counted in many small bins, exact where there is room for every distinct score, merged with +."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heldout.errors import ValuesError
+from heldout.evidence.grid import POINT, above, distinct, ends_of, exponent_for, floor_to
+from heldout.evidence.keys import join_keys
+from heldout.evidence.ranking import RankedGroups, Ranking, smallest
+
+Floats = NDArray[np.float64]
+
+# At most this many bins are met; with more distinct scores than that, they become wider. One is for a score of 1, which
+# lies above all the others of the grid that probabilities are on.
+MOST = (1 << 20) + 1
+# Bins are looked at so many at a time.
+BLOCK = 1 << 15
+# Refined bins come on top, up to this many times as many.
+REFINED = 4
+# Even where few bins are asked for, refined ones find this much room.
+ROOM = 1 << 17
+
+__all__ = ["MOST", "POINT", "BinGroups", "ScoreBins"]
+
+
+@dataclass(frozen=True, eq=False)
+class BinGroups:
+    """Which group the cases in each bin belong to: one entry per group, bin and class that was met.
+
+    Bins are bounded, and groups are not: where scores hardly repeat there is nearly an entry for each case.
+    """
+
+    keys: NDArray[Any]
+    group: NDArray[np.int64]
+    place: NDArray[np.int64]
+    class_: NDArray[np.int64]
+    count: NDArray[Any]
+
+    @classmethod
+    def of(
+        cls, keys: NDArray[Any], group: NDArray[Any], place: NDArray[Any], class_: NDArray[Any], count: NDArray[Any]
+    ) -> BinGroups:
+        """The entries, those of one group, bin and class added up."""
+        if not len(group):
+            none = np.zeros(0, dtype=np.int64)
+            return cls(keys, none, none, none, np.zeros(0, dtype=count.dtype))
+        classes, places = int(class_.max()) + 1, int(place.max()) + 1
+        met, where = np.unique((group.astype(np.int64) * places + place) * classes + class_, return_inverse=True)
+        total = np.zeros(len(met), dtype=np.float64 if count.dtype.kind == "f" else np.int64)
+        np.add.at(total, where, count)
+        rest, made = np.divmod(met, classes)
+        return cls(keys, rest // places, rest % places, made, total)
+
+    def held(self) -> dict[Any, float]:
+        """How many cases each group has in each bin, by class."""
+        columns = (self.group.tolist(), self.place.tolist(), self.class_.tolist(), self.count.tolist())
+        return {(self.keys[code], place, made): number for code, place, made, number in zip(*columns, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreBins:
+    """How many cases of each class have a score in each bin that was met, from the lowest score up.
+
+    Bin i holds the scores s with low[i] <= s < low[i] + 2**exponent[i]; where the exponent is POINT it holds the one
+    score low[i]. Bins lie on a grid of powers of two: low[i] is a whole multiple of 2**exponent[i]. `base` is the
+    exponent of the grid where no bin was met: POINT as long as every distinct score has a bin of its own, otherwise the
+    smallest for which at most `most` bins are met, so that the evidence depends on the scores alone and not on their
+    order. Bins with a smaller exponent than `base` were refined; `refined` is how many of them the parts had that were
+    merged, and where these are more than `room` all go back to the grid: a number that only adds up is the same
+    whichever parts are merged first. `counts` are rows, one column for each class; with
+    weights `weights` and `squares` hold the sums of weights and of their squares in the same shape. `least` and
+    `greatest` are the ends of the scores that were met, inf and -inf where there are none.
+
+    >>> seen = ScoreBins.of([0.9, 0.4, 0.4], [1, 1, 0], 2)
+    >>> seen.low, seen.counts.tolist()
+    (array([0.4, 0.9]), [[1, 1], [0, 1]])
+    """
+
+    low: Floats
+    exponent: NDArray[np.int16]
+    counts: NDArray[np.int64]
+    base: int
+    least: float
+    greatest: float
+    weights: Floats | None = None
+    squares: Floats | None = None
+    groups: BinGroups | None = None
+    most: int = MOST
+    refined: int = 0
+    room: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        scores: ArrayLike,
+        codes: ArrayLike,
+        k: int,
+        *,
+        weight: NDArray[np.float64] | None = None,
+        group: tuple[NDArray[Any], NDArray[Any]] | None = None,
+        most: int = MOST,
+    ) -> ScoreBins:
+        """Count rows in memory: finite scores, the place of each row's class among `k`, weights, and groups.
+
+        `group` is the group's code of every row and the keys of the codes.
+        """
+        # Adding 0 makes one score of -0.0 and 0.0.
+        values = np.asarray(scores, dtype=np.float64) + 0.0
+        place = np.asarray(codes).astype(np.int64)
+        distinct, where = np.unique(values, return_inverse=True)
+        cell, cells = where * k + place, len(distinct) * k
+        weights = squares = groups = None
+        if weight is not None:
+            sums = (np.bincount(cell, weights=power, minlength=cells) for power in (weight, weight * weight))
+            weights, squares = (held.astype(np.float64).reshape(-1, k) for held in sums)
+        if group is not None:
+            held = np.ones(len(values), dtype=np.int64) if weight is None else weight
+            groups = BinGroups.of(group[1], group[0], where, place, held)
+        counts = np.bincount(cell, minlength=cells).astype(np.int64).reshape(-1, k)
+        return cls.of_distinct(distinct, counts, weights, squares, groups, most=most)
+
+    @classmethod
+    def of_distinct(
+        cls,
+        scores: Floats,
+        counts: NDArray[np.int64],
+        weights: Floats | None = None,
+        squares: Floats | None = None,
+        groups: BinGroups | None = None,
+        *,
+        most: int = MOST,
+    ) -> ScoreBins:
+        """From what there is at each distinct score, the lowest first."""
+        ends = (float(scores[0]), float(scores[-1])) if len(scores) else (np.inf, -np.inf)
+        exponent = np.full(len(scores), POINT, dtype=np.int16)
+        return cls(scores, exponent, counts, POINT, *ends, weights, squares, groups, most).settled()
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def k(self) -> int:
+        """The number of classes."""
+        return int(self.counts.shape[1])
+
+    @cached_property
+    def n(self) -> int:
+        """The number of rows."""
+        return int(self.counts.sum())
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the rows carry weights."""
+        return self.weights is not None
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether every distinct score has a bin of its own."""
+        return bool((self.exponent == POINT).all())
+
+    @cached_property
+    def ends(self) -> Floats:
+        """The first float above each bin."""
+        made = np.empty(len(self))
+        for here in self._blocks():
+            exponent = self.exponent[here]
+            alike = bool((exponent == exponent[0]).all())
+            made[here] = ends_of(self.low[here], int(exponent[0]) if alike else exponent)
+        return made
+
+    @cached_property
+    def joined(self) -> NDArray[np.bool_]:
+        """Which bins may hold several distinct scores."""
+        made = np.empty(len(self), dtype=np.bool_)
+        for here in self._blocks():
+            counts = self.counts[here]
+            # Two columns are added up as such: along the rows of a narrow table it takes many times as long.
+            rows = counts[:, 0] + counts[:, 1] if self.k == 2 else counts.sum(axis=1)
+            made[here] = (rows > 1) & (self.ends[here] > above(self.low[here]))
+        return made
+
+    def _blocks(self) -> Iterator[slice]:
+        """Bins a few at a time, so that what is found out on the way stays in the cache."""
+        return (slice(at, at + BLOCK) for at in range(0, len(self), BLOCK))
+
+    def moved(self, places: ArrayLike, k: int) -> Self:
+        """The same rows among `k` classes, of which the present ones are at `places`.
+
+        >>> ScoreBins.of([0.5], [1], 2).moved([2, 0], 3).counts.tolist()
+        [[1, 0, 0]]
+        """
+        at = np.asarray(places, dtype=np.int64)
+
+        def put(table: NDArray[Any] | None) -> Any:
+            if table is None:
+                return None
+            made = np.zeros((len(table), k), dtype=table.dtype)
+            made[:, at] = table
+            return made
+
+        groups = None if self.groups is None else replace(self.groups, class_=at[self.groups.class_])
+        return replace(
+            self, counts=put(self.counts), weights=put(self.weights), squares=put(self.squares), groups=groups
+        )
+
+    def __add__(self, other: object) -> ScoreBins:
+        if not isinstance(other, ScoreBins):
+            return NotImplemented
+        _check_alike(self, other)
+        if not len(self) and self.base == POINT and _limits(self) == _limits(other) and self.groups is None:
+            return other.settled()
+        base, most = max(self.base, other.base), min(self.most, other.most)
+        if base == POINT and len(self) + len(other) > most:
+            # Widened before they are added up, so that this is done once.
+            base = exponent_for(distinct(np.concatenate([self.low, other.low])), most)
+        sides = [_lifted(side, base) for side in (self, other)]
+
+        def stacked(name: str) -> Any:
+            columns = [getattr(side, name) for side in (self, other)]
+            return None if columns[0] is None else np.concatenate(columns)
+
+        both = ScoreBins(
+            np.concatenate([low for low, _ in sides]),
+            np.concatenate([exponent for _, exponent in sides]),
+            stacked("counts"),
+            base,
+            min(self.least, other.least),
+            max(self.greatest, other.greatest),
+            stacked("weights"),
+            stacked("squares"),
+            _stacked_groups(self, other),
+            most,
+            self.refined + other.refined,
+            None if self.room is other.room is None else min(self.most_refined, other.most_refined),
+        )
+        return _joined(both).settled()
+
+    def settled(self) -> ScoreBins:
+        """The same on the finest grid that meets at most `most` bins; without refined ones if these are too many."""
+        made = self
+        if len(self) > self.most:
+            cells = self.low if self.base == POINT else distinct(floor_to(self.low, self.base))
+            if len(cells) > self.most and (base := exponent_for(cells, self.most)) > self.base:
+                low, exponent = _lifted(self, base)
+                made = _joined(replace(self, low=low, exponent=exponent, base=base))
+        refined = max(made.refined, int((made.exponent < made.base).sum()))
+        if refined > made.most_refined and made.base != POINT:
+            made = _joined(
+                replace(made, low=floor_to(made.low, made.base), exponent=np.full_like(made.exponent, made.base))
+            )
+        return made if made.refined == refined else replace(made, refined=refined)
+
+    @property
+    def most_refined(self) -> int:
+        """How many refined bins there may be."""
+        return REFINED * max(self.most, ROOM) if self.room is None else self.room
+
+    def ranking(self, place: int) -> Ranking:
+        """The ranking of one class against the rest, thresholds at the lower edges of the bins.
+
+        >>> ScoreBins.of([0.9, 0.4, 0.4], [1, 1, 0], 2).ranking(1).scores
+        array([0.9, 0.4])
+        """
+        # What is found out about a ranking is kept with it, so the same one is given again.
+        if place not in self._rankings:
+            self._rankings[place] = self._ranked(place)
+        return self._rankings[place]
+
+    @cached_property
+    def _rankings(self) -> dict[int, Ranking]:
+        return {}
+
+    def _ranked(self, place: int) -> Ranking:
+        def sides(table: NDArray[Any]) -> tuple[Any, Any]:
+            rest = table[:, 1 - place] if self.k == 2 else np.delete(table, place, axis=1).sum(axis=1)
+            return table[::-1, place], rest[::-1]
+
+        if self.weights is None or self.squares is None:
+            columns: tuple[Any, Any, Any, Any] = (*smallest(*sides(self.counts)), None, None)
+        else:
+            columns = (*sides(self.weights), *sides(self.squares))
+        groups = None
+        if (held := self.groups) is not None:
+            own = held.class_ == place
+            groups = RankedGroups(
+                held.keys, held.group, len(self) - 1 - held.place, held.count * own, held.count * ~own
+            )
+        rows = self.n if self.weighted else None
+        if self.exact:
+            return Ranking(self.low[::-1], *columns, groups, rows=rows)
+        return Ranking(self.low[::-1], *columns, groups, self.joined[::-1], self.ends[::-1], rows)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ScoreBins):
+            return NotImplemented
+        plain = ("base", "least", "greatest", "most", "refined", "room")
+        columns = ("low", "exponent", "counts", "weights", "squares")
+        return (
+            all(getattr(self, name) == getattr(other, name) for name in plain)
+            and all(_same(getattr(self, name), getattr(other, name)) for name in columns)
+            and (self.groups is None) == (other.groups is None)
+            and (self.groups is None or other.groups is None or self.groups.held() == other.groups.held())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _same(one: NDArray[Any] | None, two: NDArray[Any] | None) -> bool:
+    return one is two or (one is not None and two is not None and np.array_equal(one, two))
+
+
+def _limits(bins: ScoreBins) -> tuple[int, int | None]:
+    return bins.most, bins.room
+
+
+def _check_alike(one: ScoreBins, two: ScoreBins) -> None:
+    if one.weighted != two.weighted or (one.groups is None) != (two.groups is None):
+        raise ValuesError(
+            "Scores counted with and without weights, or with and without groups, cannot be merged.",
+            hint="count both in the same way.",
+        )
+    if one.k != two.k:
+        raise ValuesError(
+            f"Scores counted for {one.k} and for {two.k} classes cannot be merged.",
+            hint="name the same labels= in both.",
+        )
+
+
+def _lifted(bins: ScoreBins, base: int) -> tuple[Floats, NDArray[np.int16]]:
+    """Lower edges and exponents on a coarser grid; refined bins stay as they are."""
+    if base == bins.base:
+        return bins.low, bins.exponent
+    plain = bins.exponent >= bins.base
+    low, exponent = bins.low.copy(), bins.exponent.copy()
+    low[plain] = floor_to(low[plain], base)
+    exponent[plain] = base
+    return low, exponent
+
+
+def _joined(bins: ScoreBins) -> ScoreBins:
+    """Bins in order, each that lies in another one added to it."""
+    if not len(bins):
+        return bins
+    order = np.argsort(bins.low, kind="stable")
+    low, exponent = bins.low[order], bins.exponent[order]
+    # Bins are disjoint or one holds the other, so what starts before an end is inside.
+    if (exponent == exponent[0]).all():
+        apart = low[1:] != low[:-1]
+    else:
+        apart = low[1:] >= np.maximum.accumulate(ends_of(low, exponent))[:-1]
+    first = np.concatenate([[True], apart])
+    starts = np.flatnonzero(first)
+
+    def summed(table: Any) -> Any:
+        if table is None or len(starts) == len(order):
+            return None if table is None else table[order]
+        made = np.empty((len(starts), table.shape[1]), dtype=table.dtype)
+        for column in range(table.shape[1]):
+            # Column by column: along the first axis of a narrow table it takes many times as long.
+            made[:, column] = np.add.reduceat(table[:, column][order], starts)
+        return made
+
+    groups = bins.groups
+    if groups is not None:
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.cumsum(first) - 1
+        groups = BinGroups.of(groups.keys, groups.group, place[groups.place], groups.class_, groups.count)
+    return replace(
+        bins,
+        low=low[starts],
+        exponent=np.maximum.reduceat(exponent, starts),
+        counts=summed(bins.counts),
+        weights=summed(bins.weights),
+        squares=summed(bins.squares),
+        groups=groups,
+    )
+
+
+def _stacked_groups(one: ScoreBins, two: ScoreBins) -> BinGroups | None:
+    if one.groups is None or two.groups is None:
+        return None
+    keys, code = join_keys([one.groups.keys, two.groups.keys])
+    return BinGroups(
+        keys,
+        np.concatenate([code[one.groups.group], code[two.groups.group + len(one.groups.keys)]]),
+        np.concatenate([one.groups.place, two.groups.place + len(one)]),
+        np.concatenate([one.groups.class_, two.groups.class_]),
+        np.concatenate([one.groups.count, two.groups.count]),
+    )

@@ -1,0 +1,201 @@
+"""Tables that are read in batches, because they come in many files or do not fit in memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from heldout.errors import FileError
+from heldout.files.choice import wanted_names
+from heldout.files.many import Listing, is_address, is_pattern, listed
+from heldout.files.opening import STANDARD_INPUT, inner_ending
+from heldout.files.sniff import KIND_BY_ENDING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Rows of a batch: large enough that what is done once a batch costs nothing, small enough for any memory.
+ROWS = 1 << 20
+# A Parquet file of more rows than this is not held in memory: from here on its columns take about a gigabyte.
+LONG_ROWS = 20_000_000
+# The same for text, in bytes of the file; packed ones are about five times as long when they are unpacked.
+LONG_BYTES = 1 << 30
+LONG_PACKED = LONG_BYTES // 5
+# Up to here every whole number is a floating-point number of its own.
+EXACT = 1 << 53
+
+
+T = TypeVar("T")
+# Who watches a reading is told its name, how many rows have been read (None when it is over), and of how many if known.
+Watch = Callable[[str, int | None, int | None], object]
+watching: ContextVar[Watch | None] = ContextVar("watching", default=None)
+
+
+class Batches(ABC):
+    """A table in one or many files, of which a few columns at a time are read from the start, as often as wanted.
+
+    `names` are the columns of all files, in the order in which they were met; `notes` are sentences about files that
+    were left out; `batch` is about how many rows are given at a time. Numbers in columns that whoever reads them calls
+    `keys`, before the first reading, are told apart to their last digit; others become floating-point numbers.
+    """
+
+    def __init__(self, listing: Listing, names: Sequence[str]) -> None:
+        self.name = listing.name
+        self.names = tuple(names)
+        self.notes = listing.notes
+        self.batch = ROWS
+        self.keys: frozenset[str] = frozenset()
+        self._parts = [part.name for part in listing.parts]
+        self._sizes: list[int] = []
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, where it is known before they are read."""
+        return sum(self._sizes) if len(self._sizes) == len(self._parts) else None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that are read, in their order."""
+        return tuple(self._parts)
+
+    @abstractmethod
+    def kinds(self, columns: Sequence[str]) -> dict[str, pl.DataType]:
+        """The type that each of these columns has in all batches."""
+
+    @abstractmethod
+    def _read(self, columns: list[str], made: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
+        """The rows in their order, in pieces of any length."""
+
+    def frames(self, columns: Sequence[str] | None = None, made: Sequence[pl.Expr] = ()) -> Iterator[pl.DataFrame]:
+        """The rows in their order, about a batch of them at a time; `made` are expressions to be given instead."""
+        import polars as pl
+
+        held: list[pl.DataFrame] = []
+        size = 0
+        for frame in self._watched(self._read(wanted_names(self.names, columns, self.name), made), len):
+            held.append(frame)
+            size += len(frame)
+            if size >= self.batch:
+                yield held[0] if len(held) == 1 else pl.concat(held)
+                held, size = [], 0
+        if size:
+            yield held[0] if len(held) == 1 else pl.concat(held)
+
+    def _watched(self, pieces: Iterator[T], size: Callable[[T], int]) -> Iterator[T]:
+        """The same pieces; whoever watches is told how far they are."""
+        watch = watching.get()
+        if watch is None:
+            yield from pieces
+            return
+        done = 0
+        try:
+            for piece in pieces:
+                done += size(piece)
+                watch(self.name, done, self.rows)
+                yield piece
+        finally:
+            watch(self.name, None, None)
+
+    def place(self, row: int) -> tuple[str, int]:
+        """The file that a row of the whole stands in, and its number there, both counted from the first row, 0."""
+        starts = [0, *accumulate(self._sizes)]
+        at = min(bisect_right(starts, row) - 1, len(self._parts) - 1)
+        return self._parts[at], row - starts[at]
+
+    def where(self, row: int) -> str:
+        """Where a row stands, in words: its number in the whole, and the file if there are several."""
+        file, there = self.place(row)
+        return f"row {row + 1:,}" + (f" (row {there + 1:,} of {file})" if len(self._parts) > 1 else "")
+
+    def text_in(self, column: str) -> tuple[str, str] | None:
+        """A file in which a column holds text where others hold numbers, and such a text."""
+        del column
+        return None
+
+
+def batches_of(path: str | Path, *, engine: str | None = None) -> Batches | None:
+    r"""The table at a path in batches; None where it is one file that fits in memory, unless `engine` is "stream".
+
+    A folder is one table, as is what a pattern such as "preds/*.parquet" matches; folders called key=value are columns.
+
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> for day in (1, 2):
+    ...     part = pathlib.Path(folder.name, f"day={day}")
+    ...     part.mkdir()
+    ...     _ = (part / "part.csv").write_text("truth,predicted\nyes,no\n")
+    >>> batches = batches_of(folder.name)
+    >>> [frame.rows() for frame in batches.frames()]
+    [[('yes', 'no', 1), ('yes', 'no', 2)]]
+    >>> folder.cleanup()
+    """
+    text = str(path)
+    if text == STANDARD_INPUT or engine == "memory":
+        return None
+    if engine != "stream" and not (is_address(text) or is_pattern(text) or _is_folder(text) or _is_long(text)):
+        return None
+    found = listed(path)
+    if found.kind == "parquet":
+        from heldout.files.parquet_batches import ParquetBatches
+
+        return ParquetBatches(found)
+    from heldout.files.text_batches import TextBatches
+
+    return TextBatches(found)
+
+
+def no_rows(name: str, files: int) -> FileError:
+    """The error for a table of which no file has a row."""
+    held = "a header but no rows" if files == 1 else f"{files:,} files, and none of them has a row"
+    return FileError(f"{name} has {held}.", hint="check that whatever writes it has finished.")
+
+
+def mixed_numbers(column: str, whole: str, real: str) -> FileError:
+    """The error for whole numbers that would fall together as floats, which other files make of the column."""
+    return FileError(
+        f"The column {column!r} holds whole numbers beyond 2**53 in {whole} and other numbers in {real}, "
+        "and some of them would fall together.",
+        hint="write the column with one type in all files, whole numbers or text.",
+    )
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        # No folder can have such a name; the reader says so.
+        return False
+
+
+def _is_long(path: str) -> bool:
+    """Whether one file has too many rows, or bytes, to be held."""
+    try:
+        found = Path(path)
+        if not found.is_file():
+            return False
+        size = found.stat().st_size
+    except (OSError, ValueError):
+        return False
+    kind = KIND_BY_ENDING.get(inner_ending(found))
+    if kind == "parquet" and found.suffix.lower() != ".gz":
+        # Two labels of one bit each are the least that a row can take.
+        return size > LONG_ROWS // 8 and _parquet_rows(found) > LONG_ROWS
+    packed = found.suffix.lower() == ".gz"
+    return kind in ("delimited", "json lines") and size > (LONG_PACKED if packed else LONG_BYTES)
+
+
+def _parquet_rows(file: Path) -> int:
+    """The number of rows in the footer; none of a file that is no Parquet table, which its reader will say."""
+    import polars as pl
+
+    try:
+        return int(
+            pl.scan_parquet(file.resolve(), glob=False, hive_partitioning=False).select(pl.len()).collect().item()
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        return 0

@@ -1,0 +1,43 @@
+"""Probabilities tallied in pieces are those tallied at once."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from heldout.engines.probabilities import LONG_BLOCK, RunningTally, tally
+from heldout.engines.running_sums import SHORT, dot
+
+
+@pytest.mark.parametrize("size", [1000, 50_000, 80_000])
+def test_pieces_of_any_length_give_what_one_column_gives(size):
+    rng = np.random.default_rng(5)
+    p = rng.random(80_000)
+    # Certain ones, which are clipped when wrong, and some on the borders of bins and next to them.
+    p[::50], p[1::50] = 0.0, 1.0
+    p[2::50] = rng.integers(0, 11, 1600) / 10
+    p[3::50] = np.nextafter(np.linspace(0, 1, 11)[rng.integers(0, 10, 1600)], 1)
+    y = rng.random(80_000) < 0.5
+    running = RunningTally()
+    for at in range(0, len(p), size):
+        running.add(p[at : at + size], y[at : at + size])
+    seen, expected = running.probabilities(), tally(p, y)
+    assert len(p) > LONG_BLOCK
+    assert (seen.n, seen.clipped) == (expected.n, expected.clipped)
+    assert seen.clipped > 1000
+    assert np.array_equal(seen.reliability.cases, expected.reliability.cases)
+    for name in ("brier", "log_loss"):
+        one, two = getattr(seen, name), getattr(expected, name)
+        assert one.total == pytest.approx(two.total, rel=1e-12)
+        assert one.sums[:, [0, 2, 3]] == pytest.approx(two.sums[:, [0, 2, 3]], rel=1e-11)
+    for name in ("class_weight", "class_brier", "class_log_loss"):
+        assert getattr(seen, name) == pytest.approx(getattr(expected, name), rel=1e-12)
+    for field in fields(seen.reliability):
+        one, two = (getattr(held.reliability, field.name) for held in (seen, expected))
+        assert one == pytest.approx(two, rel=1e-10, abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [0, 3, SHORT, SHORT + 1, 5 * SHORT - 1])
+def test_a_long_product_is_the_sum_of_products(size):
+    whole = np.random.default_rng(6).integers(-9, 9, (2, size)).astype(float)
+    assert dot(*whole) == (whole[0] * whole[1]).sum()

@@ -1,0 +1,451 @@
+"""Rows met in batches give what the same rows give at once: counts, labels, notes, slices, and errors."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from heldout.engines.counting import counted
+from heldout.engines.score_bins import bins_of
+from heldout.engines.stream import count_stream
+from heldout.engines.stream_bins import StreamBins
+from heldout.engines.stream_checks import check_unchanged
+from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError
+from heldout.files.batches import batches_of
+from heldout.measures.certified import bounds
+from heldout.predictions.source import Asked, gather
+
+
+def table(n: int = 600, seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    score = np.round(rng.random(n), 2)
+    truth = rng.random(n) < score
+    predicted = (score >= 0.5) ^ (rng.random(n) < 0.02)
+    return pl.DataFrame(
+        {
+            "truth": np.where(truth, "yes", "no"),
+            "predicted": np.where(predicted, "yes", "no"),
+            "score": score,
+            "weight": rng.integers(1, 9, n) / 8,
+            "fold": rng.integers(1, 4, n),
+            "clinic": rng.integers(0, 20, n),
+            "sex": rng.choice(["f", "m", "é"], n),
+            "age": rng.integers(18, 90, n),
+        }
+    )
+
+
+def parts(frame: pl.DataFrame, folder: Path, number: int = 4, kind: str = "parquet") -> Path:
+    """The rows in several files of a folder."""
+    folder.mkdir(exist_ok=True)
+    size = -(-len(frame) // number)
+    for place in range(number):
+        part = frame.slice(place * size, size)
+        if kind == "parquet":
+            part.write_parquet(folder / f"part-{place}.parquet")
+        elif kind == "csv":
+            part.write_csv(folder / f"part-{place}.csv")
+        else:
+            part.write_ndjson(folder / f"part-{place}.jsonl")
+    return folder
+
+
+def streamed(path, batch=100, *, tolerance=1e-6, passes=3, **options):
+    asked = asked_for(options)
+    batches = batches_of(path, engine="stream")
+    assert batches is not None
+    batches.batch = batch
+    return count_stream(batches, options, asked, tolerance=tolerance, passes=passes)
+
+
+def differing(made, expected):
+    """What differs between evidence beside its notes, which name different files."""
+    return replace(made, notes=()).differing(replace(expected, notes=()), relative=1e-12)
+
+
+def asked_for(options):
+    names = ("labels", "missing", "score", "positive", "threshold", "slices")
+    held = {name: options.pop(name, None) for name in names}
+    return Asked(**{**held, "missing": held["missing"] or "refuse"})
+
+
+def at_once(frame: pl.DataFrame, folder: Path, **options):
+    """What is counted of the same rows in one file, in memory."""
+    file = folder / "whole.parquet"
+    frame.write_parquet(file)
+    asked = asked_for(options)
+    predictions, source = gather(
+        file, options, labels=asked.labels, missing=asked.missing, score=asked.score, positive=asked.positive,
+        threshold=asked.threshold, slices=asked.slices,
+    )  # fmt: skip
+    return counted(predictions, pairs=True), source, predictions.notes
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"predicted": None, "threshold": 0.3},
+        {"weight": "weight"},
+        {"group": "clinic"},
+        {"fold": "fold"},
+        {"slices": ["sex", "age"]},
+        {"weight": "weight", "group": "clinic", "fold": "fold", "slices": "sex"},
+        {"positive": "no", "score": None, "truth": "truth"},
+        {"slices": "all"},
+    ],
+    ids=str,
+)
+def test_batches_give_the_evidence_and_the_notes_of_rows_at_once(tmp_path, options, kind):
+    frame = table()
+    if kind != "parquet":
+        frame = frame.with_columns(pl.col("age").cast(pl.Float64) + 0.5)
+    made, source = streamed(parts(frame, tmp_path / "preds", kind=kind), **dict(options))
+    expected, known, notes = at_once(frame, tmp_path, **dict(options))
+    assert differing(made, expected) == ()
+    assert source.columns == known.columns
+    assert source.guessed == known.guessed
+    assert [note.replace("preds", "whole.parquet") for note in made.notes] == list(notes)
+
+
+def test_two_classes_are_counted_quickly_and_thoroughly_alike(tmp_path):
+    frame = table()
+    folder = parts(frame, tmp_path / "preds")
+    quick, _ = streamed(folder)
+    # A column that divides the rows takes the other way.
+    thorough, _ = streamed(folder, slices="sex")
+    expected, *_ = at_once(frame, tmp_path)
+    assert differing(quick, expected) == ()
+    assert differing(replace(thorough, slices=()), quick) == ()
+    assert thorough.scores.bins == quick.scores.bins
+
+
+def test_a_label_that_turns_up_in_the_last_file_is_a_class_of_all(tmp_path):
+    frame = table().with_columns(
+        truth=pl.when(pl.int_range(pl.len()) == 599).then(pl.lit("maybe")).otherwise("truth"),
+    )
+    made, _ = streamed(parts(frame.drop("score"), tmp_path / "preds"))
+    assert made.labels == ("maybe", "no", "yes")
+    assert made.n == 600
+    expected, _, notes = at_once(frame.drop("score"), tmp_path)
+    assert made.confusion == expected.confusion
+    assert [note.replace("preds", "whole.parquet") for note in made.notes] == list(notes)
+
+
+def test_files_of_one_class_each_are_one_table(tmp_path):
+    frame = table().sort("truth")
+    made, _ = streamed(parts(frame, tmp_path / "preds"))
+    expected, *_ = at_once(frame, tmp_path)
+    assert differing(made, expected) == ()
+
+
+def test_numbers_in_one_file_and_text_in_another_are_one_class_column_of_text_files(tmp_path):
+    folder = tmp_path / "preds"
+    folder.mkdir()
+    (folder / "a.csv").write_text("truth,predicted\n0,0\n1,1\n", encoding="utf-8")
+    (folder / "b.csv").write_text("truth,predicted\n1,x\nx,0\n", encoding="utf-8")
+    made, _ = streamed(folder)
+    assert made.labels == ("0", "1", "x")
+    assert made.confusion.matrix.tolist() == [[1, 0, 0], [0, 1, 1], [1, 0, 0]]
+
+
+def test_a_column_of_scores_for_each_class(tmp_path):
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet([1, 1, 1], 300)
+    truth = np.array(["a", "b", "c"])[(p.cumsum(axis=1) > rng.random((300, 1))).argmax(axis=1)]
+    frame = pl.DataFrame({"truth": truth, **{f"p_{c}": p[:, i] for i, c in enumerate("abc")}})
+    made, source = streamed(parts(frame, tmp_path / "preds"))
+    expected, known, _ = at_once(frame, tmp_path)
+    assert differing(made, expected) == ()
+    assert source.columns == known.columns
+
+
+@pytest.mark.parametrize("role", ["truth", "predicted", "weight", "score"])
+def test_missing_values_are_counted_over_all_files(tmp_path, role):
+    frame = table().with_columns(pl.when(pl.int_range(pl.len()) % 97 == 50).then(None).otherwise(role).alias(role))
+    options = {"weight": "weight", "score": "score"}
+    folder = parts(frame, tmp_path / "preds")
+    with pytest.raises(ValuesError) as found:
+        streamed(folder, **dict(options))
+    with pytest.raises(ValuesError) as known:
+        at_once(frame, tmp_path, **dict(options))
+    assert found.value.what == f"{known.value.what[:-1]} (row 51 of {folder / 'part-0.parquet'})."
+    made, _ = streamed(folder, missing="drop", **dict(options))
+    expected, _, notes = at_once(frame, tmp_path, missing="drop", **dict(options))
+    assert differing(made, expected) == ()
+    # How many rows were left out is said by numbers, and made into words when it is reported.
+    said = [note for note in notes if "dropped because of" not in note]
+    assert [note.replace("preds", "whole.parquet") for note in made.notes] == said
+    assert made.lost > 0
+
+
+def test_guessed_scores_that_are_missing_somewhere_are_not_used(tmp_path):
+    frame = table().with_columns(score=pl.when(pl.int_range(pl.len()) == 400).then(None).otherwise("score"))
+    made, _ = streamed(parts(frame, tmp_path / "preds", number=1))
+    expected, _, notes = at_once(frame, tmp_path)
+    assert made.scores is None
+    assert made.confusion == expected.confusion
+    assert [note.replace("preds", "whole.parquet") for note in made.notes] == list(notes)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "options"),
+    [
+        ("score", float("inf"), {"score": "score"}),
+        ("score", 1.5, {"predicted": None, "score": "score"}),
+        ("weight", -1.0, {"weight": "weight"}),
+        ("weight", 1e200, {"weight": "weight"}),
+    ],
+)
+def test_values_that_cannot_be_used_are_refused_in_the_same_words(tmp_path, column, value, options):
+    frame = table().with_columns(pl.when(pl.int_range(pl.len()) == 399).then(value).otherwise(column).alias(column))
+    if "predicted" in options:
+        frame = frame.drop("predicted")
+        options = {"score": "score"}
+    with pytest.raises(HeldoutError) as known:
+        at_once(frame, tmp_path, **dict(options))
+    with pytest.raises(HeldoutError) as found:
+        streamed(parts(frame, tmp_path / "preds", number=1), **dict(options))
+    assert found.value.what == known.value.what
+    assert type(found.value) is type(known.value)
+
+
+def test_scores_that_are_no_probabilities_in_the_last_file_have_no_losses(tmp_path):
+    frame = table().with_columns(score=pl.when(pl.int_range(pl.len()) == 590).then(2.5).otherwise("score"))
+    made, _ = streamed(parts(frame, tmp_path / "preds"))
+    expected, *_ = at_once(frame, tmp_path)
+    assert made.scores.not_probability == "the scores run from 0 to 2.5"
+    assert differing(made, expected) == ()
+
+
+def test_values_in_place_of_a_column_are_refused(tmp_path):
+    folder = parts(table(), tmp_path / "preds")
+    with pytest.raises(OptionError, match="weight= holds values"):
+        streamed(folder, weight=np.ones(600))
+    with pytest.raises(OptionError, match="slices= holds values"):
+        streamed(folder, slices={"sex": ["f"] * 600})
+
+
+def test_an_id_may_stand_once(tmp_path):
+    frame = table().with_columns(case=pl.int_range(pl.len()))
+    made, _ = streamed(parts(frame, tmp_path / "once"), id="case")
+    assert made.n == 600
+    again = frame.with_columns(case=pl.col("case") % 590)
+    with pytest.raises(ValuesError, match="The id 0 stands in 2 rows; 10 ids stand in more than one"):
+        streamed(parts(again, tmp_path / "again"), id="case")
+
+
+def test_unknown_columns_and_classes_are_named(tmp_path):
+    folder = parts(table(), tmp_path / "preds")
+    with pytest.raises(ColumnError, match="preds has no column 'truht'"):
+        streamed(folder, truth="truht")
+    with pytest.raises(LabelError, match="leave out classes"):
+        streamed(folder, labels=["yes"])
+
+
+@pytest.mark.parametrize("options", [{}, {"group": "clinic"}, {"weight": "weight"}], ids=str)
+def test_more_distinct_scores_than_bins_are_certain_to_the_tolerance(tmp_path, monkeypatch, options):
+    from sklearn.metrics import roc_auc_score
+
+    monkeypatch.setattr("heldout.engines.stream.MOST", 64)
+    rng = np.random.default_rng(5)
+    # Half of the scores crowd below one bin.
+    score = np.where(rng.random(4000) < 0.5, rng.random(4000) * 1e-6, rng.random(4000))
+    truth = rng.random(4000) < 0.3 + 0.4 * score
+    weight = rng.integers(1, 9, 4000) / 8
+    frame = pl.DataFrame(
+        {
+            "truth": truth.astype(int),
+            "predicted": (score > 0.5).astype(int),
+            "score": score,
+            "clinic": rng.integers(0, 9, 4000),
+            "weight": weight,
+        }
+    )
+    folder = parts(frame, tmp_path / "preds")
+    exact = roc_auc_score(truth, score, sample_weight=weight if "weight" in options else None)
+    if "group" in options:
+        monkeypatch.setattr("heldout.engines.counting.MOST", 64)
+        monkeypatch.setattr("heldout.engines.counting.bins_of", functools.partial(bins_of, most=64))
+    widths = []
+    for passes in (1, 3):
+        made, _ = streamed(folder, passes=passes, tolerance=1e-6, **options)
+        low, high = bounds(made.scores.bins[0].ranking(1), "roc_auc")
+        assert low <= exact <= high
+        assert made.scores.bins[0].n == 4000
+        widths.append(high - low)
+    assert widths[0] > 1e-3
+    assert widths[1] <= 1e-6
+
+
+def test_the_highest_scores_are_counted_finely_at_once_and_the_areas_stay_certain():
+    from sklearn.metrics import average_precision_score
+
+    rng = np.random.default_rng(7)
+    score = rng.random(20_000)
+    truth = rng.random(20_000) < score
+    counter = StreamBins(most=256)
+    counter.begin([(score[:300], truth[:300]), (score[300:600], truth[300:600])])
+    for start in range(600, 20_000, 100):
+        counter.add(score[start : start + 100], truth[start : start + 100])
+    fine, coarse = counter.bins(), bins_of(score, truth, 2, most=256)
+    assert fine.exponent.min() < fine.base == coarse.base
+    # Put together again, fine bins are those of the grid.
+    cells = np.floor(np.ldexp(fine.low, -fine.base))
+    met = np.unique(cells)
+    joined = np.stack([fine.counts[cells == cell].sum(axis=0) for cell in met])
+    assert np.array_equal(np.ldexp(met, fine.base), coarse.low)
+    assert np.array_equal(joined, coarse.counts)
+    exact = average_precision_score(truth, score)
+    widths = []
+    for bins in (coarse, fine):
+        low, high = bounds(bins.ranking(1), "average_precision")
+        assert low <= exact <= high
+        widths.append(high - low)
+    assert widths[1] < 0.9 * widths[0]
+
+
+def test_scores_that_come_to_lie_elsewhere_are_counted_all_the_same():
+    rng = np.random.default_rng(8)
+    score = np.concatenate([rng.random(2000), 50 * rng.random(2000) - 20])
+    truth = rng.random(4000) < 0.5
+    counter = StreamBins(most=256)
+    counter.begin([(score[:600], truth[:600])])
+    for start in range(600, 4000, 100):
+        counter.add(score[start : start + 100], truth[start : start + 100])
+    assert counter.bins() == bins_of(score, truth, 2, most=256)
+
+
+def test_two_readings_give_the_same_evidence_whichever_thread_is_quicker(tmp_path, monkeypatch):
+    monkeypatch.setattr("heldout.engines.stream.MOST", 64)
+    rng = np.random.default_rng(9)
+    score = rng.random(4000)
+    frame = pl.DataFrame({"truth": (rng.random(4000) < score).astype(int), "score": score})
+    folder = parts(frame, tmp_path / "preds")
+    first, second = (streamed(folder, passes=1)[0] for _ in range(2))
+    assert first.scores.bins[0].exponent.min() < first.scores.bins[0].base
+    assert first == second
+
+
+@pytest.mark.parametrize("options", [{}, {"group": "clinic", "weight": "weight"}], ids=str)
+def test_folds_are_read_again_too_where_their_scores_crowd(tmp_path, monkeypatch, options):
+    from sklearn.metrics import roc_auc_score
+
+    rng = np.random.default_rng(11)
+    n = 3000
+    crowd = rng.random(n) < 0.4
+    inner = rng.random(n)
+    score = np.where(crowd, 0.5 + 1e-8 * inner, rng.random(n))
+    frame = pl.DataFrame(
+        {
+            "truth": np.where(crowd, inner > 0.5, rng.random(n) < 0.5).astype(int),
+            "predicted": (score > 0.5).astype(int),
+            "score": score,
+            # The second fold is in the last files only.
+            "fold": np.repeat(["a", "b"], [1700, 1300]),
+            "clinic": rng.integers(0, 9, n),
+            "weight": rng.integers(1, 9, n) / 8,
+        }
+    )
+    folder = parts(frame, tmp_path / "preds")
+    expected, *_ = at_once(frame, tmp_path, fold="fold", **options)
+    for place in ("heldout.engines.stream.MOST", "heldout.engines.counting.MOST"):
+        monkeypatch.setattr(place, 64)
+    monkeypatch.setattr("heldout.engines.counting.bins_of", functools.partial(bins_of, most=64))
+    widths = []
+    for passes in (1, 3):
+        made, _ = streamed(folder, passes=passes, fold="fold", **options)
+        assert made.folds.keys.tolist() == expected.folds.keys.tolist() == ["a", "b"]
+        assert made.folds.counts.tolist() == expected.folds.counts.tolist()
+        for tally, rows in zip(made.fold_scores, frame.partition_by("fold"), strict=True):
+            weight = rows["weight"] if "weight" in options else None
+            exact = roc_auc_score(rows["truth"], rows["score"], sample_weight=weight)
+            low, high = bounds(tally.bins[0].ranking(1), "roc_auc")
+            # Where every score has its own bin both are the value, which the oracle rounds in another way.
+            assert low - 1e-12 <= exact <= high + 1e-12
+            assert tally.bins[0].n == len(rows)
+            widths.append(high - low)
+    assert min(widths[:2]) > 0.05
+    assert max(widths[2:]) <= 1e-6
+
+
+@pytest.mark.parametrize("kind", ["text", "number", "far"])
+def test_a_true_class_that_is_met_only_where_another_value_is_missing_is_none(tmp_path, kind):
+    frame = table().with_columns(weight=pl.when(pl.int_range(pl.len()) == 300).then(None).otherwise("weight"))
+    rare = pl.when(pl.int_range(pl.len()) == 300).then(pl.lit("zebra")).otherwise("truth")
+    frame = frame.with_columns(truth=rare)
+    if kind != "text":
+        number = {"no": 0, "yes": 1 if kind == "number" else 10**9, "zebra": 7}
+        frame = frame.with_columns(pl.col("truth", "predicted").replace_strict(number))
+    options = {"weight": "weight", "missing": "drop"}
+    made, _ = streamed(parts(frame, tmp_path / "preds"), **dict(options))
+    expected, *_ = at_once(frame, tmp_path, **dict(options))
+    assert made.missing == {"weight": 1}
+    assert differing(made, expected) == ()
+
+
+@pytest.mark.parametrize("changed", ["fewer", "label", "number"])
+@pytest.mark.parametrize("reading", [3, 4])
+def test_files_that_change_between_readings_are_refused(tmp_path, monkeypatch, changed, reading):
+    for place in ("heldout.engines.stream.MOST", "heldout.engines.counting.MOST"):
+        monkeypatch.setattr(place, 32)
+    frame = table()
+    if changed == "number":
+        frame = frame.with_columns(pl.col("truth", "predicted") == "yes").with_columns(
+            pl.col("truth", "predicted").cast(pl.Int64)
+        )
+    batches = batches_of(parts(frame, tmp_path / "preds"), engine="stream")
+    batches.batch = 100
+    frames, readings = batches.frames, []
+
+    def changing(*given, **options):
+        readings.append(1)
+        number = len(readings)
+        for place, held in enumerate(frames(*given, **options)):
+            if number != reading or place != 3 or "truth" not in held.columns:
+                yield held
+            elif changed == "fewer":
+                yield held.head(50)
+            else:
+                other = pl.lit("maybe" if changed == "label" else -5)
+                yield held.with_columns(truth=pl.when(pl.int_range(pl.len()) == 7).then(other).otherwise("truth"))
+
+    monkeypatch.setattr(batches, "frames", changing)
+    options = {"slices": "sex", "weight": "weight", "score": "score"}
+    asked = asked_for(options)
+    # The first reading finds slices, the second labels, the third counts, and the fourth looks into bins.
+    with pytest.raises(ValuesError, match="changed") as found:
+        count_stream(batches, options, asked)
+    assert found.value.hint
+
+
+def test_counts_that_cannot_be_of_one_table_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("truth,predicted\n0,1\n", encoding="utf-8")
+    batches = batches_of(tmp_path)
+    assert batches is not None
+    made, _ = count_stream(batches, {}, asked_for({}))
+    check_unchanged(made, batches)
+    for wrong in (replace(made, rows=2, lost=1), replace(made, lost=1), replace(made, rows=3)):
+        with pytest.raises(ValuesError, match=f"{tmp_path.name} changed while it was read"):
+            check_unchanged(wrong, batches)
+
+
+def test_a_file_that_is_shorter_when_two_classes_are_counted_is_refused(tmp_path, monkeypatch):
+    batches = batches_of(parts(table(), tmp_path / "preds"), engine="stream")
+    assert batches is not None
+    frames, readings = batches.frames, []
+
+    def shrinking(*given, **options):
+        readings.append(1)
+        for held in frames(*given, **options):
+            yield held.head(len(held) - (len(readings) > 1))
+
+    monkeypatch.setattr(batches, "frames", shrinking)
+    with pytest.raises(ValuesError, match="preds changed while it was read: it had 600 rows and then 599"):
+        count_stream(batches, {}, asked_for({"score": "score"}))

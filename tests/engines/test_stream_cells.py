@@ -1,0 +1,101 @@
+"""Small counters of scores laid out beforehand: they count as wide ones do, and on the grid that the rows need."""
+
+import numpy as np
+import pytest
+
+from heldout.engines.score_bins import bins_of
+from heldout.engines.stream_bins import StreamBins
+from heldout.engines.stream_cells import Cells, Layout, Rows
+
+
+def pieces(score, truth, size=30_000):
+    return [Rows.of(score[at : at + size], truth[at : at + size]) for at in range(0, len(score), size)]
+
+
+def wide(layout, score, truth):
+    key = 2 * (np.floor(np.ldexp(score, -layout.exponent)).astype(np.int64) - layout.first) + truth
+    return np.bincount(key, minlength=2 * layout.size)
+
+
+def total(cells):
+    made = np.zeros(2 * cells.layout.size, dtype=np.int64)
+    cells.add_to(made)
+    return made
+
+
+def test_counters_that_run_over_count_as_wide_ones_do():
+    rng = np.random.default_rng(1)
+    # More than 2**16 rows in one bin within a batch, and more than that in another after several.
+    score = np.where(rng.random(300_000) < 0.5, 0.25, rng.random(300_000))
+    score[rng.random(300_000) < 0.1] = 0.75
+    truth = rng.random(300_000) < score
+    layout = Layout(-6, 0, 64)
+    cells = Cells(layout)
+    for _ in range(6):
+        assert cells.add(pieces(score, truth)) == []
+    assert np.array_equal(total(cells), 6 * wide(layout, score, truth))
+    assert total(cells).max() > 1 << 16
+
+
+@pytest.mark.parametrize("first", [0, 3, -8])
+def test_rows_without_a_bin_are_given_back(first):
+    rng = np.random.default_rng(2)
+    score = rng.normal(size=5000)
+    truth = rng.random(5000) < 0.5
+    layout = Layout(-3, first, 9)
+    cells = Cells(layout)
+    back = cells.add(pieces(score, truth, 700))
+    here = (score >= first / 8) & (score < (first + 9) / 8)
+    assert np.array_equal(total(cells), wide(layout, score[here], truth[here]))
+    assert np.array_equal(np.concatenate([rows.scores for rows in back]), score[~here])
+    assert np.array_equal(np.concatenate([rows.positive for rows in back]), truth[~here])
+
+
+@pytest.mark.parametrize("spread", ["even", "lopsided", "above and below zero", "narrow", "small"])
+def test_the_layout_is_the_grid_that_the_rows_need(spread):
+    rng = np.random.default_rng(3)
+    score = {
+        "even": rng.random(3000),
+        "lopsided": rng.beta(0.7, 3, 3000),
+        "above and below zero": 8 * rng.random(3000) - 3,
+        "narrow": 5 + rng.random(3000) / 64,
+        "small": 1e-9 * rng.random(3000),
+    }[spread]
+    truth = rng.random(3000) < 0.5
+    made = Layout.of(Rows.of(score, truth), 256)
+    assert made is not None
+    assert made.exponent == bins_of(score, truth, 2, most=256).base
+    assert Cells(made).add(pieces(score, truth)) == []
+
+
+@pytest.mark.parametrize("score", [np.repeat([0.1, 0.5], 400), np.full(800, 0.3), np.exp(np.linspace(-300, 300, 800))])
+def test_no_counters_are_laid_out_for_few_scores_or_for_scores_far_apart(score):
+    assert Layout.of(Rows.of(score, np.arange(800) % 2 == 0), 256) is None
+
+
+@pytest.mark.parametrize("shift", [0.0, -0.4, 100.0])
+def test_what_threads_count_apart_adds_up_to_what_one_counts(shift):
+    rng = np.random.default_rng(4)
+    score = rng.random(20_000) + shift
+    score[15_000:15_100] += 3
+    truth = rng.random(20_000) < 0.5
+    counter = StreamBins(most=256)
+    own = [counter.own() for _ in range(2)]
+    counter.begin([(score[:600], truth[:600])])
+    for at, rows in enumerate(pieces(score[600:], truth[600:], 333)):
+        own[at * at % 2].add([rows])
+    assert counter.grid is not None
+    assert counter.bins() == bins_of(score, truth, 2, most=256)
+
+
+def test_bins_that_run_over_are_those_of_the_rows_too():
+    rng = np.random.default_rng(5)
+    score = np.where(rng.random(150_000) < 0.7, 0.25, rng.random(150_000))
+    truth = rng.random(150_000) < 0.5
+    counter = StreamBins(most=256)
+    counter.begin([(score[:3000], truth[:3000])])
+    counter.add(score[3000:], truth[3000:])
+    assert counter.grid is not None
+    # A score above all others, which has no fine bin, leaves the plain grid.
+    counter.add(np.array([2.0]), np.array([True]))
+    assert counter.bins() == bins_of(np.append(score, 2.0), np.append(truth, True), 2, most=256)

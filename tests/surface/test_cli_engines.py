@@ -1,0 +1,134 @@
+"""The command line with engines: the same report from each, quiet terminals, and errors of one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.engines.parts import TABLE, parts
+
+from heldout.cli.app import main
+
+DIABETES = str(Path(__file__).parents[2] / "examples" / "diabetes.csv")
+# As the installed command begins.
+START = "from heldout.cli.start import main; main()"
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["heldout", *words])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        printed = capsys.readouterr()
+        return int(stopped.value.code or 0), printed.out, printed.err
+
+    return call
+
+
+def estimates(text: str) -> dict:
+    """What was estimated, by name."""
+    rows = json.loads(text)["estimates"]
+    return {(row["measure"], row["class"], row["average"]): (row["value"], row["low"], row["high"]) for row in rows}
+
+
+def assert_alike(one: dict, other: dict) -> None:
+    assert one.keys() == other.keys()
+    for key, values in one.items():
+        pairs = zip(values, other[key], strict=True)
+        # What is undefined is so in both.
+        assert all(a == b or a == pytest.approx(b, rel=1e-9, abs=1e-12) for a, b in pairs), key
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask", "spark"])
+def test_every_engine_gives_the_report_of_rows_in_memory(engine, run, request):
+    if engine == "spark":
+        request.getfixturevalue("spark_session")
+    status, out, err = run("evaluate", DIABETES, "--engine", engine, "--json", "-")
+    assert (status, err) == (0, "")
+    assert_alike(estimates(out), estimates(run("evaluate", DIABETES, "--engine", "memory", "--json", "-")[1]))
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+def test_every_engine_calls_a_folder_and_its_unused_columns_as_the_stream_does(engine, run, tmp_path):
+    table = TABLE.with_columns(fold=pl.int_range(pl.len()) % 3)
+    folder = parts(tmp_path / "pq", "parquet", table)
+    for path in (f"{folder}/", f"{folder}/*.parquet"):
+        words = ("evaluate", path, "--positive", "ja", "--json", "-")
+        found, streamed = (run(*words, "--engine", name)[1] for name in (engine, "stream"))
+        assert "--fold fold would use it" in found
+        assert json.loads(found)["notes"] == json.loads(streamed)["notes"]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask", "stream"])
+def test_a_guessed_column_that_one_file_lacks_is_named_with_the_file(engine, run, tmp_path):
+    folder = parts(tmp_path, "parquet")
+    TABLE.drop("score").write_parquet(folder / "part-1.parquet")
+    status, out, err = run("evaluate", str(folder), "--engine", engine)
+    assert (status, out) == (2, "")
+    assert "has no column 'score', and" in " ".join(err.split())
+
+
+def test_a_dask_cluster_is_named_by_its_address(dask_client, run, tmp_path):
+    folder = str(parts(tmp_path, "parquet"))
+    words = ("evaluate", folder, "--engine", "dask", "--master", dask_client.scheduler.address)
+    status, out, _ = run(*words, "--positive", "ja", "--tolerance", "1e-3", "--passes", "1", "--json", "-")
+    assert status == 0
+    assert_alike(estimates(out), estimates(run("evaluate", folder, "--positive", "ja", "--json", "-")[1]))
+
+
+def test_spark_of_its_own_says_nothing_on_the_terminal_and_leaves_nothing_behind(tmp_path):
+    folder, temporary = parts(tmp_path / "data", "parquet"), tmp_path / "temporary"
+    temporary.mkdir()
+    told = {**os.environ, "TMPDIR": str(temporary), "SPARK_LOCAL_DIRS": str(temporary)}
+    words = ["evaluate", str(folder), "--engine", "spark", "--master", "local[2]", "--positive", "ja", "--json", "-"]
+    done = subprocess.run(
+        [sys.executable, "-c", START, *words], env=told, capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["n"] > 0
+    assert list(temporary.iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "temporary"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--engine", "sparc"), "There is no engine 'sparc'."),
+        (("--master", "spark://host:7077"), "--master spark://host:7077 says where to run, but not what."),
+        (("--engine", "duckdb", "--master", "spark://host:7077"), "spark://host:7077"),
+        (("--engine", "dask", "--master", "somewhere"), "master is 'somewhere', not the address of a Dask scheduler."),
+        (("--engine", "dask", "--master", "tcp://127.0.0.1:9"), "127.0.0.1:9 refuses the connection"),
+        (("--engine", "spark", "--master", "tcp://127.0.0.1:8786"), "that is no Spark master"),
+        (("--engine", "stream", "--tolerance", "-1"), "The tolerance is a width of areas, 0 or more."),
+        (("--engine", "stream", "--passes", "0"), "passes"),
+    ],
+)
+def test_what_makes_no_sense_is_said_with_a_hint(words, said, run):
+    status, out, err = run("evaluate", DIABETES, *words)
+    assert (status, out) == (2, "")
+    assert said in " ".join(err.split())
+    assert "Hint:" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("option", ["--engine", "--master", "--tolerance", "--passes"])
+def test_a_matrix_needs_no_engine(option, run):
+    status, _, err = run("evaluate", "--matrix", "5 1; 2 4", option, "1")
+    assert status == 2
+    assert f"{option} is about the rows of a file" in err
+
+
+def test_without_java_the_command_says_what_to_install(tmp_path):
+    told = {**os.environ, "JAVA_HOME": str(tmp_path)}
+    words = ["evaluate", DIABETES, "--engine", "spark"]
+    done = subprocess.run([sys.executable, "-c", START, *words], env=told, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    for word in ("Spark needs Java", "apt-get install openjdk-17-jre-headless", "brew install openjdk@17", "conda"):
+        assert word in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
