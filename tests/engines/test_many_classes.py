@@ -55,13 +55,15 @@ def test_pairs_of_very_many_classes_are_undefined_with_the_reason():
 def test_every_engine_keeps_the_same(tmp_path):
     frame = pl.DataFrame({"truth": TRUTH, **{f"p_{label}": SCORES[:, at] for at, label in enumerate(LABELS)}})
     names = [f"p_{label}" for label in LABELS]
-    whole = heldout.count(TRUTH, score=SCORES, labels=LABELS).counted
+    whole = heldout.count(TRUTH, score=SCORES, labels=LABELS).counted.scores
+    assert whole is not None
     for at in range(2):
         frame[at * N // 2 : (at + 1) * N // 2].write_parquet(tmp_path / f"{at}.parquet")
     streamed = heldout.count(tmp_path, truth="truth", score=names, labels=LABELS).counted
     lazy = heldout.count(frame.lazy(), truth="truth", score=names, labels=LABELS).counted
     for found in (streamed, lazy):
-        assert found.scores.bins == whole.scores.bins
+        assert found.scores is not None
+        assert found.scores.bins == whole.bins
         assert [bins.k for bins in found.scores.bins] == [2] * K
 
 
@@ -70,7 +72,10 @@ def test_evidence_of_very_many_classes_is_saved_and_merged(tmp_path):
     for at, half in enumerate(halves):
         half.save(tmp_path / f"{at}.evidence")
     both = Evidence.load(tmp_path / "0.evidence") + Evidence.load(tmp_path / "1.evidence")
-    assert both.counted.scores.bins == heldout.count(TRUTH, score=SCORES, labels=LABELS).counted.scores.bins
+    merged, whole = both.counted.scores, heldout.count(TRUTH, score=SCORES, labels=LABELS).counted.scores
+    assert merged is not None
+    assert whole is not None
+    assert merged.bins == whole.bins
 
 
 def test_batches_of_300_classes_are_counted_in_bounded_memory(monkeypatch):

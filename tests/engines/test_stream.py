@@ -401,6 +401,7 @@ def test_files_that_change_between_readings_are_refused(tmp_path, monkeypatch, c
             pl.col("truth", "predicted").cast(pl.Int64)
         )
     batches = batches_of(parts(frame, tmp_path / "preds"), engine="stream")
+    assert batches is not None
     batches.batch = 100
     frames, readings = batches.frames, []
 

@@ -174,11 +174,8 @@ INTERRUPTS = [
 ]
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="tells processes by /proc")
 @pytest.mark.parametrize(("engine", "number"), INTERRUPTS)
 def test_an_interrupt_ends_at_once_and_leaves_no_file_and_no_process(tmp_path, engine, number):
-    if engine == "spark":
-        pytest.importorskip("pyspark")
     folder, scratch = tmp_path / "preds", tmp_path / "scratch"
     folder.mkdir()
     scratch.mkdir()

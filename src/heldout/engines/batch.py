@@ -58,7 +58,7 @@ class Batch:
         if isinstance(truth, np.ndarray | list) and len(truth):
             return False
         frame = self.columns()
-        if frame is None and hasattr(self.data, "columns"):
+        if frame is None and hasattr(type(self.data), "columns"):
             # A lazy frame, whose length would have to be worked out.
             return False
         given = [*self.roles.values(), *(self.slices.values() if isinstance(self.slices, Mapping) else ())]

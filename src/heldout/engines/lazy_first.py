@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.engines.lazy_roles import LazyRoles, collected
+from heldout.engines.not_numbers import is_nan
 from heldout.errors import LabelError, ValuesError, listing
 from heldout.evidence.counted import ROLES
 from heldout.predictions.case_values import LARGEST, SMALLEST
@@ -60,10 +61,10 @@ def is_missing(roles: LazyRoles, role: str) -> nw.Expr:
 
     if role == "score":
         gaps = [nw.col(f"score_{place}") for place in range(len(roles.scores))]
-        return reduce(lambda one, two: one | two, (gap.is_null() | gap.is_nan() for gap in gaps))
+        return reduce(lambda one, two: one | two, (gap.is_null() | is_nan(gap) for gap in gaps))
     column = nw.col(role)
     floats = role == "weight" or roles.is_float(role)
-    return column.is_null() | column.is_nan() if floats else column.is_null()
+    return column.is_null() | is_nan(column) if floats else column.is_null()
 
 
 def flagged(roles: LazyRoles, made: nw.Expr | None = None) -> nw.LazyFrame[Any]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from heldout.engines.not_numbers import is_nan
 from heldout.evidence import Label
 from heldout.evidence.score_bins import ScoreBins
 
@@ -105,4 +106,4 @@ def _lacks(column: str, schema: Any) -> Any:
     import narwhals.stable.v2 as nw
 
     null = nw.col(column).is_null()
-    return null | nw.col(column).is_nan() if schema[column].is_float() else null
+    return null | is_nan(nw.col(column)) if schema[column].is_float() else null

@@ -17,6 +17,7 @@ from heldout.engines.lazy_first import blanked, kept
 from heldout.engines.lazy_labels import Settled
 from heldout.engines.lazy_roles import collected
 from heldout.engines.lazy_scores import finer, on_grid
+from heldout.engines.not_numbers import is_nan
 from heldout.engines.slices import MOST_PAIRED
 from heldout.errors import ColumnError, ValuesError
 from heldout.evidence import Label
@@ -159,7 +160,7 @@ def _in_bins(rows: nw.LazyFrame[Any], kind: Any, place: int, name: str) -> LazyS
     exponent = finer(low, high, WIDEST, MOST_VALUES)
     bins = held.with_columns(on_grid(number, exponent).alias("bin")).group_by("bin")
     table = collected(bins.agg(nw.len().alias("n"), number.max().alias("high")), "bins of numbers")
-    gaps = floats.filter(number.is_null() | number.is_nan()).select(nw.len().alias("n")).collect()
+    gaps = floats.filter(number.is_null() | is_nan(number)).select(nw.len().alias("n")).collect()
     absent = int(gaps.get_column("n").to_list()[0])
     values = np.asarray(table.get_column("high").to_numpy()).astype(np.float64)
     times = np.asarray(table.get_column("n").to_numpy()).astype(np.int64)
@@ -176,7 +177,7 @@ def _between(column: nw.Expr, ends: Sequence[Any], plan: SlicePlan, *, floats: b
 
     above = [(column > end).cast(nw.Int64) for end in ends[:-1]]
     code = reduce(add, above) if above else column.is_null().cast(nw.Int64) * 0
-    absent = column.is_null() | column.is_nan() if floats else column.is_null()
+    absent = column.is_null() | is_nan(column) if floats else column.is_null()
     return nw.when(absent).then(nw.lit(plan.missing or 0)).otherwise(code)
 
 

@@ -201,6 +201,8 @@ def _pieces(batches: Batches, reader: RowReader) -> tuple[Counted, Seen, ScoreTa
         elif probabilities is not None and piece.probabilities is not None:
             probabilities = probabilities + piece.probabilities
     if whole is None:
+        seen.check_weight(batches)
+        seen.check_scores(batches, natural=False)
         seen.check_missing(batches, "drop" if seen.lost == seen.rows else "refuse")
         raise ValuesError("There are no cases: no row could be counted.", hint="check which columns were chosen.")
     why = seen.why_not(max(1, len(roles.scores)))

@@ -215,6 +215,14 @@ def _is_bookkeeping(name: str) -> bool:
 
 def _together(path: str, files: Sequence[Path], root: Path, notes: tuple[str, ...] = ()) -> Listing:
     """The files as one table; those of no bytes at all are left out, and what was said of it."""
+    for file in files:
+        if not file.exists():
+            raise FileError(
+                f"{file} is a link to {file.readlink()}, which is not there."
+                if file.is_symlink()
+                else f"{file} is no longer there.",
+                hint="remove the link, or bring back what it points to." if file.is_symlink() else "read again.",
+            )
     empty = [file for file in files if file.stat().st_size == 0]
     held = [file for file in files if file not in set(empty)]
     if not held:
