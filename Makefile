@@ -56,7 +56,7 @@ java: setup ## install the Java that Spark needs, where it is missing and may be
 
 # Browser and Java are looked for first: what is missing is said before the long part begins.
 test: chromium java lint ## everything that must pass: lint, then every test and example
-	$(PYTHON) -m pytest
+	$(PYTHON) tests/both_halves.py
 
 promises: setup ## measure again what intervals cover and how often tests reject (long)
 	$(PYTHON) tests/promises/coverage.py

@@ -23,7 +23,7 @@ def main() -> None:
     )
     parser.add_argument(
         "--only",
-        choices=("counts", "ranking", "probabilities", "resampling", "comparison", "page"),
+        choices=("counts", "ranking", "probabilities", "resampling", "comparison", "page", "scale"),
         help="the races of one kind alone",
     )
     asked = parser.parse_args()
@@ -42,7 +42,7 @@ def main() -> None:
         _before_the_races(measured_on, shrink, quick=quick)
 
     # Imported late: the peers are heavy, and would swell the memory that the processes above start from.
-    from benchmarks import comparison, counts, page, probabilities, ranking, resampling
+    from benchmarks import comparison, counts, page, probabilities, ranking, resampling, scale
 
     kinds = {
         "counts": counts,
@@ -51,6 +51,7 @@ def main() -> None:
         "resampling": resampling,
         "comparison": comparison,
         "page": page,
+        "scale": scale,
     }
     chosen = [module for name, module in kinds.items() if asked.only in (None, name)]
     for name, one in chain.from_iterable(module.races(shrink) for module in chosen):

@@ -10,8 +10,7 @@ import typer
 
 from heldout.cli.options import (
     INPUT,
-    INTERVALS,
-    OUTPUT,
+    Charts,
     CostRows,
     Costs,
     Engine,
@@ -22,11 +21,13 @@ from heldout.cli.options import (
     Json,
     Labels,
     Latex,
+    Layout,
     Level,
     Limit,
     Markdown,
     Master,
     Measures,
+    Method,
     Missing,
     Mute,
     Passes,
@@ -107,39 +108,19 @@ def evaluate(
     tolerance: Tolerance = None,
     passes: Passes = None,
     level: Level = 0.95,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METHOD",
-            help="Interval method wherever it applies, such as bootstrap; without, the best of each kind.",
-            rich_help_panel=INTERVALS,
-        ),
-    ] = None,
+    method: Method = None,
     replicates: Replicates = 2000,
     seed: Seed = 0,
     measure: Measures = None,
     mute: Mute = None,
     limit: Limit = None,
     full: Full = False,
-    layout: Annotated[
-        str | None,
-        typer.Option(
-            "--format", metavar="heldout|weka", help="Layout of the report on the terminal.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
+    layout: Layout = None,
     json: Json = None,
     html: Html = None,
     markdown: Markdown = None,
     latex: Latex = None,
-    chart: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND=FILE",
-            help="Draw a curve into an svg, png or html file: roc, pr, det, gain, lift, cost, decision, reliability, "
-            "or a measure, as in roc=roc.svg; may be repeated.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    chart: Charts = None,
 ) -> None:
     """Measure a classifier: every measure with an interval.
 

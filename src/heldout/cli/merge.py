@@ -10,18 +10,19 @@ from heldout.cli.count import EvidenceFile, checked_output, told
 from heldout.cli.evaluate import split_chart
 from heldout.cli.options import (
     INPUT,
-    INTERVALS,
-    OUTPUT,
+    Charts,
     CostRows,
     Costs,
     Full,
     Html,
     Json,
     Latex,
+    Layout,
     Level,
     Limit,
     Markdown,
     Measures,
+    Method,
     Mute,
     Positive,
     Replicates,
@@ -50,38 +51,19 @@ def merge(
     cost_rows: CostRows = None,
     positive: Positive = None,
     level: Level = 0.95,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METHOD",
-            help="Interval method wherever it applies; without, the best of each kind.",
-            rich_help_panel=INTERVALS,
-        ),
-    ] = None,
+    method: Method = None,
     replicates: Replicates = 2000,
     seed: Seed = 0,
     measure: Measures = None,
     mute: Mute = None,
     limit: Limit = None,
     full: Full = False,
-    layout: Annotated[
-        str | None,
-        typer.Option(
-            "--format", metavar="heldout|weka", help="Layout of the report on the terminal.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
+    layout: Layout = None,
     json: Json = None,
     html: Html = None,
     markdown: Markdown = None,
     latex: Latex = None,
-    chart: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND=FILE",
-            help="Draw a curve into a file, as in roc=roc.svg; may be repeated.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    chart: Charts = None,
 ) -> None:
     """Judge all the cases that were counted apart, as if they had been in one file; or write them to one.
 

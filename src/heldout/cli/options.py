@@ -131,6 +131,14 @@ Passes = Annotated[
 Level = Annotated[
     float, typer.Option(metavar="LEVEL", help="Level of the intervals, between 0 and 1.", rich_help_panel=INTERVALS)
 ]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        metavar="METHOD",
+        help="Interval method wherever it applies, such as bootstrap; without, the best of each kind.",
+        rich_help_panel=INTERVALS,
+    ),
+]
 Replicates = Annotated[int, typer.Option(metavar="N", help="Bootstrap replicates.", rich_help_panel=INTERVALS)]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of everything random.", rich_help_panel=INTERVALS)]
 Measures = Annotated[
@@ -157,6 +165,21 @@ Limit = Annotated[
         "--limit",
         metavar="CODE.NAME=VALUE",
         help="Another limit for a rule, such as H014.width=0.1; may be repeated. heldout explain CODE lists them.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Layout = Annotated[
+    str | None,
+    typer.Option(
+        "--format", metavar="heldout|weka", help="Layout of the report on the terminal.", rich_help_panel=OUTPUT
+    ),
+]
+Charts = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KIND=FILE",
+        help="Draw a curve into an svg, png or html file: roc, pr, det, gain, lift, cost, decision, reliability, "
+        "or a measure, as in roc=roc.svg; may be repeated.",
         rich_help_panel=OUTPUT,
     ),
 ]

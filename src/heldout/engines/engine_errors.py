@@ -106,6 +106,9 @@ def engine_errors(name: str) -> Iterator[None]:
     except Exception as error:
         if not _packages(error):
             raise
+        if type(error).__name__ == "InterruptException":
+            # DuckDB's word for Ctrl-C.
+            raise KeyboardInterrupt from error
         reason = one_line(error)
         known = f"{type(error).__name__} {reason}"
         hint = next((hint for pattern, hint in _HINTS.items() if re.search(pattern, known, re.IGNORECASE)), _OTHERWISE)
