@@ -168,7 +168,6 @@ def of_session(number: int) -> list[str]:
 INTERRUPTS = [
     (None, signal.SIGINT),
     (None, signal.SIGTERM),
-    ("duckdb", signal.SIGINT),
     ("duckdb", signal.SIGTERM),
     ("spark", signal.SIGINT),
 ]

@@ -106,10 +106,10 @@ def engine_errors(name: str) -> Iterator[None]:
     except Exception as error:
         if not _packages(error):
             raise
-        if type(error).__name__ == "InterruptException":
-            # DuckDB's word for Ctrl-C.
-            raise KeyboardInterrupt from error
         reason = one_line(error)
+        if "interrupt" in f"{type(error).__name__} {reason}".lower():
+            # DuckDB's words for Ctrl-C.
+            raise KeyboardInterrupt from error
         known = f"{type(error).__name__} {reason}"
         hint = next((hint for pattern, hint in _HINTS.items() if re.search(pattern, known, re.IGNORECASE)), _OTHERWISE)
         who = f"{_NAMES[name]} could not finish" if name in _NAMES else f"{_engine_of(error)} could not count {name}"
