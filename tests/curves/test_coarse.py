@@ -10,8 +10,8 @@ from heldout.curves.decision import GRID, decision_curve, net_benefit
 from heldout.curves.precision_recall import precision_recall
 from heldout.curves.roc import roc
 from heldout.curves.thresholds import counts_at, places
+from heldout.engines.bin_counter import bins_of
 from heldout.engines.ranking import rank
-from heldout.engines.score_bins import bins_of
 from heldout.measures.certified import bounds
 
 N = 250_000

@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 from tests.engines.parts import FOUND, TABLE, parts, summed
 
-from heldout.engines import java, reaching
-from heldout.engines.clusters import engine_errors, open_lazy, open_table
-from heldout.engines.engine_names import ELSEWHERE
-from heldout.engines.spark_session import check_master
+from heldout.engines.clusters import java, reaching
+from heldout.engines.clusters.engine_errors import engine_errors
+from heldout.engines.clusters.engine_names import ELSEWHERE
+from heldout.engines.clusters.opening import open_lazy, open_table
+from heldout.engines.clusters.spark_session import check_master
 from heldout.errors import FileError, HeldoutError, OptionError
 from heldout.files.batches import batches_of
 

@@ -16,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heldout
-from heldout.engines import lazy_slices
+from heldout.engines.bin_counter import bins_of
 from heldout.engines.counting import counted
-from heldout.engines.lazy import count_lazy
-from heldout.engines.lazy_scores import finer, on_grid
-from heldout.engines.score_bins import bins_of, refine
+from heldout.engines.lazy import slices as lazy_slices
+from heldout.engines.lazy.passes import count_lazy
+from heldout.engines.lazy.scores import finer, on_grid
+from heldout.engines.refinement import refine
 from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError
 from heldout.evidence.grid import POINT, floor_to
 from heldout.measures.certified import bounds

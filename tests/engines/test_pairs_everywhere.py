@@ -17,8 +17,8 @@ import heldout
 from heldout.comparisons.counted_areas import counted_areas, delong_counted
 from heldout.comparisons.delong_tests import case_placements, delong_paired, model_areas
 from heldout.comparisons.paired_losses import MeanMoments, case_losses
-from heldout.engines.lazy_pairs import lazy_cases
-from heldout.engines.lazy_sides import LazySide
+from heldout.engines.lazy.pairs import lazy_cases
+from heldout.engines.lazy.sides import LazySide
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence.joint_scores import Placements
 from heldout.evidence.pairs import PairCounts

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heldout.engines.score_bins import BinCounter, SubBins, bins_of, refine
+from heldout.engines.bin_counter import BinCounter, bins_of
+from heldout.engines.refinement import SubBins, refine
 from heldout.errors import ValuesError
 from heldout.evidence.grid import POINT
 from heldout.measures.certified import bounds

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from heldout.engines.score_bins import bins_of
-from heldout.engines.stream_bins import StreamBins
-from heldout.engines.stream_cells import Cells, Layout, Rows
+from heldout.engines.bin_counter import bins_of
+from heldout.engines.stream.bins import StreamBins
+from heldout.engines.stream.cells import Cells, Layout, Rows
 
 
 def pieces(score, truth, size=30_000):
@@ -18,21 +18,27 @@ def wide(layout, score, truth):
 
 
 def total(cells):
-    made = np.zeros(2 * cells.layout.size, dtype=np.int64)
-    cells.add_to(made)
-    return made
+    made = np.zeros((cells.layout.size, 2), dtype=np.int64)
+    low, counts = cells.table()
+    made[np.ldexp(low, -cells.layout.exponent).astype(np.int64) - cells.layout.first] = counts
+    return made.ravel()
 
 
-def test_counters_that_run_over_count_as_wide_ones_do():
+@pytest.mark.parametrize("few", [False, True])
+def test_counters_that_run_over_count_as_wide_ones_do(few):
     rng = np.random.default_rng(1)
     # More than 2**16 rows in one bin within a batch, and more than that in another after several.
     score = np.where(rng.random(300_000) < 0.5, 0.25, rng.random(300_000))
     score[rng.random(300_000) < 0.1] = 0.75
     truth = rng.random(300_000) < score
     layout = Layout(-6, 0, 64)
-    cells = Cells(layout)
+    cells = Cells(layout, few=few)
+    if few:
+        # Counters of 32 bits would need thousands of millions of rows.
+        cells._full = 400_000
     for _ in range(6):
         assert cells.add(pieces(score, truth)) == []
+        assert not few or int(cells._cells.max()) <= 400_000
     assert np.array_equal(total(cells), 6 * wide(layout, score, truth))
     assert total(cells).max() > 1 << 16
 
@@ -62,7 +68,7 @@ def test_the_layout_is_the_grid_that_the_rows_need(spread):
         "small": 1e-9 * rng.random(3000),
     }[spread]
     truth = rng.random(3000) < 0.5
-    made = Layout.of(Rows.of(score, truth), 256)
+    made = Layout.of(pieces(score, truth), 256)
     assert made is not None
     assert made.exponent == bins_of(score, truth, 2, most=256).base
     assert Cells(made).add(pieces(score, truth)) == []
@@ -70,20 +76,19 @@ def test_the_layout_is_the_grid_that_the_rows_need(spread):
 
 @pytest.mark.parametrize("score", [np.repeat([0.1, 0.5], 400), np.full(800, 0.3), np.exp(np.linspace(-300, 300, 800))])
 def test_no_counters_are_laid_out_for_few_scores_or_for_scores_far_apart(score):
-    assert Layout.of(Rows.of(score, np.arange(800) % 2 == 0), 256) is None
+    assert Layout.of([Rows.of(score, np.arange(800) % 2 == 0)], 256) is None
 
 
 @pytest.mark.parametrize("shift", [0.0, -0.4, 100.0])
-def test_what_threads_count_apart_adds_up_to_what_one_counts(shift):
+def test_rows_in_pieces_are_counted_as_all_at_once(shift):
     rng = np.random.default_rng(4)
     score = rng.random(20_000) + shift
     score[15_000:15_100] += 3
     truth = rng.random(20_000) < 0.5
     counter = StreamBins(most=256)
-    own = [counter.own() for _ in range(2)]
-    counter.begin([(score[:600], truth[:600])])
-    for at, rows in enumerate(pieces(score[600:], truth[600:], 333)):
-        own[at * at % 2].add([rows])
+    counter.add(score[:600], truth[:600])
+    for rows in pieces(score[600:], truth[600:], 333):
+        counter.add_rows([rows])
     assert counter.grid is not None
     assert counter.bins() == bins_of(score, truth, 2, most=256)
 
@@ -93,7 +98,7 @@ def test_bins_that_run_over_are_those_of_the_rows_too():
     score = np.where(rng.random(150_000) < 0.7, 0.25, rng.random(150_000))
     truth = rng.random(150_000) < 0.5
     counter = StreamBins(most=256)
-    counter.begin([(score[:3000], truth[:3000])])
+    counter.add(score[:3000], truth[:3000])
     counter.add(score[3000:], truth[3000:])
     assert counter.grid is not None
     # A score above all others, which has no fine bin, leaves the plain grid.

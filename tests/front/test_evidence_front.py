@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from heldout import Evidence, choose_threshold, count, evaluate
-from heldout.engines.score_bins import bins_of
+from heldout.engines.bin_counter import bins_of
 from heldout.errors import HeldoutError, LabelError, OptionError, ValuesError
 from heldout.estimates.area_bounds import area_bounds, bounds_note, bounds_words
 from heldout.evidence.counted import Counted

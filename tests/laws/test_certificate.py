@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from heldout.curves.precision_recall import precision_recall
 from heldout.curves.roc import roc
 from heldout.curves.table import threshold_table
-from heldout.engines.score_bins import BinCounter, bins_of, refine
+from heldout.engines.bin_counter import BinCounter, bins_of
+from heldout.engines.refinement import refine
 from heldout.evidence.score_bins import ScoreBins
 from heldout.measures.certified import bounds
 

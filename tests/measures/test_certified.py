@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from heldout.engines.bin_counter import bins_of
 from heldout.engines.ranking import rank
-from heldout.engines.score_bins import bins_of
 from heldout.errors import OptionError
 from heldout.evidence import Ranking
 from heldout.evidence.inside import total

@@ -358,6 +358,12 @@ def test_help_names_every_option_and_keeps_its_brackets():
     assert "recall[spam]" in text
 
 
+def test_the_module_is_the_command():
+    call = [sys.executable, "-m", "heldout", "measures", "accuracy"]
+    done = subprocess.run(call, capture_output=True, check=False, timeout=60, env=PLAIN)
+    assert (done.returncode, done.stdout) == (0, run("measures", "accuracy").stdout)
+
+
 def test_a_call_without_a_command_prints_the_help():
     done = run()
     assert done.returncode == 2

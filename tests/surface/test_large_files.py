@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import heldout
 from heldout.cli.app import app
-from heldout.engines.stream import count_stream
+from heldout.engines.stream.passes import count_stream
 from heldout.files.batches import batches_of
 from heldout.predictions.source import Asked
 
@@ -168,6 +168,7 @@ def of_session(number: int) -> list[str]:
 INTERRUPTS = [
     (None, signal.SIGINT),
     (None, signal.SIGTERM),
+    ("duckdb", signal.SIGINT),
     ("duckdb", signal.SIGTERM),
     ("spark", signal.SIGINT),
 ]

@@ -7,10 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from docs.page_pictures import PICTURES
+from tests.both_halves import halves
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -105,3 +107,19 @@ def test_the_pictures_of_the_page_are_there_and_shown():
         for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)|<img[^>]*\ssrc=\"([^\"]+)", text):
             picture = page.parent / "".join(target)
             assert picture.read_bytes().startswith(b"\x89PNG"), f"{picture} is missing: run `make pictures`"
+
+
+def test_both_halves_together_are_all_tests():
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        asked = tomllib.load(file)["tool"]["pytest"]["ini_options"]["testpaths"]
+    one, two = halves()
+    assert not set(one) & set(two)
+    files = {path for place in [*one, *two] for path in files_of(ROOT / place)}
+    assert files == {path for place in asked for path in files_of(ROOT / place)} - set(ROOT.glob("tests/[!t]*.py"))
+    assert "tests/both_halves.py" in MAKEFILE
+
+
+def files_of(place: Path) -> set[Path]:
+    """The files that pytest would look into."""
+    held = [place] if place.is_file() else [*place.rglob("*.py"), *place.rglob("*.md")]
+    return {path for path in held if "__pycache__" not in path.parts}

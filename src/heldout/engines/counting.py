@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.engines import memory
+from heldout.engines.bin_counter import bins_of
 from heldout.engines.folds import count_folds
 from heldout.engines.probabilities import tally, tally_classes
-from heldout.engines.score_bins import bins_of
 from heldout.engines.slices import count_slices
 from heldout.errors import ValuesError
 from heldout.evidence import Label

@@ -9,6 +9,7 @@ negatives come first and every positive has a score of its own: Σ (T + i) / (T 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ Floats = NDArray[np.float64]
 # Sums over so many entries at a time, then exactly over the blocks: an error of a block's length in units of the last
 # place, whatever the length of the ranking.
 BLOCK = 64
+STRETCH = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,21 +55,43 @@ def inside(ranking: Ranking) -> Inside:
 
 
 def _inside(ranking: Ranking) -> Inside:
-    joined = np.zeros(len(ranking), dtype=np.bool_) if ranking.joined is None else ranking.joined
-    p, n = (side.astype(np.float64) for side in (ranking.positives, ranking.negatives))
-    tp, fp = (_up_to(side, whole=not ranking.weighted) for side in (ranking.positives, ranking.negatives))
-    before, above = tp - p, fp - n
-    if ranking.weighted:
-        before, above = (np.maximum(np.concatenate([[0.0], sums[:-1]]), 0.0) for sums in (tp, fp))
-    # Shares first: the product of two large sums of weights may be no float.
-    share, rate = p / (ranking.n_positive or 1), n / (ranking.n_negative or 1)
-    lost = share * ((above + n / 2) / (ranking.n_negative or 1))
-    found = np.maximum(tp + fp, 1e-300)
-    tied = share * (tp / found)
-    high = np.where(joined, share * (tp / np.maximum(tp + above, 1e-300)), tied)
-    low = np.where(joined, np.minimum(_apart(p, before, fp, whole=not ranking.weighted), p) / p.clip(1e-300), 1.0)
-    low = np.where(joined, share * np.maximum(low, 0.0), tied)
-    return Inside(lost, np.where(joined, share * rate / 2, 0.0), np.minimum(low, high), high)
+    joined, made = ranking.joined, np.empty((4, len(ranking)))
+    for here, p, n, tp, fp, before, above in _stretches(ranking):
+        # Shares first: the product of two large sums of weights may be no float.
+        share, rate = p / (ranking.n_positive or 1), n / (ranking.n_negative or 1)
+        lost, open_, low, high = made[:, here]
+        np.multiply(share, (above + n / 2) / (ranking.n_negative or 1), out=lost)
+        tied = share * (tp / np.maximum(tp + fp, 1e-300))
+        if joined is None:
+            open_[:], low[:], high[:] = 0.0, tied, tied
+            continue
+        some = joined[here]
+        high[:] = np.where(some, share * (tp / np.maximum(tp + above, 1e-300)), tied)
+        least = np.minimum(_apart(p, before, fp, whole=not ranking.weighted), p) / p.clip(1e-300)
+        np.minimum(np.where(some, share * np.maximum(least, 0.0), tied), high, out=low)
+        open_[:] = np.where(some, share * rate / 2, 0.0)
+    return Inside(*made)
+
+
+def _stretches(ranking: Ranking) -> Iterator[tuple[slice, Floats, Floats, Floats, Floats, Floats, Floats]]:
+    """Entries a few at a time, so that what is found out of them stays in the cache.
+
+    Given are positives and negatives of each entry, their sums up to and with it, and their sums above it.
+    """
+    columns = ranking.positives, ranking.negatives
+    sums = [_up_to(column) for column in columns] if ranking.weighted else []
+    earlier = [np.maximum(np.append(0.0, held[:-1]), 0.0) for held in sums]
+    met = [0, 0]
+    for start in range(0, len(ranking), STRETCH):
+        here = slice(start, start + STRETCH)
+        p, n = (column[here].astype(np.float64) for column in columns)
+        if ranking.weighted:
+            yield here, p, n, sums[0][here], sums[1][here], earlier[0][here], earlier[1][here]
+            continue
+        counts = [np.cumsum(column[here], dtype=np.int64) + before for column, before in zip(columns, met, strict=True)]
+        met = [int(count[-1]) for count in counts]
+        tp, fp = (count.astype(np.float64) for count in counts)
+        yield here, p, n, tp, fp, tp - p, fp - n
 
 
 def ordered(ranking: Ranking, *, first: Literal["positives", "negatives"]) -> Ranking:
@@ -115,10 +139,8 @@ def _apart(p: Floats, before: Floats, negatives: Floats, *, whole: bool) -> Floa
     return sums
 
 
-def _up_to(entries: NDArray[Any], *, whole: bool) -> Floats:
-    """Running sums; of weights in blocks, so that their error does not grow with the length."""
-    if whole:
-        return np.cumsum(entries.astype(np.int64)).astype(np.float64)
+def _up_to(entries: NDArray[Any]) -> Floats:
+    """Running sums of weights, in blocks, so that their error does not grow with the length."""
     size = 1024
     padded = np.zeros(-(-len(entries) // size) * size)
     padded[: len(entries)] = entries

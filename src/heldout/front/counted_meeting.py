@@ -16,10 +16,10 @@ from heldout.comparisons.paired_scores import AREAS, score_method
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together, areas_together, right_together
-from heldout.engines.clusters import engine_errors
-from heldout.engines.lazy_pairs import LazyCases, lazy_cases
-from heldout.engines.lazy_sides import LazySide
-from heldout.engines.stream_pairs import ROW
+from heldout.engines.clusters.engine_errors import engine_errors
+from heldout.engines.lazy.pairs import LazyCases, lazy_cases
+from heldout.engines.lazy.sides import LazySide
+from heldout.engines.stream.pairs import ROW
 from heldout.errors import OptionError, listing
 from heldout.evidence import Ranking
 from heldout.evidence.pairs import PairCounts

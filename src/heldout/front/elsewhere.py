@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heldout.engines.engine_names import ELSEWHERE
+from heldout.engines.clusters.engine_names import ELSEWHERE
 from heldout.errors import OptionError
 from heldout.evaluation import Evaluation
 from heldout.evidence.counted import Counted
@@ -26,7 +26,7 @@ class Opened(ExitStack):
 
     def lazy(self, path: str | Path, engine: str, master: str | None) -> tuple[Any, str]:
         """The lazy frame of a path and its name, in one database with those before where the engine has databases."""
-        from heldout.engines.clusters import open_lazy
+        from heldout.engines.clusters.opening import open_lazy
 
         native, name, close = open_lazy(path, engine, master)
         self.callback(close)
@@ -78,7 +78,7 @@ class Away:
 
         if self.batches is None:
             return self.frame
-        from heldout.engines.stream_pairs import scanned
+        from heldout.engines.stream.pairs import scanned
 
         return nw.from_native(scanned(self.batches, columns, numbered=numbered))
 
@@ -131,7 +131,7 @@ def counted_together(
     lost = [0 if one.counted is None else one.counted.lost for one in made]
     if not any(lost):
         return [Elsewhere(one, frame) for one in made]
-    from heldout.engines.lazy_sides import without_gaps
+    from heldout.engines.lazy.sides import without_gaps
     from heldout.front.lost_rows import noted
 
     whole = without_gaps(frame, used)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heldout.engines.accumulate import Evidence
-from heldout.engines.engine_names import ELSEWHERE, WITH_MASTER
+from heldout.engines.clusters.engine_names import ELSEWHERE, WITH_MASTER
 from heldout.errors import OptionError, closest, listing
 from heldout.estimates.interval import check_whole
 from heldout.evidence.counted import Counted
@@ -149,7 +149,7 @@ def _of_path(path: str | Path, roles: dict[str, Any], asked: Asked, where: Where
     if where.engine in ELSEWHERE:
         import narwhals.stable.v2 as nw
 
-        from heldout.engines.clusters import open_table
+        from heldout.engines.clusters.opening import open_table
 
         opened = open_table(path, where.engine, where.master)
         try:
@@ -166,7 +166,7 @@ def _of_path(path: str | Path, roles: dict[str, Any], asked: Asked, where: Where
     batches = batches_of(path, engine=where.engine)
     if batches is None:
         return None
-    from heldout.engines.stream import count_stream
+    from heldout.engines.stream.passes import count_stream
 
     return count_stream(batches, roles, asked, tolerance=where.tolerance, passes=where.passes)
 
@@ -174,8 +174,8 @@ def _of_path(path: str | Path, roles: dict[str, Any], asked: Asked, where: Where
 def _aggregated(
     frame: Any, name: str, roles: dict[str, Any], asked: Asked, where: Where, **opened: Any
 ) -> tuple[Counted, Source]:
-    from heldout.engines.clusters import engine_errors
-    from heldout.engines.lazy import count_lazy
+    from heldout.engines.clusters.engine_errors import engine_errors
+    from heldout.engines.lazy.passes import count_lazy
 
     with engine_errors(name):
         return count_lazy(frame, name, roles, asked, tolerance=where.tolerance, passes=where.passes, **opened)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -48,15 +49,15 @@ class Cases(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Matched(Judged):
+class Matched(Judged, ABC):
     """All of them judged the same cases, whether their rows are here or were counted where they are."""
 
     met: ClassVar[Setting] = "same cases"
 
     @property
+    @abstractmethod
     def cases(self) -> Cases:
         """The cases that they have in common."""
-        raise NotImplementedError
 
     @property
     def words(self) -> str:
@@ -87,8 +88,9 @@ class Matched(Judged):
             self._counts[one, two] = self._count(one, two)
         return self._counts[one, two]
 
+    @abstractmethod
     def _count(self, one: int, two: int) -> PairCounts:
-        raise NotImplementedError
+        """The joint counts of two of them, counted now."""
 
     def apart(self, one: int, two: int) -> tuple[int, int] | None:
         """How many cases the one alone gets right, and how many the other alone."""
@@ -116,13 +118,14 @@ class Matched(Judged):
             replicates=rules.replicates,
         )  # fmt: skip
 
+    @abstractmethod
     def _scores(self, one: int, two: int, quantity: Quantity, rules: Rules) -> Tested:
-        raise NotImplementedError
+        """The difference of two by a measure of scores."""
 
     @property
+    @abstractmethod
     def _dependent(self) -> bool:
         """Whether the cases come in groups or have weights."""
-        raise NotImplementedError
 
     @property
     def has_curves(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.engines.probabilities import RunningTally, tally
-from heldout.engines.stream_bins import StreamBins, ThreadBins
-from heldout.engines.stream_cells import Rows
-from heldout.engines.stream_checks import Seen
-from heldout.engines.stream_roles import StreamRoles
-from heldout.engines.stream_rows import Scored
+from heldout.engines.stream.bins import StreamBins
+from heldout.engines.stream.cells import Rows
+from heldout.engines.stream.checks import Seen
+from heldout.engines.stream.roles import StreamRoles
+from heldout.engines.stream.rows import Scored
 from heldout.evidence import Confusion
 from heldout.evidence.probabilities import Probabilities
 from heldout.predictions.table import Predictions
@@ -88,38 +88,15 @@ class TwoClasses:
             known = known & (yes | (column == pl.lit(negative)))
         return [*made, known.fill_null(value=False).alias(KNOWN), pl.col(self._columns[SCORE]).alias(SCORE)]
 
-    def begun(self, frames: Iterator[pl.DataFrame], counter: StreamBins) -> Iterator[tuple[pl.DataFrame, bool]]:
-        """The batches, and whether their scores are counted already, as those of the first are."""
-        first: list[pl.DataFrame] = []
-        rows = 0
-        for frame in frames:
-            _check(frame)
-            first.append(frame)
-            rows += len(frame)
-            if rows >= counter.enough:
-                break
-        scored = [self._columns_of(frame) for frame in first]
-        if not all(np.isfinite(scores).all() for scores, _ in scored):
-            raise SurpriseError
-        counter.begin(scored)
-        del scored
-        first.reverse()
-        while first:
-            yield first.pop(), True
-        for frame in frames:
-            yield frame, False
-
-    def sums(self, batch: tuple[pl.DataFrame, bool], counter: ThreadBins) -> Sums:
+    def sums(self, frame: pl.DataFrame, counter: StreamBins) -> Sums:
         """Add up a batch, and count its scores in bins."""
-        frame, counted = batch
         _check(frame)
         parts = [part for part in _chunks(frame) if len(part)]
         pieces = [Rows.of(*self._columns_of(part)) for part in parts]
         # Written so that nan fails as well.
         if not pieces or not all(-np.inf < rows.low <= rows.high < np.inf for rows in pieces):
             raise SurpriseError
-        if not counted:
-            counter.add(pieces)
+        counter.add_rows(pieces)
         cells = np.zeros(4, dtype=np.int64)
         for rows, part in zip(pieces, parts, strict=True):
             cells += _cells(rows.positive, self._predicted(part, rows.scores))

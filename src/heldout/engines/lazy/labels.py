@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.lazy_first import First, check_scores, first_pass
-from heldout.engines.lazy_roles import LazyRoles, collected
+from heldout.engines.lazy.first import First, check_scores, first_pass
+from heldout.engines.lazy.roles import LazyRoles, collected
 from heldout.errors import listing
 from heldout.evidence import Label
 from heldout.predictions.encode import Coded, encode

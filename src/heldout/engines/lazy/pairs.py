@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.joint_sums import ScoredSide, joint_scores
-from heldout.engines.lazy_sides import CASE, LazySide, columns_of
-from heldout.engines.matched_ids import (
+from heldout.engines.lazy.joint_sums import ScoredSide, joint_scores
+from heldout.engines.lazy.matched_ids import (
     N,
     alike_ids,
     check_copies,
@@ -26,7 +25,8 @@ from heldout.engines.matched_ids import (
     check_truths,
     rows_counted,
 )
-from heldout.engines.pushed_tables import fetched
+from heldout.engines.lazy.pushed_tables import fetched
+from heldout.engines.lazy.sides import CASE, LazySide, columns_of
 from heldout.errors import OptionError, listing
 from heldout.evidence import Label
 from heldout.evidence.joint_scores import JointScores

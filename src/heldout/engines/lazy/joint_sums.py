@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.lazy_probabilities import LEAST
-from heldout.engines.pushed_tables import fetched, pushed
+from heldout.engines.lazy.probabilities import LEAST
+from heldout.engines.lazy.pushed_tables import fetched, pushed
 from heldout.errors import ValuesError
 from heldout.evidence.joint_scores import Duel, GapSums, GroupedSums, JointScores, Placements
 from heldout.evidence.score_bins import POINT, ScoreBins

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.lazy_roles import LazyRoles, collected
-from heldout.engines.not_numbers import is_nan
+from heldout.engines.lazy.not_numbers import is_nan
+from heldout.engines.lazy.roles import LazyRoles, collected
 from heldout.errors import LabelError, ValuesError, listing
 from heldout.evidence.counted import ROLES
 from heldout.predictions.case_values import LARGEST, SMALLEST

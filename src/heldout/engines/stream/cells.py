@@ -1,7 +1,8 @@
 """Counters of two classes in bins that were laid out beforehand: small ones, so that they stay in the cache.
 
 A counter of 16 bits may run over. That is found out after each batch, by adding all of them up, and then what the batch
-added is taken back, which arithmetic modulo 2**16 does exactly, and counted in wider ones.
+added is taken back, which arithmetic modulo 2**16 does exactly, and counted in wider ones. Adding all up takes as long
+as counting some hundred thousand rows; where a batch brings fewer, counters of 32 bits are emptied in time instead.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from heldout.engines.dense_bins import LIMIT
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-BLOCK = 1 << 15
+BLOCK = 1 << 17
 # Indices of bins stay below this, so that with the class they are whole numbers of 32 bits.
 FAR = 1 << 29
 # The grid may be finer by so many powers of two than the one for which all bins, met or not, find room.
@@ -50,36 +51,34 @@ class Layout:
     depth: int = 0
 
     @classmethod
-    def of(cls, rows: Rows, most: int) -> Self | None:
+    def of(cls, batch: Sequence[Rows], most: int) -> Self | None:
         """The finest grid on which such rows meet at most so many bins; None where no counters should be laid out.
 
         That is where scores are few, or so unevenly spread that most of the bins between their ends are not met.
         """
-        width = rows.high - rows.low
+        least, greatest = min(rows.low for rows in batch), max(rows.high for rows in batch)
+        width = greatest - least
         if not 0 < width < np.inf:
             return None
         exponent = int(np.frexp(width / most)[1]) - 1
-        while (ends := _ends(rows, exponent))[1] - ends[0] >= most:
+        while (ends := _ends(least, greatest, exponent))[1] - ends[0] >= most:
             exponent += 1
         finest = exponent - DEEP - 1
         # Of a score below 0 times a power of two below 1 nothing may be left.
-        if abs(finest) > LIMIT or (rows.low < 0 and exponent > 0):
+        if abs(finest) > LIMIT or (least < 0 and exponent > 0):
             return None
-        first, last = _ends(rows, finest)
+        first, last = _ends(least, greatest, finest)
         if max(abs(first), abs(last)) >= FAR // 2:
             return None
-        # Cells that will be joined begin at a multiple of their number.
-        joined = 1 << (DEEP + 1)
-        first, stop = first // joined * joined, (last // joined + 1) * joined
-        met = np.zeros(stop - first, dtype=np.bool_)
-        met[np.floor(rows.scores * 2.0**-finest).astype(np.int32) - first] = True
+        met = _met(batch, finest, first, last)
         for base in range(finest, exponent):
             if np.count_nonzero(met) <= most:
                 # Every grid that is finer meets more, so the first, which is too fine, must.
                 return None
-            met = met[::2] | met[1::2]
+            # Two cells that are neighbours, each a byte, as one whole number.
+            met = met.view(np.uint16) != 0
             if np.count_nonzero(met) <= most:
-                first, last = _ends(rows, base + 1)
+                first, last = _ends(least, greatest, base + 1)
                 # A margin for scores that are still to come.
                 margin = (last - first) // 16 + 8
                 first = max(first - margin, 0) if first >= 0 else first - margin
@@ -101,31 +100,33 @@ class Layout:
         """The lowest score that is too high."""
         return float(np.ldexp(self.first + self.size, self.exponent))
 
-    def table(self, counts: NDArray[Any]) -> tuple[Floats, Integers]:
-        """The lower edges of the bins that were met, and the counts in them, a column for each class."""
-        if counts.dtype == np.uint32:
-            # Both classes at once, as one whole number of 64 bits.
-            both = counts.view(np.uint64)
-            met = np.flatnonzero(both)
-            made = both[met].view(np.uint32).astype(np.int64).reshape(-1, 2)
-        else:
-            met = np.flatnonzero(counts[::2] + counts[1::2])
-            made = counts.reshape(-1, 2)[met]
-        low: Floats = (met + self.first).astype(np.float64) * 2.0**self.exponent
-        return low, made
 
-
-def _ends(rows: Rows, exponent: int) -> tuple[int, int]:
-    first, last = (int(np.floor(np.ldexp(end, -exponent))) for end in (rows.low, rows.high))
+def _ends(least: float, greatest: float, exponent: int) -> tuple[int, int]:
+    first, last = (int(np.floor(np.ldexp(end, -exponent))) for end in (least, greatest))
     return first, last
 
 
-class Cells:
-    """A counter for each bin of a layout and each of two classes, negative and positive."""
+def _met(batch: Sequence[Rows], exponent: int, first: int, last: int) -> NDArray[np.bool_]:
+    """Which bins of a grid, from the first to the last, some row is in."""
+    # Cells that will be joined begin at a multiple of their number.
+    joined = 1 << (DEEP + 1)
+    first, stop = first // joined * joined, (last // joined + 1) * joined
+    met = np.zeros(stop - first, dtype=np.bool_)
+    for rows in batch:
+        for start in range(0, len(rows.scores), BLOCK):
+            scaled = rows.scores[start : start + BLOCK] * 2.0**-exponent
+            met[np.floor(scaled, out=scaled).astype(np.int32) - first] = True
+    return met
 
-    def __init__(self, layout: Layout) -> None:
+
+class Cells:
+    """A counter for each bin of a layout and each of two classes, negative and positive; `few` rows come at a time."""
+
+    def __init__(self, layout: Layout, *, few: bool = False) -> None:
         self.layout = layout
-        self._cells = np.zeros(2 * layout.size, dtype=np.uint16)
+        self._cells: NDArray[Any] = np.zeros(2 * layout.size, dtype=np.uint32 if few else np.uint16)
+        self._one = self._cells.dtype.type(1)
+        self._full = int(np.iinfo(self._cells.dtype).max)
         self._wide: Integers | None = None
         # Rows that the small counters hold, and how many the fullest of them holds at the most.
         self._rows = self._fullest = 0
@@ -141,28 +142,28 @@ class Cells:
             inside += here
             outside += elsewhere
         added = sum(len(rows.scores) for rows in inside)
-        if self._fullest + added > FULL:
+        if self._fullest + added > self._full:
             self._fullest = int(self._cells.max())
+            if self._full > FULL and self._fullest + added > self._full:
+                self._empty()
         for rows in inside:
             for key in self._keys(rows):
-                np.add.at(self._cells, key, np.uint16(1))
+                np.add.at(self._cells, key, self._one)
         self._rows += added
         self._fullest += added
         # One batch has fewer rows than 2**32, so what is lost from a sum of 32 bits shows.
-        if self._fullest > FULL and int(np.add.reduce(self._cells, dtype=np.uint32)) != self._rows % (1 << 32):
+        if self._fullest > self._full and int(np.add.reduce(self._cells, dtype=np.uint32)) != self._rows % (1 << 32):
             self._take_back(inside)
         return outside
 
-    @property
-    def wide(self) -> bool:
-        """Whether a bin may hold as many rows as only a wide counter does."""
-        return self._wide is not None
-
-    def add_to(self, total: NDArray[Any]) -> None:
-        """Add what was counted to a column of sums, of 32 bits where nothing is wide."""
-        np.add(total, self._cells, out=total)
-        if self._wide is not None:
-            np.add(total, self._wide, out=total)
+    def table(self) -> tuple[Floats, Integers]:
+        """The lower edges of the bins that were met, and the counts in them, a column for each class."""
+        cells = self._cells if self._wide is None else self._wide + self._cells
+        # Both classes at once, as one whole number, where there is one so long.
+        pairs = {2: np.uint32, 4: np.uint64}.get(cells.itemsize)
+        met = np.flatnonzero(cells[::2] + cells[1::2] if pairs is None else cells.view(pairs))
+        low: Floats = (met + self.layout.first).astype(np.float64) * 2.0**self.layout.exponent
+        return low, cells.reshape(-1, 2)[met].astype(np.int64)
 
     def _split(self, rows: Rows) -> tuple[list[Rows], list[Rows]]:
         low, end = self.layout.low, self.layout.end
@@ -198,12 +199,19 @@ class Cells:
 
     def _take_back(self, batch: Sequence[Rows]) -> None:
         """Count a batch that ran over, and all that came before, in wide counters."""
-        if self._wide is None:
-            self._wide = np.zeros(len(self._cells), dtype=np.int64)
         for rows in batch:
             for key in self._keys(rows):
-                np.subtract.at(self._cells, key, np.uint16(1))
-                np.add.at(self._wide, key, 1)
+                np.subtract.at(self._cells, key, self._one)
+        wide = self._empty()
+        for rows in batch:
+            for key in self._keys(rows):
+                np.add.at(wide, key, 1)
+
+    def _empty(self) -> Integers:
+        """Move what was counted to wide counters."""
+        if self._wide is None:
+            self._wide = np.zeros(len(self._cells), dtype=np.int64)
         self._wide += self._cells
         self._cells[:] = 0
         self._rows = self._fullest = 0
+        return self._wide

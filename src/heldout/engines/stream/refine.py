@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from heldout.engines.score_bins import Recount, refine
-from heldout.engines.stream_rows import Scored
+from heldout.engines.refinement import Recount, refine
+from heldout.engines.stream.rows import Scored
 from heldout.evidence.counted import ScoreTally, sided
 
 if TYPE_CHECKING:
@@ -27,23 +27,20 @@ def refined(
     The scores were read once; `passes` is how often they may be read in all. `frames` begins to read again, and
     `scored` tells of a batch which of its rows count.
     """
-    (made,) = refined_parts([tally], lambda rows, _: rows, scored, frames, tolerance=tolerance, passes=passes)
+    (made,) = refined_parts([tally], (), scored, frames, tolerance=tolerance, passes=passes)
     return made
 
 
 def refined_parts(
     tallies: Sequence[ScoreTally],
-    taken: Callable[[Scored, int], Scored | None],
+    folds: Sequence[Any],
     scored: Callable[[pl.DataFrame], Scored | None],
     frames: Callable[[], Iterable[pl.DataFrame]],
     *,
     tolerance: float,
     passes: int,
 ) -> tuple[ScoreTally, ...]:
-    """Several tallies in finer bins, such as those of the folds, all by the same further passes over the rows.
-
-    `taken` gives those rows of a batch that the tally at a place is about; None where there are none.
-    """
+    """The tally of all rows and those of the folds with these keys, all by the same further passes over the rows."""
     made = tuple(tallies)
     for _ in range(passes - 1):
         again = [_Again(tally, tolerance) for tally in made]
@@ -51,9 +48,12 @@ def refined_parts(
             break
         for frame in frames():
             rows = scored(frame)
-            for place, one in enumerate(again):
-                if one and rows is not None:
-                    one.add(taken(rows, place))
+            if rows is None:
+                continue
+            parts = rows.folds() if any(again[1:]) else {}
+            for one, part in zip(again, (rows, *map(parts.get, folds)), strict=True):
+                if one:
+                    one.add(part)
         made = tuple(one.put() for one in again)
     return made
 

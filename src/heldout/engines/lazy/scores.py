@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.lazy_counts import Codes, keyed, summed
-from heldout.engines.lazy_labels import Settled
-from heldout.engines.lazy_roles import collected
+from heldout.engines.lazy.counts import Codes, keyed, summed
+from heldout.engines.lazy.labels import Settled
+from heldout.engines.lazy.roles import collected
 from heldout.evidence.grid import FINEST, POINT, WHOLE, WIDEST, floor_to
 from heldout.evidence.score_bins import BinGroups, ScoreBins
 from heldout.predictions.case_values import groups

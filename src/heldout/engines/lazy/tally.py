@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heldout.engines.counting import LEAST_BINS
-from heldout.engines.lazy_first import kept
-from heldout.engines.lazy_labels import Settled
-from heldout.engines.lazy_probabilities import (
+from heldout.engines.lazy.first import kept
+from heldout.engines.lazy.labels import Settled
+from heldout.engines.lazy.probabilities import (
     LEAST,
     Ranked,
     Shape,
@@ -24,9 +24,9 @@ from heldout.engines.lazy_probabilities import (
     probabilities_of,
     summed_losses,
 )
-from heldout.engines.lazy_refined import refined
-from heldout.engines.lazy_roles import collected
-from heldout.engines.lazy_scores import Met, ScoreColumn
+from heldout.engines.lazy.refined import refined
+from heldout.engines.lazy.roles import collected
+from heldout.engines.lazy.scores import Met, ScoreColumn
 from heldout.evidence.counted import ScoreTally, class_columns, sided
 from heldout.evidence.grid import POINT
 from heldout.evidence.probabilities import Probabilities

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from heldout.engines.pushed_tables import brought
+from heldout.engines.lazy.pushed_tables import brought
 from heldout.errors import ColumnError, HeldoutError, LabelError, ValuesError, listing
 from heldout.predictions.guess import check_column
 from heldout.predictions.scores import may_be_score

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heldout.engines.counting import other_notes
-from heldout.engines.lazy_counts import Cells, keyed
-from heldout.engines.lazy_first import kept
-from heldout.engines.lazy_group_like import lazy_group_like
-from heldout.engines.lazy_labels import Settled, settle, with_scores
-from heldout.engines.lazy_roles import LazyRoles, lazy_roles
-from heldout.engines.lazy_slices import SliceCounter, lazy_slices
-from heldout.engines.lazy_tally import Budget, LazyScores
+from heldout.engines.lazy.counts import Cells, keyed
+from heldout.engines.lazy.first import kept
+from heldout.engines.lazy.group_like import lazy_group_like
+from heldout.engines.lazy.labels import Settled, settle, with_scores
+from heldout.engines.lazy.roles import LazyRoles, lazy_roles
+from heldout.engines.lazy.slices import SliceCounter, lazy_slices
+from heldout.engines.lazy.tally import Budget, LazyScores
 from heldout.errors import HeldoutError, ValuesError
 from heldout.evidence.counted import Counted, ScoreTally
 from heldout.evidence.possible import impossible

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heldout.engines.lazy_roles import LazyRoles, unreadable
+from heldout.engines.lazy.roles import LazyRoles, unreadable
 from heldout.predictions.group_like import may_be_group
 
 # Each takes a pass over the rows of its own, so of more columns only these many are looked at.

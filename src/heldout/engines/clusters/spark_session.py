@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from heldout.engines.java import find_java
-from heldout.engines.reaching import check_reachable
+from heldout.engines.clusters.java import find_java
+from heldout.engines.clusters.reaching import check_reachable
 from heldout.errors import HeldoutError, OptionError
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _await_worker(session: SparkSession, master: str) -> None:
 
 
 def _not_started(master: str, error: Exception, log: IO[bytes]) -> OptionError:
-    from heldout.engines.engine_errors import one_line
+    from heldout.engines.clusters.engine_errors import one_line
 
     log.seek(0)
     said = log.read().decode("utf-8", errors="replace")

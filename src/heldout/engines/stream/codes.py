@@ -12,6 +12,9 @@ from heldout.predictions.encode import DIRECT_RANGE, Coded
 if TYPE_CHECKING:
     import polars as pl
 
+# So many texts are compared one by one.
+FEW = 8
+
 
 class LabelCodes:
     """The code of every value that a column of labels holds anywhere, looked up batch by batch.
@@ -52,6 +55,8 @@ class LabelCodes:
         import polars as pl
 
         absent = len(self._values)
+        if self._enum is not None and absent <= FEW:
+            return self._compared(column)
         if self._enum is not None:
             met = column.cast(self._enum, strict=False).to_physical().cast(pl.Int64)
             gone = column.is_null().to_numpy()
@@ -75,3 +80,19 @@ class LabelCodes:
         else:
             places = np.minimum(np.searchsorted(known, numbers), absent - 1)
         return np.where(gaps, absent, places), (known[places] != numbers) & ~gaps
+
+    def _compared(self, column: pl.Series) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The same where texts are few: comparing with each is quicker than looking each up."""
+        import polars as pl
+
+        named = pl.col(column.name)
+        # From 1 on; 0 is no text that was met.
+        equal = [(named == value).cast(pl.UInt8) * place for place, value in enumerate(self._values.to_list(), start=1)]
+        places = column.to_frame().select(pl.sum_horizontal(equal).fill_null(0)).to_series().to_numpy()
+        found = np.append(0, np.arange(len(self._values)))[places]
+        strange = places == 0
+        if column.null_count():
+            gone = column.is_null().to_numpy()
+            found[gone] = len(self._values)
+            strange &= ~gone
+        return found, strange

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from heldout.engines.not_numbers import is_nan
+from heldout.engines.lazy.not_numbers import is_nan
 from heldout.evidence import Label
 from heldout.evidence.score_bins import ScoreBins
 

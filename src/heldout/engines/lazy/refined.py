@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.lazy_scores import FINER, Met, ScoreColumn, on_grid
-from heldout.engines.pushed_tables import pushed
+from heldout.engines.lazy.pushed_tables import pushed
+from heldout.engines.lazy.scores import FINER, Met, ScoreColumn, on_grid
 from heldout.engines.refinement import Refinement, refine
 from heldout.evidence.grid import POINT
 from heldout.evidence.score_bins import ScoreBins

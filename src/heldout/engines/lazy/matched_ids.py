@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.lazy_sides import CASE, LazySide, columns_of
-from heldout.engines.pushed_tables import fetched
+from heldout.engines.lazy.pushed_tables import fetched
+from heldout.engines.lazy.sides import CASE, LazySide, columns_of
 from heldout.errors import ValuesError, listing
 from heldout.evidence import Label
 from heldout.predictions.pairing import copied_ids, other_cases, other_sizes, other_truth, other_units

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from heldout.engines import memory
 from heldout.engines.counting import counted
-from heldout.engines.probabilities import tally, tally_classes
-from heldout.engines.stream_checks import Seen, of_weight
-from heldout.engines.stream_codes import LabelCodes
-from heldout.engines.stream_roles import StreamRoles
+from heldout.engines.stream.checks import Seen, of_weight
+from heldout.engines.stream.codes import LabelCodes
+from heldout.engines.stream.roles import StreamRoles
 from heldout.errors import ValuesError
 from heldout.evidence.counted import Counted
 from heldout.evidence.keys import key_array
-from heldout.evidence.probabilities import Probabilities
 from heldout.predictions.case_values import groups, weights
 from heldout.predictions.encode import Coded
 from heldout.predictions.scores import RawScores, Scores, raw_scores, settle_scores
@@ -32,28 +30,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """The scores of some rows with what they are counted by: the true class, or whether it is the positive one."""
+    """The scores of some rows with what they are counted by: the true class, or whether it is the positive one.
+
+    `probable` says that all of them are probabilities.
+    """
 
     scores: NDArray[Any]
     codes: NDArray[Any]
     weight: NDArray[np.float64] | None = None
     group: tuple[NDArray[Any], NDArray[Any]] | None = None
     fold: Coded | None = None
+    probable: bool = False
 
-    def of_fold(self, key: Any) -> Scored | None:
-        """The rows of one fold; None where there are none."""
+    def folds(self) -> dict[Any, Scored]:
+        """The rows of each fold that is met, by its key; nothing where there are no folds."""
         fold = self.fold
-        if fold is None or key not in fold.labels:
-            return None
-        rows = np.flatnonzero(fold.codes.astype(np.int64) - fold.offset == fold.labels.index(key))
-        if not len(rows):
-            return None
+        if fold is None:
+            return {}
+        codes = fold.codes.astype(np.int64) - fold.offset
+        # Short whole numbers are sorted without comparing them.
+        order = np.argsort(codes.astype(np.uint16) if len(fold.labels) < 1 << 16 else codes, kind="stable")
+        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        parts = np.split(order, starts[1:])
+        return {fold.labels[code]: self._taken(rows) for code, rows in zip(codes[order[starts]], parts, strict=True)}
+
+    def _taken(self, rows: NDArray[np.int64]) -> Scored:
         group = None
         if self.group is not None:
             met, place = np.unique(self.group[0][rows], return_inverse=True)
             group = place, self.group[1][met]
         weight = None if self.weight is None else self.weight[rows]
-        return Scored(self.scores[rows], self.codes[rows], weight, group)
+        return Scored(self.scores[rows], self.codes[rows], weight, group, probable=self.probable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +72,6 @@ class Piece:
 
     seen: Seen
     counted: Counted | None = None
-    probabilities: Probabilities | None = None
     scored: Scored | None = None
 
 
@@ -88,8 +94,8 @@ class RowReader:
             self._predicted = LabelCodes(pairs.get_column(roles.wanted["predicted"]), like.predicted)
         # Of the two classes that a score tells apart only one may be met: as in memory, the other is then no class.
         self._keep_labels = memory.count(like).labels == like.labels
-        # Groups and folds keep their own tables of scores; without them all batches share one.
-        self.apart = "group" in roles.wanted or "fold" in roles.wanted
+        # With groups every batch has a table of scores of its own; otherwise all batches share one.
+        self.apart = "group" in roles.wanted
 
     def piece(self, frame: pl.DataFrame, start: int) -> Piece:
         """Count a batch, whose first row is that place in the whole."""
@@ -206,19 +212,13 @@ class RowReader:
         if group is not None:
             met, place = np.unique(group.codes.astype(np.int64) - group.offset, return_inverse=True)
             keyed = place, key_array([group.labels[code] for code in met.tolist()])
-        return Scored(predictions.scores.values, codes, predictions.weight, keyed, predictions.fold)
+        probable = predictions.scores.is_probability
+        return Scored(predictions.scores.values, codes, predictions.weight, keyed, predictions.fold, probable)
 
     def _counted(self, predictions: Predictions, seen: Seen) -> Piece:
         scored = None if self.apart else self._scored(predictions)
-        scores = predictions.scores
         plain = replace(predictions, scores=None) if scored is not None else predictions
-        held = counted(plain, rows=seen.rows, missing={}, lost=seen.lost, pairs=self.pairwise)
-        if scored is None or scores is None or not scores.is_probability:
-            return Piece(seen, held, None, scored)
-        if not scores.per_class:
-            return Piece(seen, held, tally(scores.values, scored.codes, scored.weight), scored)
-        k = len(predictions.labels)
-        return Piece(seen, held, tally_classes(scores.values, scored.codes, scored.weight, n_classes=k), scored)
+        return Piece(seen, counted(plain, rows=seen.rows, missing={}, lost=seen.lost, pairs=self.pairwise), scored)
 
 
 def _gaps(columns: dict[str, Any]) -> dict[str, NDArray[np.bool_]]:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from heldout.engines.counting import most_bins
-from heldout.engines.score_bins import BinCounter
 from heldout.engines.slices import MOST_PAIRED
-from heldout.engines.stream_bins import StreamBins
-from heldout.engines.stream_checks import Seen, check_unchanged
-from heldout.engines.stream_ids import check_ids
-from heldout.engines.stream_refine import refined, refined_parts
-from heldout.engines.stream_roles import (
+from heldout.engines.stream.bins import StreamBins
+from heldout.engines.stream.checks import Seen, check_unchanged
+from heldout.engines.stream.ids import check_ids
+from heldout.engines.stream.refine import refined, refined_parts
+from heldout.engines.stream.roles import (
     StreamRoles,
     check_numbers,
     classes_met,
@@ -27,11 +22,12 @@ from heldout.engines.stream_roles import (
     stream_roles,
     with_scores,
 )
-from heldout.engines.stream_rows import Piece, RowReader
-from heldout.engines.stream_slices import slice_plans
-from heldout.engines.stream_two_classes import Sums, SurpriseError, TwoClasses
+from heldout.engines.stream.rows import RowReader
+from heldout.engines.stream.slices import slice_plans
+from heldout.engines.stream.tallies import Kind, Tallies
+from heldout.engines.stream.two_classes import Sums, SurpriseError, TwoClasses
 from heldout.errors import HeldoutError, ValuesError
-from heldout.evidence.counted import Counted, ScoreTally, class_columns, sided
+from heldout.evidence.counted import Counted, ScoreTally
 from heldout.evidence.score_bins import MOST
 from heldout.files.batches import Batches
 from heldout.predictions.source import Asked, Source, idle_columns, named_roles
@@ -40,10 +36,8 @@ from heldout.predictions.table import Predictions
 if TYPE_CHECKING:
     import polars as pl
 
-# Threads that count; a third one reads. NumPy lets go of the interpreter while it works.
-WORKERS = 2
-
-T = TypeVar("T")
+# So many rows are looked at to guess which classes there are.
+FIRST = 1 << 16
 
 
 def count_stream(
@@ -69,7 +63,7 @@ def _quickly(
         return None
     try:
         columns = list(dict.fromkeys([*roles.wanted.values(), *roles.scores, *roles.free]))
-        first = list(islice(batches.frames(columns), 1))
+        first = [frame.head(FIRST) for frame in islice(batches.frames(columns), 1)]
         found = with_scores(batches, roles, asked, _classes(first, roles))
         check_numbers(batches, found)
         pairs = pairs_met(first, found, present(batches, found))
@@ -80,8 +74,8 @@ def _quickly(
         counting = TwoClasses(found, like, pairs)
         counter = StreamBins(MOST)
         frames = batches.frames(found.every(), counting.expressions())
-        own = [counter.own() for _ in range(WORKERS)]
-        sums = _summed(_at_once(counting.begun(frames, counter), counting.sums, own))
+        # One thread counts while Polars reads ahead: a second one would wait for the interpreter most of the time.
+        sums = _summed(counting.sums(frame, counter) for frame in frames)
     except (HeldoutError, SurpriseError):
         # What is wrong is said of the whole, not of the first rows.
         return None
@@ -128,7 +122,7 @@ def _thoroughly(
     combined = len(plans) * (len(plans) - 1) // 2
     pairwise = combined * (batches.rows or 0) <= MOST_PAIRED
     reader = RowReader(roles, like, pairs, plans, pairwise=pairwise)
-    whole, seen, tally = _pieces(batches, reader)
+    whole, seen = _pieces(batches, reader)
     guess = "score" in roles.guessed and not roles.makes_predicted and asked.missing != "drop"
     if guess and seen.no_score:
         # A guess must not stop an evaluation that does not need it.
@@ -139,22 +133,21 @@ def _thoroughly(
         seen.check_weight(batches)
     if roles.scores:
         seen.check_scores(batches, natural=roles.makes_predicted and asked.threshold is None and len(like.labels) == 2)
-    if tally is not None:
+    if whole.scores is not None:
         keys = () if whole.folds is None else tuple(whole.folds.keys.tolist())
-        tally, *folds = refined_parts(
-            (tally, *whole.fold_scores),
-            lambda rows, place: rows.of_fold(keys[place - 1]) if place else rows,
+        scores, *folds = refined_parts(
+            (whole.scores, *whole.fold_scores),
+            keys,
             reader.scored,
             lambda: batches.frames(roles.every()),
             tolerance=tolerance,
             passes=passes,
         )
-        whole = replace(whole, fold_scores=tuple(folds))
+        whole = replace(whole, scores=scores, fold_scores=tuple(folds))
     made = replace(
         whole,
         positive=like.positive,
         threshold=like.threshold if roles.scores else None,
-        scores=tally,
         rows=seen.rows,
         lost=seen.lost,
         missing=seen.in_order(),
@@ -164,81 +157,35 @@ def _thoroughly(
     return made, _source(batches, roles, like, sliced)
 
 
-def _pieces(batches: Batches, reader: RowReader) -> tuple[Counted, Seen, ScoreTally | None]:
-    """The counts of all batches, what was met, and the scores."""
+def _pieces(batches: Batches, reader: RowReader) -> tuple[Counted, Seen]:
+    """The counts of all batches, and what was met."""
     roles, like = reader.roles, reader.like
     per_class = like.scores is not None and like.scores.per_class
-    k = len(like.labels) if per_class else 2
-    weighted = "weight" in roles.wanted
-    counters = [
-        BinCounter(class_columns(k), most_bins(k) if per_class else MOST, weighted)
-        for _ in range(len(like.labels) if per_class else 1)
-    ]
-    lock = threading.Lock()
-    numbered = _numbered(batches.frames(roles.every()))
-
-    def counted_piece(one: tuple[int, pl.DataFrame], _: None) -> Piece:
-        piece = reader.piece(one[1], one[0])
-        held = piece.scored
-        if held is not None:
-            with lock:
-                for place, counter in enumerate(counters):
-                    codes = sided(held.codes, place, k) if per_class else held.codes
-                    counter.add(held.scores[:, place] if per_class else held.scores, codes, held.weight)
-        return replace(piece, scored=None)
-
-    # Sums of weights depend on the order in which they are added, so there one thread counts.
-    workers = [None] * (1 if weighted else WORKERS)
+    tallies = Tallies(Kind(like.labels if per_class else (), weighted="weight" in roles.wanted))
     whole: Counted | None = None
-    seen, probabilities, first = Seen(), None, True
-    for piece in _at_once(numbered, counted_piece, workers):
+    seen = Seen()
+    for start, frame in _numbered(batches.frames(roles.every())):
+        piece = reader.piece(frame, start)
         seen += piece.seen
-        if piece.counted is None:
-            continue
-        whole = piece.counted if whole is None else whole + piece.counted
-        if first:
-            probabilities, first = piece.probabilities, False
-        elif probabilities is not None and piece.probabilities is not None:
-            probabilities = probabilities + piece.probabilities
+        if piece.scored is not None:
+            tallies.add(piece.scored)
+        if piece.counted is not None:
+            whole = piece.counted if whole is None else whole + piece.counted
     if whole is None:
         seen.check_weight(batches)
         seen.check_scores(batches, natural=False)
         seen.check_missing(batches, "drop" if seen.lost == seen.rows else "refuse")
         raise ValuesError("There are no cases: no row could be counted.", hint="check which columns were chosen.")
+    if not roles.scores:
+        return whole, seen
     why = seen.why_not(max(1, len(roles.scores)))
-    if reader.apart and whole.scores is not None and why:
+    if not reader.apart:
+        scores, folds = tallies.made(() if whole.folds is None else whole.folds.keys.tolist(), why)
+        return replace(whole, scores=scores, fold_scores=folds), seen
+    if why and whole.scores is not None:
         folds = tuple(tally.without_probabilities(why) for tally in whole.fold_scores)
         whole = replace(whole, scores=whole.scores.without_probabilities(why), fold_scores=folds)
-    if not roles.scores or reader.apart:
-        return whole, seen, whole.scores
-    bins = tuple(counter.bins() for counter in counters)
-    return whole, seen, ScoreTally(bins, None if why else probabilities, why, like.labels if per_class else ())
-
-
-def _at_once(items: Iterable[T], work: Callable[[T, Any], Any], tools: Sequence[Any]) -> Iterator[Any]:
-    """The results of the work in the order of the items, by as many threads as there are tools."""
-    free = deque(tools)
-    waiting: deque[Future[Any]] = deque()
-
-    def run(item: T) -> Any:
-        tool = free.popleft()
-        try:
-            return work(item, tool)
-        finally:
-            free.append(tool)
-
-    with ThreadPoolExecutor(len(tools)) as pool:
-        try:
-            for item in items:
-                waiting.append(pool.submit(run, item))
-                # One more batch than there are threads is held, so that none of them waits for the next.
-                if len(waiting) > len(tools):
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+    return whole, seen
 
 
 def _numbered(frames: Iterable[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFrame]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heldout.engines.stream_roles import StreamRoles
+from heldout.engines.stream.roles import StreamRoles
 from heldout.errors import OptionError, ValuesError
 from heldout.files.batches import Batches
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.lazy_counts import Cells, Codes, keyed
-from heldout.engines.lazy_first import blanked, kept
-from heldout.engines.lazy_labels import Settled
-from heldout.engines.lazy_roles import collected
-from heldout.engines.lazy_scores import finer, on_grid
-from heldout.engines.not_numbers import is_nan
+from heldout.engines.lazy.counts import Cells, Codes, keyed
+from heldout.engines.lazy.first import blanked, kept
+from heldout.engines.lazy.labels import Settled
+from heldout.engines.lazy.not_numbers import is_nan
+from heldout.engines.lazy.roles import collected
+from heldout.engines.lazy.scores import finer, on_grid
 from heldout.engines.slices import MOST_PAIRED
 from heldout.errors import ColumnError, ValuesError
 from heldout.evidence import Label

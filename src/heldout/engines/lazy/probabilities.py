@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.lazy_counts import Codes, keyed
+from heldout.engines.lazy.counts import Codes, keyed
 from heldout.engines.running_sums import Binner
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, SparseSums, sums_by
 from heldout.predictions.case_values import groups

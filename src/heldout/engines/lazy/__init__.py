@@ -1,0 +1,1 @@
+"""The lazy engine: frames of another library, aggregated where they are."""
