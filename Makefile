@@ -68,7 +68,6 @@ promises: setup ## measure again what intervals cover and how often tests reject
 	$(PYTHON) tests/promises/comparison_scores.py
 	$(PYTHON) tests/promises/comparison_folds.py
 	$(PYTHON) tests/promises/importance.py
-	$(PYTHON) tests/promises/importance.py
 
 .venv-bench/.made: pyproject.toml benchmarks/requirements.txt | $(OWN_UV)
 	$(RUN_UV) venv --allow-existing --seed --python '$(PYTHON_RANGE)' .venv-bench

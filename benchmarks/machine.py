@@ -11,6 +11,8 @@ LIBRARIES = (
     "numpy",
     "scipy",
     "polars",
+    "duckdb",
+    "pyspark",
     "narwhals",
     "rich",
     "typer",

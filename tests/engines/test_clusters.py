@@ -164,6 +164,45 @@ def test_folders_with_numbers_and_words_are_a_column_of_text(engine, tmp_path):
         assert dict(keys.rows()) == dict.fromkeys(("1", "x"), len(TABLE))
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_the_keys_of_folders_are_those_that_batches_give(engine, form, tmp_path):
+    # Engines by themselves make numbers of codes, dates of text, and none of text files any column.
+    folder = tmp_path / "run=7" / "data"
+    keys = (
+        "day=1/code=007/on=2026-01-01/share=0.5/done=true/place=s%C3%BCd",
+        "day=__HIVE_DEFAULT_PARTITION__/code=010/on=2026-01-02/share=1/done=false/place=a b[1]",
+    )
+    for place, key in enumerate(keys):
+        parts(folder / key, form, TABLE[place * 9 : place * 9 + 9], n=1)
+    # A file may be a link to where no key stands.
+    moved = folder / keys[0] / f"part-0.{form}"
+    moved.rename(tmp_path / "kept")
+    moved.symlink_to(tmp_path / "kept")
+    batches = batches_of(folder)
+    assert batches is not None
+    wanted = pl.concat(batches.frames())
+    assert wanted.columns[3:] == ["day", "code", "on", "share", "done", "place"]
+    opened = open_table(folder, engine)
+    frame = nw.from_native(opened.frame)
+    kinds = {name: str(kind) for name, kind in frame.collect_schema().items()}
+    found = frame.collect(backend="polars")
+    opened.close()
+    assert kinds == {name: str(kind) for name, kind in wanted.schema.items()}
+    # As text, in which the number 1 is not 1.0.
+    assert sorted(map(str, found.rows())) == sorted(map(str, wanted.rows()))
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_folder_above_the_one_that_was_named_changes_no_column(engine, form, tmp_path):
+    folder = tmp_path / "run=7" / "data"
+    parts(folder / "day=1", form, TABLE.with_columns(run=pl.lit(5)))
+    opened = open_table(folder, engine)
+    frame = nw.from_native(opened.frame)
+    assert frame.collect_schema().names() == [*TABLE.columns, "run", "day"]
+    assert set(frame.select("run", "day").collect(backend="polars").rows()) == {(5, 1)}
+    opened.close()
+
+
 @pytest.mark.parametrize(
     ("master", "said"),
     [("tcp://127.0.0.1:8786", "but the address of a Dask scheduler"), ("nonsense", "'nonsense', and that is no Spark")],

@@ -12,13 +12,14 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import heldout
 from heldout.engines.bin_counter import bins_of
 from heldout.engines.counting import counted
 from heldout.engines.lazy import slices as lazy_slices
+from heldout.engines.lazy.counts import Cells
 from heldout.engines.lazy.passes import count_lazy
 from heldout.engines.lazy.scores import finer, on_grid
 from heldout.engines.refinement import refine
@@ -177,9 +178,8 @@ def test_bins_and_their_refinement_are_those_of_rows_in_memory(cases, most, pass
     found, _ = count_lazy(frame, "x", {"truth": "y", "predicted": "p"}, asked, most=most, passes=passes)
     wanted = bins_of(score, true, 2, most=most)
     for _ in range(passes - 1):
-        widths = np.abs(wanted.exponent[wanted.exponent > POINT].astype(int))
         again = refine(wanted, 1e-6)
-        if not len(again) or widths.max(initial=0) > 900:
+        if not len(again):
             break
         reading = again.recount()
         reading.add(score, true)
@@ -193,13 +193,13 @@ def false_needed(true: Any) -> bool:
 
 
 @settings(max_examples=40)
-@given(st.lists(SCORES, min_size=1, max_size=30), st.integers(-1074, 1023))
+@given(st.lists(SCORES, min_size=1, max_size=30), st.integers(-1074, 1024))
+@example([-1.7e308, 1.7e308], 1000)
+@example([-1.0, -0.0, 1.7e308], 1024)
 def test_the_grid_is_the_one_of_numpy(scores, exponent):
     frame = nw.from_native(pl.LazyFrame({"s": scores}))
     found = frame.select(on_grid(nw.col("s"), exponent).alias("s")).collect().get_column("s").to_numpy()
-    wanted = floor_to(np.array(scores), exponent)
-    # The lowest float stands for the edge below it; what is grouped is the same.
-    assert [list(found).index(value) for value in found] == [list(wanted).index(value) for value in wanted]
+    assert found.tolist() == floor_to(np.array(scores), exponent).tolist()
     assert finer(np.array([min(scores)]), np.array([max(scores)]), exponent + 1, 4) <= exponent
 
 
@@ -373,7 +373,12 @@ def test_scores_that_were_guessed_and_cannot_be_used_are_left_out_with_a_note():
     assert found.scores is None
     assert found.notes == ("the scores in score were not used, because 2 rows have some that is missing or not finite",)
     rows = rows.with_columns(score=pl.Series(["a", "b", "c"]))
-    assert_same(rows, truth="y", predicted="p")
+    (found, read), (wanted, told) = both(rows, truth="y", predicted="p")
+    start = "columns that look like scores were not used: score; 'score'"
+    # Only rows that are held can be named.
+    assert (found.notes, wanted.notes) == ((f"{start} is no column of numbers",), (f"{start} holds 'a' in row 1",))
+    assert found.differing(replace(wanted, notes=found.notes)) == ()
+    assert replace(read, name=told.name) == told
 
 
 def test_scores_that_do_not_sum_to_one_are_no_probabilities():
@@ -382,3 +387,36 @@ def test_scores_that_do_not_sum_to_one_are_no_probabilities():
     assert found.scores.probabilities is None
     total = wanted.scores.not_probability.partition(" sum to ")[2]
     assert found.scores.not_probability == f"the scores of a row sum to {total}"
+
+
+def test_slices_of_very_many_classes_and_groups_are_told_apart():
+    # The number of a cell among 10**12, times 10**6 groups and 20 slices, does not fit 64 bits.
+    classes = groups = 10**6
+    rng = np.random.default_rng(3)
+    truth, predicted, group = (rng.integers(0, classes, 60) for _ in range(3))
+    part = np.arange(60) % 20
+    found = Cells(
+        tuple(range(classes)),
+        truth,
+        predicted,
+        np.ones(60, dtype=np.int64),
+        part=part,
+        group=(group, np.arange(groups)),
+    ).slices()
+    held = found.groups
+    assert held is not None
+    listed = zip(held.place, held.keys[held.group], held.cell, held.count, strict=True)
+    wanted = zip(part, group, truth * classes + predicted, np.ones(60), strict=True)
+    assert sorted(map(tuple, listed)) == sorted(map(tuple, wanted))
+
+
+def test_groups_are_listed_in_one_order_whatever_the_order_of_the_labels():
+    rng = np.random.default_rng(4)
+    labels = [f"x{number}" for number in range(12)]
+    truth, predicted = (np.array(labels)[rng.integers(0, 12, 400)] for _ in range(2))
+    rows = pl.DataFrame({"truth": truth, "predicted": predicted, "clinic": rng.integers(0, 9, 400)})
+    made = [
+        heldout.count(frame, truth="truth", predicted="predicted", group="clinic", labels=labels)
+        for frame in (rows, rows.lazy())
+    ]
+    assert made[0] == made[1]

@@ -224,6 +224,62 @@ def test_ids_of_another_type_are_the_same_cases():
         lazy_cases([side("f", nw.from_native(floats.lazy()), SCORES[0]), sides[1]])
 
 
+# Spark has decimals without a point for unsigned numbers of 64 bits.
+WIDE_IDS = [
+    (pl.UInt64, pl.UInt64),
+    (pl.UInt64, pl.String),
+    (pl.String, pl.UInt64),
+    (pl.Decimal(20, 0), pl.Decimal(20, 0)),
+    (pl.UInt64, pl.Decimal(38, 0)),
+]
+
+
+@pytest.mark.parametrize("kinds", WIDE_IDS)
+def test_ids_beyond_the_largest_signed_number_are_told_apart(native, kinds):
+    # Neighbours so large that floats do not tell them apart, as hashes are.
+    large = pl.col("case").cast(pl.UInt64) + pl.lit(2**63, dtype=pl.UInt64)
+    frames = [table(SCORES[at], seed=at).with_columns(large.cast(kind)) for at, kind in enumerate(kinds)]
+
+    def against(frame):
+        sides = (("A", frames[0], SCORES[0]), ("B", frame, SCORES[1]))
+        return lazy_cases([side(name, nw.from_native(native(held)), score) for name, held, score in sides])
+
+    answers = [(score >= 0.5).astype(int) for score in SCORES[:2]]
+    assert against(frames[1]).pairs(0, 1) == PairCounts.of(TRUTH.astype(int), answers[0], answers[1], LABELS)
+    with pytest.raises(ValuesError, match=f"B has 1 ids? .* {2**63 + 9}"):
+        against(pl.concat([frames[1], frames[1].filter(pl.col("case").cast(pl.String) == str(2**63 + 9))]))
+    other = (
+        pl.when(pl.col("case").cast(pl.String) == str(2**63 + 9))
+        .then(pl.lit("4"))
+        .otherwise(pl.col("case").cast(pl.String))
+    )
+    with pytest.raises(ValuesError, match=rf"missing from B \({2**63 + 9}\); .* missing from A \(4\)"):
+        against(frames[1].with_columns(case=other.cast(kinds[1])))
+
+
+@pytest.mark.parametrize("kind", [pl.UInt64, pl.UInt8, pl.Decimal(20, 0), pl.Decimal(20, 2), pl.Float64])
+def test_ids_that_are_numbers_of_another_type_are_the_same_cases(native, kind):
+    frames = [table(SCORES[0]).cast({"case": kind}), table(SCORES[1], seed=1)]
+    sides = [side(f"m{at}", nw.from_native(native(frame)), SCORES[at]) for at, frame in enumerate(frames)]
+    assert lazy_cases(sides).n == N
+
+
+def test_brier_losses_of_small_probabilities_are_not_lost(native):
+    scores = [np.where(TRUTH, 1.0, values * 1e-20) for values in (RNG.random(N), RNG.random(N))]
+    sides = [
+        side(
+            f"m{at}",
+            nw.from_native(native(table(score, seed=at))),
+            score,
+            losses=(float((score**2)[~TRUTH].sum() / N), 0.0),
+        )
+        for at, score in enumerate(scores)
+    ]
+    found = MeanMoments.of_sums(lazy_cases(sides).scores.losses["brier"][0, 1])
+    gap = (scores[0] ** 2 - scores[1] ** 2)[~TRUTH]
+    assert found.mean == pytest.approx(math.fsum(gap) / N, rel=1e-9, abs=0)
+
+
 def test_cases_that_do_not_match_are_refused_with_their_ids():
     whole, other = table(SCORES[0]), table(SCORES[1])
     a = side("A", nw.from_native(whole.lazy()), SCORES[0])

@@ -12,12 +12,12 @@ from heldout.engines.running_sums import SHORT, dot
 @pytest.mark.parametrize("size", [1000, 50_000, 80_000])
 def test_pieces_of_any_length_give_what_one_column_gives(size):
     rng = np.random.default_rng(5)
-    p = rng.random(80_000)
+    p = rng.random(300_000)
     # Certain ones, which are clipped when wrong, and some on the borders of bins and next to them.
     p[::50], p[1::50] = 0.0, 1.0
-    p[2::50] = rng.integers(0, 11, 1600) / 10
-    p[3::50] = np.nextafter(np.linspace(0, 1, 11)[rng.integers(0, 10, 1600)], 1)
-    y = rng.random(80_000) < 0.5
+    p[2::50] = rng.integers(0, 11, 6000) / 10
+    p[3::50] = np.nextafter(np.linspace(0, 1, 11)[rng.integers(0, 10, 6000)], 1)
+    y = rng.random(300_000) < 0.5
     running = RunningTally()
     for at in range(0, len(p), size):
         running.add(p[at : at + size], y[at : at + size])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -189,3 +191,20 @@ def test_nothing_is_read_again_where_nothing_is_in_doubt():
     assert again.put(exact) is exact
     one_class = bins_of(np.linspace(0, 1, 9), np.zeros(9, dtype=np.int64), 2, most=2)
     assert not len(refine(one_class, 1e-6))
+
+
+@pytest.mark.parametrize("rooms", [(300,) * 6, (300, None, 300, None), (None, 900, 900)], ids=str)
+def test_more_readings_never_make_areas_less_certain(rooms):
+    rng = np.random.default_rng(13)
+    score = rng.beta(0.5, 3, 20_000)
+    truth = rng.random(20_000) < score
+    bins = replace(bins_of(score, truth, 2, most=64), room=1000)
+    widths = []
+    for room in (*rooms, None):
+        widths.append([float(np.subtract(*bounds(bins.ranking(1), name)[::-1])) for name in ("roc_auc", "gini")])
+        again = refine(bins, 1e-12, room=room).recount()
+        again.add(score, truth)
+        bins = again.put(bins)
+        assert bins.refined <= 1000
+    assert np.all(np.diff(widths, axis=0) <= 1e-15)
+    assert widths[-1][0] < 0.2 * widths[0][0]

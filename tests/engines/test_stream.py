@@ -4,89 +4,23 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.engines.streaming import asked_for, at_once, differing, parts, streamed, table
 
 from heldout.engines.bin_counter import bins_of
-from heldout.engines.counting import counted
 from heldout.engines.stream.bins import StreamBins
 from heldout.engines.stream.checks import check_unchanged
 from heldout.engines.stream.passes import count_stream
 from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError
 from heldout.files.batches import batches_of
+from heldout.front.counted_notes import counted_notes
 from heldout.measures.certified import bounds
-from heldout.predictions.source import Asked, gather
 
 # Where the number of bins is looked up: small files then need more than there may be.
 PLACES = [f"heldout.engines.{module}.MOST" for module in ("stream.passes", "stream.tallies", "counting")]
-
-
-def table(n: int = 600, seed: int = 0) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    score = np.round(rng.random(n), 2)
-    truth = rng.random(n) < score
-    predicted = (score >= 0.5) ^ (rng.random(n) < 0.02)
-    return pl.DataFrame(
-        {
-            "truth": np.where(truth, "yes", "no"),
-            "predicted": np.where(predicted, "yes", "no"),
-            "score": score,
-            "weight": rng.integers(1, 9, n) / 8,
-            "fold": rng.integers(1, 4, n),
-            "clinic": rng.integers(0, 20, n),
-            "sex": rng.choice(["f", "m", "é"], n),
-            "age": rng.integers(18, 90, n),
-        }
-    )
-
-
-def parts(frame: pl.DataFrame, folder: Path, number: int = 4, kind: str = "parquet") -> Path:
-    """The rows in several files of a folder."""
-    folder.mkdir(exist_ok=True)
-    size = -(-len(frame) // number)
-    for place in range(number):
-        part = frame.slice(place * size, size)
-        if kind == "parquet":
-            part.write_parquet(folder / f"part-{place}.parquet")
-        elif kind == "csv":
-            part.write_csv(folder / f"part-{place}.csv")
-        else:
-            part.write_ndjson(folder / f"part-{place}.jsonl")
-    return folder
-
-
-def streamed(path, batch=100, *, tolerance=1e-6, passes=3, **options):
-    asked = asked_for(options)
-    batches = batches_of(path, engine="stream")
-    assert batches is not None
-    batches.batch = batch
-    return count_stream(batches, options, asked, tolerance=tolerance, passes=passes)
-
-
-def differing(made, expected):
-    """What differs between evidence beside its notes, which name different files."""
-    return replace(made, notes=()).differing(replace(expected, notes=()), relative=1e-12)
-
-
-def asked_for(options):
-    names = ("labels", "missing", "score", "positive", "threshold", "slices")
-    held = {name: options.pop(name, None) for name in names}
-    return Asked(**{**held, "missing": held["missing"] or "refuse"})
-
-
-def at_once(frame: pl.DataFrame, folder: Path, **options):
-    """What is counted of the same rows in one file, in memory."""
-    file = folder / "whole.parquet"
-    frame.write_parquet(file)
-    asked = asked_for(options)
-    predictions, source = gather(
-        file, options, labels=asked.labels, missing=asked.missing, score=asked.score, positive=asked.positive,
-        threshold=asked.threshold, slices=asked.slices,
-    )  # fmt: skip
-    return counted(predictions, pairs=True), source, predictions.notes
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])
@@ -114,7 +48,7 @@ def test_batches_give_the_evidence_and_the_notes_of_rows_at_once(tmp_path, optio
     assert differing(made, expected) == ()
     assert source.columns == known.columns
     assert source.guessed == known.guessed
-    assert [note.replace("preds", "whole.parquet") for note in made.notes] == list(notes)
+    assert [note.replace("preds", "whole.parquet") for note in counted_notes(made)] == list(notes)
 
 
 def test_two_classes_are_counted_quickly_and_thoroughly_alike(tmp_path):
@@ -138,7 +72,7 @@ def test_a_label_that_turns_up_in_the_last_file_is_a_class_of_all(tmp_path):
     assert made.n == 600
     expected, _, notes = at_once(frame.drop("score"), tmp_path)
     assert made.confusion == expected.confusion
-    assert [note.replace("preds", "whole.parquet") for note in made.notes] == list(notes)
+    assert [note.replace("preds", "whole.parquet") for note in counted_notes(made)] == list(notes)
 
 
 def test_files_of_one_class_each_are_one_table(tmp_path):
@@ -182,9 +116,7 @@ def test_missing_values_are_counted_over_all_files(tmp_path, role):
     made, _ = streamed(folder, missing="drop", **dict(options))
     expected, _, notes = at_once(frame, tmp_path, missing="drop", **dict(options))
     assert differing(made, expected) == ()
-    # How many rows were left out is said by numbers, and made into words when it is reported.
-    said = [note for note in notes if "dropped because of" not in note]
-    assert [note.replace("preds", "whole.parquet") for note in made.notes] == said
+    assert [note.replace("preds", "whole.parquet") for note in counted_notes(made)] == list(notes)
     assert made.lost > 0
 
 
@@ -194,7 +126,7 @@ def test_guessed_scores_that_are_missing_somewhere_are_not_used(tmp_path):
     expected, _, notes = at_once(frame, tmp_path)
     assert made.scores is None
     assert made.confusion == expected.confusion
-    assert [note.replace("preds", "whole.parquet") for note in made.notes] == list(notes)
+    assert [note.replace("preds", "whole.parquet") for note in counted_notes(made)] == list(notes)
 
 
 @pytest.mark.parametrize(
@@ -325,16 +257,22 @@ def test_scores_that_come_to_lie_elsewhere_are_counted_all_the_same():
     assert counter.bins() == bins_of(score, truth, 2, most=256)
 
 
-def test_two_readings_give_the_same_evidence(tmp_path, monkeypatch):
+def test_batches_of_any_size_give_the_same_grid(tmp_path, monkeypatch):
     for place in PLACES:
         monkeypatch.setattr(place, 64)
     rng = np.random.default_rng(9)
     score = rng.random(4000)
     frame = pl.DataFrame({"truth": (rng.random(4000) < score).astype(int), "score": score})
     folder = parts(frame, tmp_path / "preds")
-    first, second = (streamed(folder, passes=1)[0] for _ in range(2))
-    assert first.scores.bins[0].exponent.min() < first.scores.bins[0].base
-    assert first == second
+    made = [streamed(folder, batch, passes=1)[0] for batch in (100, 333, 5000)]
+    expected = bins_of(score, frame["truth"].to_numpy(), 2, most=64)
+    for counted_so in made:
+        (bins,) = counted_so.scores.bins
+        assert bins.exponent.min() < bins.base
+        # Which bins are finer depends on the first batch; without them all are alike.
+        grid = replace(bins, room=0).settled()
+        assert np.array_equal(grid.low, expected.low)
+        assert np.array_equal(grid.counts, expected.counts)
 
 
 @pytest.mark.parametrize("options", [{}, {"group": "clinic", "weight": "weight"}], ids=str)

@@ -1,5 +1,7 @@
 """Small counters of scores laid out beforehand: they count as wide ones do, and on the grid that the rows need."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,32 @@ def test_bins_that_run_over_are_those_of_the_rows_too():
     # A score above all others, which has no fine bin, leaves the plain grid.
     counter.add(np.array([2.0]), np.array([True]))
     assert counter.bins() == bins_of(np.append(score, 2.0), np.append(truth, True), 2, most=256)
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        np.insert(np.random.default_rng(6).random(999), 0, np.finfo(np.float64).max),
+        np.insert(10 ** (-300 * np.random.default_rng(7).random(999)), 0, 1e300),
+        np.insert(np.random.default_rng(8).random(999), 0, -np.finfo(np.float64).max),
+        (1e-36 * np.random.default_rng(9).random(1000)).astype(np.float32),
+        np.random.default_rng(10).random(1000).astype(np.float32),
+        (1 - 2.0**-20 * np.random.default_rng(11).random(1000)).astype(np.float32),
+    ],
+    ids=["largest float", "many sizes", "lowest float", "narrow and small", "narrow", "narrow and crowded"],
+)
+def test_scores_of_any_size_are_counted_as_sorting_counts_them(score):
+    truth = np.random.default_rng(12).random(1000) < 0.5
+    counter = StreamBins(most=64)
+    for at in range(0, 1000, 100):
+        counter.add(score[at : at + 100], truth[at : at + 100])
+    made, expected = replace(counter.bins(), room=0).settled(), bins_of(score, truth, 2, most=64)
+    assert np.array_equal(made.low, expected.low)
+    assert np.array_equal(made.counts, expected.counts)
+
+
+def test_the_first_rows_may_be_written_over_when_they_are_counted():
+    counter, place = StreamBins(most=64), np.array([0.25, 0.5])
+    counter.add(place, np.array([True, False]))
+    place[:] = 0.75
+    assert counter.bins().low.tolist() == [0.25, 0.5]

@@ -10,7 +10,7 @@ import pytest
 from heldout.engines.counting import counted, left_out
 from heldout.errors import HeldoutError, MatrixError
 from heldout.evidence.confusion import Confusion
-from heldout.evidence.counted import Counted, joint_reason
+from heldout.evidence.counted import Counted
 from heldout.evidence.slice_labels import join_slices, natural
 from heldout.predictions.source import gather
 
@@ -131,13 +131,6 @@ def test_scores_that_are_no_probabilities_leave_no_losses():
         assert both.scores.bins[0].n == 8
 
 
-def test_the_reason_is_that_of_all_rows_together():
-    assert joint_reason(["the scores run from 0 to 7"], 0.0, 9.0) == "the scores run from 0 to 9"
-    sums = ["the scores of row 3 sum to 1.1 instead of 1", "the scores of row 9 sum to 0.2 instead of 1"]
-    assert joint_reason(sums, 0, 1) == joint_reason(sums[::-1], 0, 1) == "the scores of a row sum to 0.2 instead of 1"
-    assert joint_reason(["the scores are decision values"], 0, 1) == "the scores are decision values"
-
-
 def test_rows_that_were_left_out_add_up_in_the_order_of_the_roles():
     def part(truth, score):
         return counted(gather(truth, {}, score=score, missing="drop")[0])
@@ -151,11 +144,8 @@ def test_what_was_left_out_is_known_whatever_the_notes_say():
     gaps = [None, 1, None, 0] * 1000
     predictions = gather(gaps, {"predicted": [1, None, None, 0] * 1000}, missing="drop")[0]
     assert left_out(predictions) == (4000, 3000, {"truth": 2000, "predicted": 2000})
-    assert left_out(dataclasses.replace(predictions, notes=())) == left_out(predictions)
+    assert left_out(dataclasses.replace(predictions, notes=("said",))) == left_out(predictions)
     assert counted(predictions).notes == ()
-    # A note that only looks like it is one of its own.
-    said = "3 of 9 rows were dropped because of missing values: truth in 3"
-    assert counted(dataclasses.replace(predictions, notes=(*predictions.notes, said))).notes == (said,)
     assert left_out(gather([1, 0], {"predicted": [1, 0]})[0]) == (2, 0, {})
 
 

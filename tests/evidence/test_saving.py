@@ -51,6 +51,8 @@ EVERY = {
     "text groups": lambda: rich(group=RNG.choice(["ä", "日本", ""], N)),
     "mixed groups": lambda: rich(group=[1, "1"] * (N // 2)),
     "no probabilities": lambda: rich(score=SCORE * 7 - 3, threshold=0.0),
+    "sums": lambda: counted(gather(np.arange(9) % 3, {}, score=np.full((9, 3), 0.25), labels=[0, 1, 2])[0]),
+    "joined types": lambda: counted(gather([0, 1], {"predicted": ["0", "1"]})[0]),
     "per class": lambda: counted(gather(np.arange(9) % 3, {}, score=RNG.dirichlet(np.ones(3), 9), labels=[0, 1, 2])[0]),
     "counts alone": lambda: counted(gather([True, False, None], {"predicted": [True] * 3}, missing="drop")[0]),
     "numbers as labels": lambda: counted(gather([1.0, 2.0], {"predicted": [1, 3]})[0]),
@@ -115,7 +117,7 @@ def test_every_cut_is_found():
         from_bytes(data + b"\x00", "part.evidence")
 
 
-@pytest.mark.parametrize(("version", "said"), [(0, "older than version 1"), (2, "newer than"), (2**31, "newer than")])
+@pytest.mark.parametrize(("version", "said"), [(1, "older than version 2"), (3, "newer than"), (2**31, "newer than")])
 def test_other_versions_are_refused(version, said):
     data = bytearray(as_bytes(rich()))
     data[16:20] = struct.pack("<I", version)
@@ -290,7 +292,7 @@ def crafted(header, arrays=b""):
     """A file that somebody made by hand, with a checksum that fits."""
     text = zlib.compress(header, 9)
     content = struct.pack("<Q", len(text)) + text + arrays
-    front = b"heldout evidence" + struct.pack("<IQ", 1, len(content))
+    front = b"heldout evidence" + struct.pack("<IQ", saving.VERSION, len(content))
     return front + hashlib.sha256(front + content).digest() + content
 
 
@@ -437,7 +439,7 @@ def test_a_process_that_is_ended_while_it_writes_leaves_a_whole_file_and_nothing
         assert load(place).confusion.n_classes == 500
 
 
-def test_the_first_version_is_1():
-    # A file that was written once must be read for ever: a new layout takes a new number.
-    assert saving.VERSION == 1
-    assert as_bytes(rich())[:20] == b"heldout evidence\x01\x00\x00\x00"
+def test_the_version_is_2():
+    # A file must never be read as what it is not: a new layout takes a new number.
+    assert saving.VERSION == 2
+    assert as_bytes(rich())[:20] == b"heldout evidence\x02\x00\x00\x00"

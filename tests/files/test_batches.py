@@ -277,15 +277,34 @@ def test_a_truncated_gzip_file_is_named(tmp_path):
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_files_without_rows_are_left_out_with_a_note(tmp_path, kind):
-    folder = written(tmp_path / "preds", kind)
-    (folder / f"nothing.{kind}").touch()
+    folder = written(tmp_path / "preds" / "late", kind).parent
     bare = FRAME.head(0)
-    bare.write_parquet(folder / "bare.parquet") if kind == "parquet" else bare.write_csv(folder / "bare.csv")
+    (folder / "first").mkdir()
+    file = folder / "first" / f"bare.{kind}"
+    bare.write_parquet(file) if kind == "parquet" else bare.write_csv(file)
     found = opened(folder)
     assert pl.concat(found.frames()).equals(FRAME)
-    said = " ".join(found.notes)
-    assert f"nothing.{kind}" in said
-    assert f"bare.{kind}" in said
+    assert found.notes == (f"1 file has no rows and was left out: first/bare.{kind}",)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_text_of_no_bytes_is_a_part_without_rows(tmp_path, kind):
+    folder = written(tmp_path / "preds", kind)
+    for place in (7, 8):
+        (folder / f"part-{place}.{kind}").touch()
+    found = opened(folder)
+    assert pl.concat(found.frames()).equals(FRAME)
+    assert found.notes == (f"2 files have no bytes and were left out: part-7.{kind}, part-8.{kind}",)
+
+
+@pytest.mark.parametrize("name", ["part-9.parquet", "part-9"])
+def test_parquet_of_no_bytes_is_refused_with_its_name(tmp_path, name):
+    # A writer that has finished leaves a footer, also where there are no rows.
+    folder = written(tmp_path / "preds")
+    (folder / name).touch()
+    error = refusal(str(folder / "part-*"))
+    assert str(folder / name) in error.what
+    assert "0 bytes" in error.what
 
 
 def test_a_folder_without_a_table_says_what_it_holds(tmp_path):

@@ -80,3 +80,22 @@ def test_a_pipe_is_read_once():
 def test_binary_under_a_text_name(write, refusal):
     assert "holds a Parquet table" in refusal(write("a.csv", b"PAR1abc")).what
     assert "zip archive" in refusal(write("a.csv", b"PK\x03\x04abc")).what
+
+
+@pytest.mark.parametrize("to", ["churn.csv", "gone.csv"])
+def test_a_link_that_leads_nowhere_is_called_one(to, tmp_path, refusal):
+    (tmp_path / "churn.csv").symlink_to(to)
+    error = refusal(tmp_path / "churn.csv")
+    assert error.what == f"{tmp_path / 'churn.csv'} is a link to {to}, and there is no file behind it."
+    assert "did you mean" not in error.hint
+
+
+def test_a_name_that_cannot_be_opened_is_not_suggested_again(tmp_path, monkeypatch):
+    from heldout.files.opening import existing_file
+
+    (tmp_path / "churn.csv").touch()
+    # As where a file of a network is listed and is not there.
+    monkeypatch.setattr("pathlib.Path.exists", lambda _: False)
+    with pytest.raises(FileError) as caught:
+        existing_file(tmp_path / "churn.csv")
+    assert caught.value.hint == "check the path and the current folder."

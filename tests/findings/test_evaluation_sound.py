@@ -177,6 +177,8 @@ def test_a_probability_that_was_rounded_to_0_is_one_to_know():
     assert certain(3).review["H022"].severity == "act"
     answers = np.where(np.arange(400) < 9, 1 - truth, truth).astype(float)
     assert heldout.evaluate(truth, score=answers).review["H022"].severity == "act"
+    # Nearly 0 is not rounded to it.
+    assert heldout.evaluate(truth, score=np.append(score[1:], 0.5) * 1e-20).review["H022"].severity == "act"
 
 
 def test_the_width_of_an_interval_in_words():
@@ -251,3 +253,16 @@ def test_costs_by_which_a_hit_is_no_cheaper_than_an_error_do_not_rank_as_accurac
     found = of_matrix([90, 10], [20, 80], costs=costs).review["H010"]
     assert said in found.title
     assert "as the accuracy does" not in found.title
+
+
+@pytest.mark.parametrize("code", ["H009", "H011"])
+def test_advice_that_needs_the_rows_says_how_to_have_them_where_they_were_counted(code):
+    truth, score = ranked()
+    cost = [(truth[score < t].sum() * 10 + (1 - truth)[score >= t].sum(), t) for t in score.tolist()]
+    chosen = {"threshold": min(cost)[1]} if code == "H009" else {}
+    held = heldout.evaluate(truth, score=score, costs={(1, 0): 10, (0, 1): 1}, **chosen)
+    counted = heldout.evaluate(heldout.count(truth, score=score, positive=1, **chosen), costs={(1, 0): 10, (0, 1): 1})
+    assert held.review[code].outcome == counted.review[code].outcome == "fired"
+    assert held.review[code].advice.endswith("--honest.")
+    assert counted.review[code].advice.endswith("--honest, which needs the rows (--engine memory).")
+    assert counted.review[code].advice.startswith(held.review[code].advice.rstrip("."))

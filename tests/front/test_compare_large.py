@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import heldout
 from heldout.cli.app import app
-from heldout.errors import OptionError, ValuesError
+from heldout.errors import FileError, OptionError, ValuesError
 
 compare: Any = heldout.compare
 
@@ -219,6 +219,41 @@ def test_several_columns_of_a_folder(tmp_path):
         WHOLE[part * 200 : (part + 1) * 200].write_parquet(tmp_path / f"part-{part}.parquet")
     options = {"truth": "truth", "positive": "größer", "score": ["sharp", "plain"]}
     same_answer(compare(tmp_path, **options), compare(WHOLE, **options))
+
+
+@pytest.mark.parametrize("engine", ["stream", "polars", "duckdb", "dask"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_columns_that_are_not_used_need_not_agree(engine, form, tmp_path):
+    for name, frame in zip("ab", FRAMES, strict=False):
+        (tmp_path / name).mkdir()
+        for part, note in enumerate(("x", 1)):
+            held = frame[part * 200 : (part + 1) * 200].with_columns(note=pl.lit(note))
+            if (name, part) == ("a", 1):
+                held = held.with_columns(more=pl.lit("x"))
+            getattr(held, f"write_{form}")(tmp_path / name / f"part-{part}.{form}")
+    options = OPTIONS | {"id": "case", "names": ["one", "two"]}
+    same_answer(compare(tmp_path / "a", tmp_path / "b", engine=engine, **options), compare(*FRAMES[:2], **options))
+    columns = {"truth": "truth", "positive": "größer", "measure": "roc_auc", "threshold": 0.0, "missing": "drop"}
+    both = compare(tmp_path / "a", score=["score", "team"], engine=engine, **columns)
+    assert both.names == ("score", "team")
+    with pytest.raises(FileError, match=rf"part-0\.{form} has no column 'more', and .*part-1\.{form} has one"):
+        compare(tmp_path / "a", tmp_path / "b", engine=engine, **(options | {"id": "more"}))
+
+
+@pytest.mark.parametrize("engine", ["stream", "duckdb"])
+def test_rows_that_one_column_of_a_folder_lacks_are_left_out_of_all(engine, tmp_path):
+    gaps = WHOLE.with_columns(sharp=pl.when(pl.col("case") % 7 == 0).then(None).otherwise("sharp"))
+    gaps.with_columns(note=pl.lit("x"), fold=1)[:200].write_csv(tmp_path / "0.csv")
+    gaps.with_columns(fold=1)[200:].write_csv(tmp_path / "1.csv")
+    (tmp_path / "2.csv").touch()
+    options = {"truth": "truth", "positive": "größer", "score": ["sharp", "plain"], "missing": "drop"}
+    found, wanted = compare(tmp_path, engine=engine, **options), compare(gaps, **options)
+    same(found.rows(), wanted.rows())
+    said = " ".join(found.notes)
+    assert f"{sum(gaps['sharp'].is_null())} of 400 rows were dropped from all classifiers" in said
+    # What was said of the files is not lost where the rest of their rows is counted again.
+    assert "sharp: 1 file has no bytes and was left out: 2.csv" in found.notes
+    assert "--fold fold would use it" in said
 
 
 def test_the_command_line_compares_folders(folders):

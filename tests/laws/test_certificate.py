@@ -18,7 +18,8 @@ from heldout.curves.roc import roc
 from heldout.curves.table import threshold_table
 from heldout.engines.bin_counter import BinCounter, bins_of
 from heldout.engines.refinement import refine
-from heldout.evidence.score_bins import ScoreBins
+from heldout.engines.stream.bins import StreamBins
+from heldout.evidence.score_bins import POINT, ScoreBins
 from heldout.measures.certified import bounds
 
 TINY, HUGE = 5e-324, 1.7976931348623157e308
@@ -112,6 +113,41 @@ def test_nor_after_looking_into_bins_again_where_the_bounds_only_come_closer(row
         if not np.isnan(low):
             assert low >= before - 1e-9
             assert high <= after + 1e-9
+
+
+@settings(max_examples=300)
+@given(ROWS, MOST, st.sampled_from([np.float64, np.float32]), st.integers(1, 24))
+def test_counters_that_are_laid_out_by_the_first_rows_count_as_sorting_does(rows, most, kind, size):
+    with np.errstate(over="ignore"):
+        scores = np.array([score for score, *_ in rows]).astype(kind)
+    scores[~np.isfinite(scores)] = np.finfo(kind).max
+    positive = np.array([label for _, label, _ in rows])
+    counter = StreamBins(most)
+    for at in range(0, len(rows), size):
+        counter.add(scores[at : at + size], positive[at : at + size])
+    made = counter.bins()
+    assert_contains(made, [(float(s), bool(p), w) for s, p, (*_, w) in zip(scores, positive, rows, strict=True)])
+    # Without the finer bins at the top.
+    made = replace(made, room=0).settled()
+    expected = bins_of(scores, positive, 2, most=most)
+    assert (made.base, made.least, made.greatest) == (expected.base, expected.least, expected.greatest)
+    assert np.array_equal(made.low, expected.low)
+    assert np.array_equal(made.counts, expected.counts)
+
+
+@settings(max_examples=120)
+@given(ROWS, MOST, st.integers(0, 12), st.lists(ROOM, min_size=1, max_size=5))
+def test_bounds_come_no_wider_where_there_is_room_for_few_finer_bins(rows, most, kept, rooms):
+    made = replace(held(rows, most), room=kept)
+    for room in rooms:
+        before = {name: bounds(made.ranking(1), name) for name in ("roc_auc", "average_precision")}
+        made = looked_into(rows, made, room=room)
+        assert int((made.exponent < made.base).sum()) <= max(kept, 0) or made.base == POINT
+        for name, (low, high) in before.items():
+            if not np.isnan(low):
+                now = bounds(made.ranking(1), name)
+                assert now[0] >= low - 1e-9
+                assert now[1] <= high + 1e-9
 
 
 @settings(max_examples=80)

@@ -144,3 +144,24 @@ def test_without_bins_there_is_no_calibration():
         assert math.isnan(value(getattr(measures, name), seen)), name
     assert value(measures.brier_uncertainty, seen) == pytest.approx(0.25)
     assert value(measures.brier, seen) == pytest.approx(value(measures.brier, tally(P, TRUTH)))
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("end", ["near 1", "near 0", "calibrated", "sharp"])
+def test_the_fit_is_reached_wherever_probabilities_crowd(end, fixed):
+    rng = np.random.default_rng(5)
+    size = rng.random(4000)
+    p = {
+        "near 1": 1 - 1e-9 * size,
+        "near 0": 1e-9 * size,
+        "calibrated": size,
+        "sharp": 1 / (1 + np.exp(-30 * rng.normal(size=4000))),
+    }[end]
+    truth = rng.random(4000) < 0.3 + 0.4 * size
+    fit = recalibrate(rank(p, truth), fixed_slope=fixed)
+    assert fit.reason == ""
+    # At the maximum of the likelihood the fitted probabilities add up to the positives, and so do their logits.
+    x = recalibration.logit(p)
+    gap = truth - 1 / (1 + np.exp(-(fit.intercept + fit.slope * x)))
+    assert abs(gap.sum()) < 1e-6
+    assert fixed or abs(gap @ x) < 1e-5

@@ -403,3 +403,10 @@ def test_values_that_are_no_labels_are_refused(values, said):
     assert said in refused.value.what
     assert refused.value.hint.endswith(".")
     assert len(str(refused.value)) < 400
+
+
+def test_whole_numbers_beyond_signed_ones_are_labels_of_their_own():
+    column = np.arange(10_000, dtype=np.uint64)[::-1] * np.uint64(2) + np.uint64(2**63)
+    coded = encode(column, "truth")
+    assert [coded.labels[code - coded.offset] for code in coded.codes[:3].tolist()] == column[:3].tolist()
+    assert len(coded.labels) == 10_000

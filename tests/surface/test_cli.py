@@ -24,7 +24,7 @@ from heldout.cli.app import app
 from heldout.cli.evaluate import evaluate
 from heldout.cli.options import split_labels
 from heldout.cli.writing import write_files
-from heldout.errors import HeldoutError
+from heldout.errors import HeldoutError, OptionError
 
 HELDOUT = Path(sys.executable).with_name("heldout")
 ROWS = "y_true,y_pred,w,g\n" + "yes,yes,1,p\nno,no,2,p\nno,yes,3,q\nyes,yes,4,q\nno,no,5,r\n"
@@ -369,3 +369,10 @@ def test_a_call_without_a_command_prints_the_help():
     assert done.returncode == 2
     assert b"Usage: heldout" in done.stdout + done.stderr
     assert b"Hint" not in done.stderr
+
+
+@pytest.mark.parametrize("form", ["json", "HTML", "markdown", "latex"])
+def test_a_form_that_was_taken_for_a_layout_is_named_with_its_option(form):
+    with pytest.raises(OptionError) as caught:
+        inside("evaluate", "rows.csv", "--format", form)
+    assert caught.value.hint.startswith(f"--{form.lower()} FILE writes it")

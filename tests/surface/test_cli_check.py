@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from heldout.cli.app import main
+from heldout.errors import OptionError
+from heldout.front.check import check
 from heldout.front.evaluate import evaluate
 
 HELDOUT = Path(sys.executable).with_name("heldout")
@@ -179,3 +181,67 @@ def test_the_help_names_what_it_takes(run):
     assert status == 0
     for option in ("--require", "--baseline", "--strict", "--forbid", "--junit"):
         assert option in out
+
+
+@pytest.fixture
+def parts(here):
+    """The rows in a folder of three files, in the same order."""
+    rows = ROWS.splitlines(keepends=True)[1:]
+    (here / "parts").mkdir()
+    for place in range(3):
+        part = "".join(rows[100 * place : 100 * (place + 1)])
+        (here / "parts" / f"part-{place}.csv").write_text(f"truth,predicted\n{part}", encoding="utf-8")
+    return here / "parts"
+
+
+def outcome_of(text: str) -> list[tuple[str, float]]:
+    return [(one["outcome"], one["value"]) for one in json.loads(text)["requirements"]]
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream", "polars", "duckdb"])
+def test_every_engine_decides_alike(engine, run, parts):
+    call = ["--require", "recall[spam] >= 0.5", "--require", "accuracy >= 0.99", "--json", "-"]
+    status, out, err = run(parts.name, *call, "--engine", engine)
+    assert (status, err) == (1, "")
+    assert outcome_of(out) == outcome_of(run("rows.csv", *call)[1])
+
+
+def test_the_engine_reads_the_baseline_too(run, parts):
+    call = [parts.name, "--baseline", "rows.csv", "--require", "accuracy >= baseline - 0.02"]
+    status, out, _ = run(*call)
+    assert (status, "Only counts are known of parts" in out) == (0, True)
+    # Rows that are held are paired.
+    status, out, _ = run(*call, "--engine", "memory")
+    assert (status, "counts are known" in out) == (0, False)
+    status, out, _ = run(*call, "--engine", "stream")
+    assert (status, "Only counts are known of parts, rows.csv" in out) == (0, True)
+
+
+def test_a_baseline_that_was_counted_before_needs_no_engine(run, parts):
+    from heldout.front.count import count
+
+    count("rows.csv").save("rows.evidence")
+    call = ["--baseline", "rows.evidence", "--require", "accuracy >= baseline - 0.2"]
+    assert run(parts.name, *call, "--engine", "stream")[0] == 0
+    assert "The engine 'stream' reads rows" in run("rows.evidence", *call, "--engine", "stream")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--engine", "sparkk"], "did you mean 'spark'?"),
+        (["--master", "yarn"], "A master was named (yarn)"),
+        (["--engine", "stream", "--passes", "0"], "passes must be a whole number"),
+        (["--engine", "stream", "--tolerance", "-1"], "The tolerance is a width"),
+    ],
+)
+def test_what_is_said_of_large_data_reaches_the_engine(words, said, run, parts):
+    status, out, err = run(parts.name, "--require", "accuracy > 0", *words)
+    assert (status, out) == (2, "")
+    assert said in err
+
+
+def test_engines_are_named_in_python_too(parts):
+    with pytest.raises(OptionError, match="An evaluation was given together with engine, passes"):
+        check(evaluate("rows.csv"), require="accuracy > 0", engine="stream", passes=2)
+    assert check(parts, require="accuracy > 0.5", engine="stream", tolerance=1e-3, passes=1).passed

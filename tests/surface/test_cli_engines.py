@@ -74,6 +74,44 @@ def test_a_guessed_column_that_one_file_lacks_is_named_with_the_file(engine, run
     assert "has no column 'score', and" in " ".join(err.split())
 
 
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_every_engine_slices_by_the_keys_of_folders_as_the_stream_does(engine, form, run, tmp_path):
+    for day in ("007", "010"):
+        parts(tmp_path / f"day={day}", form, TABLE[: 100 + int(day)])
+    words = ("evaluate", str(tmp_path), "--slice", "day", "--positive", "ja", "--json", "-")
+    found, streamed = (json.loads(run(*words, "--engine", name)[1]) for name in (engine, "stream"))
+    assert {row["slice"] for row in found["slices"]} == {"007", "010"}
+    assert found["slices"] == streamed["slices"]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask", "spark"])
+def test_a_comparison_names_the_options_of_the_command_line(engine, run, request, tmp_path):
+    if engine == "spark":
+        request.getfixturevalue("spark_session")
+    table = TABLE.with_columns(case=pl.int_range(pl.len()), fold=pl.int_range(pl.len()) % 3)
+    folders = [str(parts(tmp_path / name, "parquet", table)) for name in "ab"]
+    # One file has a column more, which nobody asks for.
+    odd = tmp_path / "a" / "part-1.parquet"
+    pl.read_parquet(odd).with_columns(note=pl.lit("x")).write_parquet(odd)
+    words = ("compare", *folders, "--engine", engine, "--positive", "ja")
+    status, out, err = run(*words, "--id", "case", "--json", "-")
+    assert (status, err) == (0, "")
+    streamed = json.loads(run(*words, "--id", "case", "--json", "-", "--engine", "stream")[1])
+    assert json.loads(out)["notes"] == streamed["notes"]
+    assert "a: the column 'fold' of a was not used; --fold fold would use it" in streamed["notes"]
+    for more, said in (
+        ((), "(id=, --id)"),
+        (
+            ("--id", "case", "--fold", "fold"),
+            "leave out fold= (--fold), or read the rows into memory (engine='memory', --",
+        ),
+    ):
+        status, _, err = run(*words, *more)
+        assert status == 2
+        assert said in " ".join(err.split())
+
+
 def test_a_dask_cluster_is_named_by_its_address(dask_client, run, tmp_path):
     folder = str(parts(tmp_path, "parquet"))
     words = ("evaluate", folder, "--engine", "dask", "--master", dask_client.scheduler.address)
@@ -132,3 +170,41 @@ def test_without_java_the_command_says_what_to_install(tmp_path):
     for word in ("Spark needs Java", "apt-get install openjdk-17-jre-headless", "brew install openjdk@17", "conda"):
         assert word in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["evaluate", "thresholds", "check", "compare", "count"])
+@pytest.mark.parametrize("words", [("--passes", "2"), ("--tolerance", "0.1"), ("--tolerance", "0.1", "--passes", "2")])
+def test_what_is_said_of_bins_is_refused_of_rows_that_are_held(command, words, run, tmp_path):
+    more = {
+        "check": ("--require", "accuracy > 0"),
+        "compare": (DIABETES,),
+        "count": ("-o", str(tmp_path / "a.evidence")),
+    }
+    status, out, err = run(command, DIABETES, *more.get(command, ()), *words, "--engine", "memory")
+    assert (status, out) == (2, "")
+    assert f"so {', '.join(word[2:] for word in words[::2])} would have no effect." in err
+    assert all(word in err.partition("Hint")[2] for word in words[::2])
+
+
+def test_what_is_said_of_bins_is_refused_of_evidence_too(run, tmp_path):
+    place = str(tmp_path / "a.evidence")
+    assert run("count", DIABETES, "--engine", "stream", "--passes", "2", "-o", place)[0] == 0
+    for words in (("evaluate", place), ("thresholds", place, "--maximize", "f1")):
+        assert run(*words)[0] == 0
+        assert "are in their bins already, so passes would have" in run(*words, "--passes", "2")[2]
+
+
+@pytest.mark.parametrize("engine", ["stream", "polars"])
+def test_a_bucket_that_cannot_be_reached_is_one_error_and_no_warning(engine, tmp_path):
+    own = {name: value for name, value in os.environ.items() if not name.upper().startswith(("AWS_", "NO_PROXY"))}
+    # Nobody listens at this port, so nothing leaves the machine.
+    told = {"HTTPS_PROXY": "http://127.0.0.1:9", "HOME": str(tmp_path)}
+    told |= {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+    words = ["evaluate", "s3://no-such-bucket/rows.parquet", "--engine", engine]
+    done = subprocess.run(
+        [sys.executable, "-c", START, *words], env=own | told, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    first, second = done.stderr.splitlines()
+    assert "rows.parquet" in first
+    assert second.startswith("Hint: ")

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 import heldout
 from heldout.cli.app import app
 from heldout.engines.stream.passes import count_stream
+from heldout.errors import FileError
 from heldout.files.batches import batches_of
 from heldout.predictions.source import Asked
 
@@ -97,9 +98,72 @@ def test_the_screen_of_a_folder_is_that_of_one_file(preds):
 def test_the_engine_can_be_forced_and_forbidden(preds):
     streamed = document(preds / "whole.parquet", "--engine", "stream")
     assert close(measures(streamed), measures(document(preds / "whole.parquet")))
-    done = run.invoke(app, ["evaluate", str(preds / "preds"), "--engine", "memory"])
-    assert done.exit_code != 0
-    assert "is a folder" in str(done.exception)
+    held = heldout.evaluate(preds / "preds", engine="memory")
+    assert held.predictions is not None
+    assert heldout.evaluate(preds / "preds").predictions is None
+
+
+def test_the_rows_of_a_folder_in_memory_are_those_of_one_file(preds):
+    whole = document(preds / "whole.parquet")
+    for path in (preds / "preds", preds / "preds" / "part-*.parquet"):
+        held = document(path, "--engine", "memory")
+        # Nothing that needs rows is left out.
+        assert measures(held) == measures(whole)
+        assert held["fingerprint"] == whole["fingerprint"]
+
+
+def test_files_in_memory_need_not_agree_in_columns_that_are_not_used(tmp_path):
+    frame = table(400)
+    frame[:200].with_columns(note=pl.lit("x"), patient=pl.lit("x")).write_parquet(tmp_path / "0.parquet")
+    frame[200:].with_columns(note=pl.lit(1), patient=pl.lit(1)).write_parquet(tmp_path / "1.parquet")
+    assert heldout.evaluate(tmp_path, engine="memory").rows() == heldout.evaluate(frame).rows()
+    with pytest.raises(FileError, match="The column 'note' holds text in"):
+        heldout.evaluate(tmp_path, engine="memory", group="note")
+
+
+# What is left out
+
+
+def test_a_part_of_no_bytes_is_named_in_every_report(tmp_path):
+    for name in ("new", "old"):
+        for day in (1, 2):
+            (tmp_path / name / f"day={day}").mkdir(parents=True)
+            frame = table(200, day).with_columns(case=pl.int_range(200) + 200 * day)
+            frame.write_csv(tmp_path / name / f"day={day}" / "part.csv")
+    (tmp_path / "new" / "day=3").mkdir()
+    (tmp_path / "new" / "day=3" / "part.csv").touch()
+    said = "1 file has no bytes and was left out: day=3/part.csv"
+    new, old = str(tmp_path / "new"), str(tmp_path / "old")
+    evidence, choose = str(tmp_path / "new.evidence"), ["--score", "score", "--maximize", "f1", "--positive", "yes"]
+    assert run.invoke(app, ["count", new, "-o", evidence]).exit_code == 0
+    for engine in ("stream", "memory", "polars", "duckdb", "dask"):
+        for words in (
+            ["evaluate", new],
+            ["compare", new, old, "--id", "case", "--measure", "accuracy"],
+            ["thresholds", new, *choose],
+        ):
+            done = run.invoke(app, [*words, "--engine", engine, "--json", "-"])
+            assert done.exit_code == 0, done.output
+            notes = json.loads(done.stdout)["notes"]
+            assert [note for note in notes if note.removeprefix("new: ") == said], (engine, words, notes)
+    gate = ["check", new, "--baseline", new, "--require", "accuracy >= 0.5, accuracy >= baseline - 0.5"]
+    for words in (["evaluate", new], ["evaluate", evidence], ["thresholds", new, *choose], gate):
+        done = run.invoke(app, words)
+        assert done.exit_code == 0, done.output
+        assert f"{said}." in " ".join(done.stdout.split())
+    assert json.loads(run.invoke(app, [*gate, "--json", "-"]).stdout)["notes"][0] == said
+
+
+@pytest.mark.parametrize("engine", ["stream", "memory", "polars", "duckdb", "dask"])
+def test_a_parquet_file_of_no_bytes_was_not_written_to_its_end(engine, tmp_path):
+    (tmp_path / "day=1").mkdir()
+    (tmp_path / "day=2").mkdir()
+    table(10).write_parquet(tmp_path / "day=1" / "part.parquet")
+    (tmp_path / "day=2" / "part.parquet").touch()
+    with pytest.raises(FileError, match=r"day=2/part\.parquet is empty \(0 bytes\)") as refused:
+        heldout.evaluate(tmp_path, engine=engine)
+    assert "remove it" in refused.value.hint
+    assert heldout.evaluate(f"{tmp_path}/day=1/*.parquet", engine=engine).n == 10
 
 
 def test_a_truncated_file_ends_with_its_name_and_no_trace(preds, tmp_path):

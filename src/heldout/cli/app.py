@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -93,6 +94,8 @@ def root(
 def main() -> None:
     """Run the command; a wrong input ends in two sentences and exit status 2."""
     Nearest.install()
+    # Polars finds the region of a bucket by itself, and says so with a line of our code.
+    warnings.filterwarnings("ignore", message=r"'\(default_\)region' not set")
     try:
         with ReadingLine():
             status = _command()(standalone_mode=False)

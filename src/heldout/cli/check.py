@@ -13,6 +13,7 @@ from heldout.cli.options import (
     OUTPUT,
     CostRows,
     Costs,
+    Engine,
     Fold,
     Group,
     Html,
@@ -21,8 +22,10 @@ from heldout.cli.options import (
     Latex,
     Level,
     Markdown,
+    Master,
     Missing,
     Mute,
+    Passes,
     Positive,
     Predicted,
     Predictions,
@@ -30,9 +33,11 @@ from heldout.cli.options import (
     Scores,
     Seed,
     Threshold,
+    Tolerance,
     Truth,
     Weight,
     named_slices,
+    of_large,
     one_or_all,
     split_labels,
 )
@@ -107,6 +112,10 @@ def check(
     missing: Missing = None,
     labels: Labels = None,
     positive: Positive = None,
+    engine: Engine = None,
+    master: Master = None,
+    tolerance: Tolerance = None,
+    passes: Passes = None,
     level: Level = 0.95,
     method: Annotated[
         str | None,
@@ -134,6 +143,7 @@ def check(
       heldout check predictions.csv --require 'recall[spam] >= 0.80' --require 'macro f1 > .7'
       heldout check new.csv --baseline old.csv --require 'accuracy >= baseline - 0.02' --id case
       heldout check predictions.csv --requirements gate.toml --forbid act --junit gate.xml
+      heldout check 'predictions/*.parquet' --require 'roc_auc >= 0.9' --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     outputs = Outputs(json, html, markdown, latex)
     outputs.check([predictions, baseline, requirements])
@@ -143,7 +153,7 @@ def check(
         "cost_rows": cost_rows, "weight": weight, "group": group, "fold": fold, "id": id,
         "missing": missing or "refuse", "labels": split_labels(labels), "positive": positive, "level": level,
         "method": method, "replicates": replicates, "seed": seed, "mute": mute or (),
-        "slices": named_slices(slice),
+        "slices": named_slices(slice), **of_large(engine, master, tolerance, passes),
     }  # fmt: skip
     gate = _gate(predictions, require or [], requirements, baseline, forbid or [], strict=strict, options=options)
     if junit is not None:

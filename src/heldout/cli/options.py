@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,12 @@ INPUT, LARGE, INTERVALS, OUTPUT = "Input", "Large data", "Intervals", "Output"
 
 Truth = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the true class.", rich_help_panel=INPUT)]
 Predictions = Annotated[
-    str, typer.Argument(metavar="PREDICTIONS", help="A file with one row per case; - is standard input.")
+    str,
+    typer.Argument(
+        metavar="PREDICTIONS",
+        help="A file with one row per case, a folder or a pattern in quotes of Parquet or CSV files, an address "
+        "such as s3://…, or evidence that heldout count wrote; - is standard input.",
+    ),
 ]
 Predicted = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Column of the predicted class.", rich_help_panel=INPUT)
@@ -201,6 +206,16 @@ Latex = Annotated[str | None, typer.Option(metavar="FILE", help="Write LaTeX tab
 def one_or_all(columns: list[str] | None) -> str | list[str] | None:
     """One column of scores as itself, several as a list."""
     return columns[0] if columns and len(columns) == 1 else (columns or None)
+
+
+def of_large(engine: str | None, master: str | None, tolerance: float | None, passes: int | None) -> dict[str, Any]:
+    """What was said of large data; what was not has a usual value.
+
+    >>> of_large("stream", None, None, 2)
+    {'engine': 'stream', 'passes': 2}
+    """
+    said = {"engine": engine, "master": master, "tolerance": tolerance, "passes": passes}
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def named_slices(columns: list[str] | None) -> str | list[str] | None:

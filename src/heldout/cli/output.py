@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT = "-"
 LAYOUTS = ("heldout", "weka")
+FORMS = ("json", "html", "markdown", "latex")
 # Columns to a line where there is no terminal to ask.
 WIDTH = 100
 # The summary of a step on GitHub may have so many bytes.
@@ -38,7 +39,7 @@ class Outputs:
 
     def forms(self) -> dict[str, str]:
         """Each form that was asked for, with where it goes."""
-        named = {"json": self.json, "html": self.html, "markdown": self.markdown, "latex": self.latex}
+        named = dict(zip(FORMS, (self.json, self.html, self.markdown, self.latex), strict=True))
         named["predictions"] = self.predictions
         return {form: place for form, place in named.items() if place is not None}
 
@@ -66,10 +67,11 @@ class Outputs:
     def _check_layout(self) -> None:
         if self.layout not in (None, *LAYOUTS):
             near = closest(str(self.layout), LAYOUTS)
-            raise OptionError(
-                f"There is no layout {self.layout!r}. There are: {', '.join(LAYOUTS)}.",
-                hint=f"did you mean --format {near}?" if near else "use one of these with --format.",
-            )
+            form = str(self.layout).strip().casefold()
+            hint = f"did you mean --format {near}?" if near else "use one of these with --format."
+            if form in FORMS:
+                hint = f"--{form} FILE writes it, and --{form} - to standard output; --format is for the terminal."
+            raise OptionError(f"There is no layout {self.layout!r}. There are: {', '.join(LAYOUTS)}.", hint=hint)
         unused = "--full" if self.full else "--measure" if self.chosen else ""
         if self.layout == "weka" and unused:
             raise OptionError(

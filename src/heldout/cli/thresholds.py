@@ -20,11 +20,13 @@ from heldout.cli.options import (
     Missing,
     Passes,
     Positive,
+    Predictions,
     Replicates,
     Seed,
     Tolerance,
     Truth,
     Weight,
+    of_large,
     split_labels,
 )
 from heldout.cli.output import Outputs, deliver
@@ -34,14 +36,7 @@ CHOICE = "Choice"
 
 
 def thresholds(
-    predictions: Annotated[
-        str,
-        typer.Argument(
-            metavar="PREDICTIONS",
-            help="A file with one row per case, a folder or a pattern in quotes of Parquet or CSV files, an address "
-            "such as s3://…, or evidence that heldout count wrote; - is standard input.",
-        ),
-    ],
+    predictions: Predictions,
     truth: Truth = None,
     score: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the positive class's score.", rich_help_panel=INPUT)
@@ -127,9 +122,7 @@ def thresholds(
 
     outputs = Outputs(json, html, markdown, latex)
     outputs.check([predictions])
-    # What was not said of large data has a usual value.
-    said = {"engine": engine, "master": master, "tolerance": tolerance, "passes": passes}
-    large: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    large = of_large(engine, master, tolerance, passes)
     if grid is not None:
         from heldout.evidence.saving import is_evidence_file
         from heldout.front.evaluate import evaluate

@@ -77,7 +77,7 @@ def choose(
         ranking, by, costs=costs, prevalence=prevalence, require=require, then=then, positive=positive,
         negative=negative, current=current, level=level, seed=seed, replicates=replicates,
     )  # fmt: skip
-    return _decide(ranking, ask)
+    return _decide(ranking, ask, counted=True)
 
 
 def choose_rows(
@@ -229,7 +229,12 @@ def _classes(positive: Label, negative: Label | None, costs: Any) -> Classes:
 
 
 def _decide(
-    ranking: Ranking, ask: Ask, crossed: tuple[CrossFit, Confusion] | None = None, rows: Ranking | None = None
+    ranking: Ranking,
+    ask: Ask,
+    crossed: tuple[CrossFit, Confusion] | None = None,
+    rows: Ranking | None = None,
+    *,
+    counted: bool = False,
 ) -> Decision:
     rule = ask.rule
     points = Points.of(ranking)
@@ -260,7 +265,7 @@ def _decide(
         figures=figures,
         notes=bins_note(ranking),
     )
-    return replace(decision, warnings=warnings_of(decision, rule, drawn))
+    return replace(decision, warnings=warnings_of(decision, rule, drawn, counted=counted))
 
 
 def _above(ranking: Ranking, place: int) -> float:

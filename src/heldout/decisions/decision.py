@@ -51,8 +51,8 @@ class Decision(Result):
 
     Every threshold above `above` and up to `threshold` calls the same of these cases positive for certain. `criterion`
     is what was optimised, at the chosen threshold. Its interval reaches as far further to the bad side as the choice is
-    optimistic; `corrected` is its value less the optimism. `notes` say what it was chosen from, where that were bins of
-    scores. `float(decision)` is the threshold.
+    optimistic; `corrected` is its value less the optimism. `notes` say what is to be known of the cases it was chosen
+    from. `float(decision)` is the threshold.
     """
 
     schema: ClassVar[str] = "heldout/decision@1"

@@ -33,7 +33,7 @@ def decision_blocks(decision: Decision) -> list[Block]:
         _alternatives(decision),
     ]
     blocks += [Note(warning, "warning") for warning in decision.warnings]
-    blocks += [Note(note) for note in decision.notes]
+    blocks += [Note(f"{note[0].upper()}{note[1:].rstrip('.')}.") for note in decision.notes if note]
     return blocks
 
 

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 # With fewer errors of a kind than this the bootstrap hardly varies them, and intervals come out too narrow.
 FEW_ERRORS = 5
+# How rows that were counted are had after all.
+GET_ROWS = "read the files with engine='memory' (--engine memory), or collect the frame"
 
 
-def warnings_of(decision: Decision, rule: Rule, drawn: Resampled) -> tuple[str, ...]:
-    """Sentences that must stand with the decision."""
-    said = [_optimism(decision)]
+def warnings_of(decision: Decision, rule: Rule, drawn: Resampled, *, counted: bool = False) -> tuple[str, ...]:
+    """Sentences that must stand with the decision; `counted` says that there are no rows to judge it on."""
+    said = [_optimism(decision, counted=counted)]
     for requirement, estimate in zip(rule.requirements, decision.required, strict=True):
         far = estimate.low if requirement.sign[0] == ">" else estimate.high
         if not requirement.is_met(far):
@@ -66,13 +68,16 @@ def bins_note(ranking: Ranking) -> tuple[str, ...]:
     return (f"{counted} The counts at their edges are exact, and only edges were tried.",)
 
 
-def _optimism(decision: Decision) -> str:
+def _optimism(decision: Decision, *, counted: bool) -> str:
     start = "The threshold was chosen on these cases, so the figures at it are optimistic"
     if decision.honest is not None:
         return f"{start}; the figures judged by cross-fitting ({decision.honest.folds} folds) are not."
     if decision.optimism > 0:
         by = number(decision.optimism, decision.criterion.style)
         start += f" (by about {by} in {titled(decision.criterion)})"
+    if counted:
+        needs = "The honest figure (honest=True, --honest) needs the rows, and these were counted"
+        return f"{start}. Judge it on other cases. {needs}: {GET_ROWS}."
     return f"{start}. Judge it on other cases, or ask for the honest figure (honest=True, --honest)."
 
 

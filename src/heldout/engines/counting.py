@@ -21,8 +21,8 @@ from heldout.evidence.keys import key_array
 from heldout.evidence.score_bins import MOST
 from heldout.evidence.slices import SliceCounts
 from heldout.predictions.encode import Coded
-from heldout.predictions.match import suspicions, usual_positive
-from heldout.predictions.table import STRANGERS, Predictions, dropped_note
+from heldout.predictions.match import usual_positive
+from heldout.predictions.table import Predictions
 
 Groups = tuple[NDArray[np.int64], NDArray[Any]]
 
@@ -70,7 +70,8 @@ def counted(
         lost=gone if lost is None else lost,
         missing=gaps if missing is None else dict(missing),
         declared=predictions.keep_labels,
-        notes=other_notes(predictions),
+        notes=predictions.notes,
+        joined_types=predictions.joined_types,
     )
 
 
@@ -99,13 +100,6 @@ def left_out(predictions: Predictions) -> tuple[int, int, dict[str, int]]:
     """
     given = predictions.n if predictions.given is None else predictions.given
     return given, predictions.lost, dict(predictions.missing)
-
-
-def other_notes(predictions: Predictions) -> tuple[str, ...]:
-    """The notes that are not made anew from what was counted of the whole."""
-    given, lost, missing = left_out(predictions)
-    anew = [*suspicions(predictions.labels), dropped_note(lost, given, missing)]
-    return tuple(note for note in predictions.notes if note not in anew and not note.startswith(STRANGERS))
 
 
 def check_once(predictions: Predictions) -> None:
@@ -139,7 +133,7 @@ def score_tally(predictions: Predictions, rows: NDArray[np.int64] | None = None)
         true = codes == (labels.index(predictions.positive) if predictions.positive is not None else 1)
         single = bins_of(values, true, 2, weight=weight, group=group)
         probabilities = tally(values, true, weight, group=group) if scores.is_probability else None
-        return ScoreTally((single,), probabilities, scores.not_probability)
+        return ScoreTally((single,), probabilities, scores.unfit)
     k = len(predictions.labels)
     bins = tuple(
         bins_of(
@@ -153,7 +147,7 @@ def score_tally(predictions: Predictions, rows: NDArray[np.int64] | None = None)
         for place in range(k)
     )
     probabilities = tally_classes(values, codes, weight, group=group, n_classes=k) if scores.is_probability else None
-    return ScoreTally(bins, probabilities, scores.not_probability, predictions.labels)
+    return ScoreTally(bins, probabilities, scores.unfit, predictions.labels)
 
 
 def _codes(coded: Coded, place: NDArray[np.int64], held: Any) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from heldout.engines.counting import check_once, left_out, other_notes
+from heldout.engines.counting import check_once, left_out
 from heldout.engines.counting import counted as counted_of
 from heldout.engines.joining import compact, joined
 from heldout.errors import ColumnError, LabelError, ValuesError, listing
@@ -44,6 +44,7 @@ class Growing:
     lost: int = 0
     gaps: dict[str, int] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
+    joined_types: dict[str, None] = field(default_factory=dict)
     declared: bool = False
     shape: dict[str, bool] = field(default_factory=dict)
     sliced: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -80,7 +81,8 @@ class Growing:
         self.given += given
         self.lost += lost
         self.gaps = added_gaps(self.gaps, gaps)
-        self.notes |= dict.fromkeys(other_notes(predictions))
+        self.notes |= dict.fromkeys(predictions.notes)
+        self.joined_types |= dict.fromkeys(predictions.joined_types)
         if predictions.id is not None:
             self.notes[NO_IDS] = None
             predictions = replace(predictions, id=None)
@@ -114,7 +116,7 @@ class Growing:
         made = counted_of(predictions, rows=0, lost=0, missing={}, pairs=paired)
         if made.scores is None:
             made = replace(made, positive=None)
-        made = replace(made, notes=())
+        made = replace(made, notes=(), joined_types=())
         self.total = made if self.total is None else self.total + made
 
     def counted(self) -> Counted:
@@ -130,6 +132,7 @@ class Growing:
             missing=added_gaps(total.missing, self.gaps),
             declared=total.declared or self.declared,
             notes=tuple(dict.fromkeys([*total.notes, *self.notes])),
+            joined_types=tuple(dict.fromkeys([*total.joined_types, *self.joined_types])),
         )
 
     def merged(self, other: Growing) -> Growing:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.evidence import Label, join_labels
-from heldout.evidence.counted import joint_reason
 from heldout.evidence.slice_labels import join_slices
+from heldout.evidence.unfit import joined as joined_reasons
 from heldout.predictions.encode import Coded
 from heldout.predictions.scores import Scores
 from heldout.predictions.slices import SliceColumn
@@ -41,6 +41,8 @@ def compact(predictions: Predictions) -> Predictions:
         scores=None if scores is None else replace(scores, values=scores.values.copy()),
         rows=None,
         notes=(),
+        joined_types=(),
+        of_labels=(),
         given=None,
         lost=0,
         missing={},
@@ -126,9 +128,8 @@ def _joined_keys(columns: Sequence[Coded | None]) -> Coded | None:
 def _joined_scores(columns: Sequence[Scores | None]) -> Scores:
     held = [_held(column) for column in columns]
     values = np.concatenate([column.values for column in held])
-    reasons = [column.not_probability for column in held if column.not_probability]
-    why = joint_reason(reasons, float(values.min()), float(values.max())) if reasons else ""
-    return Scores(values, why)
+    reasons = [column.unfit for column in held if column.unfit is not None]
+    return Scores(values, joined_reasons(reasons, float(values.min()), float(values.max())) if reasons else None)
 
 
 def _joined_slices(columns: Sequence[SliceColumn]) -> SliceColumn:

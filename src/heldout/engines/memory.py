@@ -119,7 +119,10 @@ def _confusion(
         back = np.empty(len(order), dtype=np.int64)
         back[order] = np.arange(len(order))
         if clusters is not None:
-            clusters = Clusters(clusters.keys, clusters.group, back[clusters.cell], clusters.count)
+            cell = back[clusters.cell]
+            # By group and then by cell, as every engine lists them.
+            listed = np.lexsort((cell, clusters.group))
+            clusters = Clusters(clusters.keys, clusters.group[listed], cell[listed], clusters.count[listed])
         rows, columns, cases = rows[order], columns[order], cases[order]
         sums, squares = (None if held is None else held[order] for held in (sums, squares))
     return Confusion(

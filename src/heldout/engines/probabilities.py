@@ -18,8 +18,7 @@ Groups = tuple[Integers, NDArray[Any]]
 
 # Rows of a block. BLAS shares a product of more than 10,000 numbers among threads, which costs more than it saves.
 BLOCK = 1 << 13
-# Rows of a block of columns that another thread reads meanwhile: after each step the interpreter may have to be waited
-# for, so there should be few.
+# Rows of a block where Polars reads meanwhile: longer ones took less time there, though they leave the cache.
 LONG_BLOCK = 1 << 17
 # Numbers in one block of a table with a column per class.
 CLASS_BLOCK = 1 << 16

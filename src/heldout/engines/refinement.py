@@ -22,7 +22,6 @@ Places = NDArray[np.int64]
 
 # What is not looked into may leave this part of the tolerance.
 LEFT = 0.25
-# A second reading finds room for ROOM bins, or for twice as many as the first if that is more.
 # A bin is split into 2**DEEPEST at most: with few rows that leaves every distinct score alone.
 DEEPEST = 40
 LEAST_EXPONENT = -1074
@@ -254,8 +253,11 @@ def refine(bins: ScoreBins, tolerance: float, *, place: int = 1, room: int | Non
     >>> again.put(bins).low
     array([0.1, 0.2, 0.3])
     """
-    room = max(2 * bins.most, ROOM) if room is None else room
-    chosen, doubt = _widest(bins, tolerance, place)
+    # A second reading finds room for ROOM bins, or for twice as many as the first if that is more; but with more
+    # refined bins than there may be, all of them would go back to the grid.
+    free = max(bins.most_refined - bins.refined, 0)
+    room = min(max(2 * bins.most, ROOM) if room is None else room, free)
+    chosen, doubt = _most_doubtful(*_widest(bins, tolerance, place), free // 2)
     low, exponent = bins.low[chosen], bins.exponent[chosen]
     rows = bins.counts[chosen].sum(axis=1)
     deepest = min(DEEPEST, max(int(exponent.min()) - LEAST_EXPONENT, 0)) if len(chosen) else 0
@@ -283,6 +285,14 @@ def _widest(bins: ScoreBins, tolerance: float, place: int) -> tuple[Places, Floa
     return chosen, most[chosen]
 
 
+def _most_doubtful(chosen: Places, doubt: Floats, most: int) -> tuple[Places, Floats]:
+    """At most so many of the bins, those that leave most in doubt, in their order."""
+    if len(chosen) <= most:
+        return chosen, doubt
+    kept = np.sort(np.argsort(doubt, kind="stable")[len(chosen) - most :])
+    return chosen[kept], doubt[kept]
+
+
 def _parts(doubt: Floats, rows: int, room: int) -> tuple[NDArray[np.int8], tuple[int, ...]]:
     """Bins that leave about as much in doubt go together: the part of each, and how many sub-bins a part may have.
 
@@ -294,8 +304,10 @@ def _parts(doubt: Floats, rows: int, room: int) -> tuple[NDArray[np.int8], tuple
     level = np.floor(np.log(largest / np.maximum(doubt, largest * FAINT)) / np.log(STEP))
     _, part = np.unique(level, return_inverse=True)
     share = np.bincount(part, weights=np.sqrt(doubt))
-    rooms = np.maximum(np.ceil(room * share / share.sum()), 2.0 * np.bincount(part))
-    return part.astype(np.int8), tuple(int(one) for one in rooms)
+    # Two for every bin, and what is left by their doubts.
+    left = max(room - 2 * len(doubt), 0)
+    rooms = 2 * np.bincount(part) + np.floor(left * share / share.sum()).astype(np.int64)
+    return part.astype(np.int8), tuple(rooms.tolist())
 
 
 def _stacked(found: list[ScoreBins]) -> ScoreBins:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -20,13 +19,10 @@ from heldout.evidence.same import differing
 from heldout.evidence.score_bins import ScoreBins
 from heldout.evidence.slice_labels import join_slices, moved
 from heldout.evidence.slices import SliceCounts
+from heldout.evidence.unfit import Unfit, joined
 
 # The order in which roles are named where values are missing.
 ROLES = ("truth", "predicted", "weight", "group", "fold", "id", "score")
-_RANGE = re.compile(r"the scores run from (\S+) to (\S+)")
-_SUM = re.compile(r"the scores of (?:row [\d,]+|a row) sum to (\S+) instead of 1")
-
-
 # With a score for each of more classes than this, only each class against the rest is kept.
 MOST_PAIRWISE = 50
 
@@ -56,14 +52,14 @@ class ScoreTally:
     One column of scores speaks for the positive class: `bins` has one entry, whose classes are the negative (0) and the
     positive one (1). With a column for each class there is an entry for each, in the order of `labels`, and the
     classes of every entry are these labels; of more than MOST_PAIRWISE an entry tells its own class (1) from the rest
-    (0), because a count of each class in each bin of every class would not fit in memory. `not_probability` says why
-    the scores are no probabilities, else it is empty and `probabilities` are there. `labels` are empty where there is
-    one column; they may name classes of which there is no case.
+    (0), because a count of each class in each bin of every class would not fit in memory. `unfit` says why the scores
+    are no probabilities, else it is None and `probabilities` are there. `labels` are empty where there is one column;
+    they may name classes of which there is no case.
     """
 
     bins: tuple[ScoreBins, ...]
     probabilities: Probabilities | None = None
-    not_probability: str = ""
+    unfit: Unfit | None = None
     labels: tuple[Label, ...] = ()
 
     @property
@@ -86,6 +82,11 @@ class ScoreTally:
             return np.array([held.counts[:, 1].sum() for held in self.bins], dtype=np.int64)
         return np.asarray(self.bins[0].counts.sum(axis=0))
 
+    @property
+    def not_probability(self) -> str:
+        """Why the scores are no probabilities, in words; empty where they are."""
+        return "" if self.unfit is None else self.unfit.sentence()
+
     def __add__(self, other: object) -> ScoreTally:
         if not isinstance(other, ScoreTally):
             return NotImplemented
@@ -96,14 +97,16 @@ class ScoreTally:
                 "counted.",
             )
         bins = tuple(one + two for one, two in zip(self.bins, other.bins, strict=True))
-        if not self.not_probability and not other.not_probability:
-            both = self.probabilities, other.probabilities
-            return replace(self, bins=bins, probabilities=None if None in both else _added(*both))
-        return replace(self, bins=bins, probabilities=None, not_probability=_why_not(self, other, bins))
+        reasons = [part.unfit for part in (self, other) if part.unfit is not None]
+        if reasons:
+            ends = min(part.least for part in bins), max(part.greatest for part in bins)
+            return replace(self, bins=bins).without_probabilities(joined(reasons, *ends))
+        both = self.probabilities, other.probabilities
+        return replace(self, bins=bins, probabilities=None if None in both else _added(*both))
 
-    def without_probabilities(self, why: str) -> ScoreTally:
+    def without_probabilities(self, why: Unfit) -> ScoreTally:
         """The same bins, with the reason why the scores are no probabilities."""
-        return replace(self, probabilities=None, not_probability=why)
+        return replace(self, probabilities=None, unfit=why)
 
     def _classes(self) -> str:
         return f"a score for each of {listing(self.labels, most=6)}" if self.per_class else "one score per case"
@@ -111,30 +114,6 @@ class ScoreTally:
 
 def _added(one: Probabilities | None, two: Probabilities | None) -> Probabilities | None:
     return None if one is None or two is None else one + two
-
-
-def _why_not(one: ScoreTally, two: ScoreTally, bins: tuple[ScoreBins, ...]) -> str:
-    """Why the scores of both together are no probabilities."""
-    reasons = [part.not_probability for part in (one, two) if part.not_probability]
-    return joint_reason(reasons, min(part.least for part in bins), max(part.greatest for part in bins))
-
-
-def joint_reason(reasons: Sequence[str], least: float, greatest: float) -> str:
-    """Why scores are no probabilities, of the reasons of their parts, in the words that are used of rows.
-
-    >>> joint_reason(["the scores run from -2 to 0.5"], -2.0, 3.0)
-    'the scores run from -2 to 3'
-    """
-    ranges = [found.groups() for why in reasons if (found := _RANGE.fullmatch(why))]
-    if ranges:
-        low = min(least, *(float(low) for low, _ in ranges))
-        high = max(greatest, *(float(high) for _, high in ranges))
-        return f"the scores run from {low:g} to {high:g}"
-    sums = [float(found[1]) for why in reasons if (found := _SUM.fullmatch(why))]
-    if len(sums) == len(reasons):
-        # Which row it was depends on the order of the parts; the sum that is furthest off does not.
-        return f"the scores of a row sum to {max(sums, key=lambda total: (abs(total - 1), total)):g} instead of 1"
-    return min(reasons)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +153,8 @@ class Counted:
     columns, by their names; a key is code of the first · number of slices of the second + code of the second.
     `rows` is how many rows were given, `missing` in how many of them each role lacked a value, and `lost` how many were
     left out for it. `threshold` is set where the predicted class was made from the scores, and `declared` where the
-    labels were named beforehand. `notes` are sentences that a reader must see.
+    labels were named beforehand. `notes` are sentences that a reader must see and that do not follow from the counts;
+    `joined_types` are those on labels of different types that were joined.
     """
 
     confusion: Confusion
@@ -190,6 +170,7 @@ class Counted:
     missing: Mapping[str, int] = field(default_factory=dict)
     declared: bool = False
     notes: tuple[str, ...] = ()
+    joined_types: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -228,6 +209,7 @@ class Counted:
             missing=added_gaps(self.missing, other.missing),
             declared=self.declared or other.declared,
             notes=tuple(dict.fromkeys([*self.notes, *other.notes])),
+            joined_types=tuple(dict.fromkeys([*self.joined_types, *other.joined_types])),
         )
 
     def __radd__(self, other: object) -> Counted:
@@ -313,8 +295,8 @@ def _fold_scores(one: Counted, two: Counted, whole: ScoreTally) -> tuple[ScoreTa
     for at, tally in zip(code.tolist(), [*one.fold_scores, *two.fold_scores], strict=True):
         held = made[at]
         made[at] = tally if held is None else held + tally
-    why = whole.not_probability
-    return tuple(tally.without_probabilities(why) if why else tally for tally in made if tally is not None)
+    why = whole.unfit
+    return tuple(tally if why is None else tally.without_probabilities(why) for tally in made if tally is not None)
 
 
 def _in_order(one: Counted, two: Counted) -> list[CountedColumn]:

@@ -16,9 +16,12 @@ from heldout.evidence.grid import FINEST, POINT, WIDEST, floor_to
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.score_bins import ScoreBins
 from heldout.evidence.slices import SliceCounts
+from heldout.evidence.unfit import Unfit
 
 # Sums of weights are made in another order in each part.
 NEAR = 1e-6
+# The loss of one class may be what the others leave of the whole, and rounding may leave a little less than nothing.
+ROUNDED = 1e-9
 # No evidence on this planet has more rows, and sums of counts below this are exact.
 MOST_ROWS = 1 << 62
 
@@ -163,17 +166,30 @@ def _of_tally(tally: ScoreTally, counted: Counted) -> Iterator[str]:
 
 def _of_losses(tally: ScoreTally, n: int, confusion: Confusion) -> Iterator[str]:
     held = tally.probabilities
-    if (held is None) == (not tally.not_probability):
+    if (held is None) != (tally.unfit is not None):
         yield "it is not known whether the scores are probabilities"
+    if not _is_reason(tally.unfit):
+        yield "it is not known why the scores are no probabilities"
     if held is not None and not _adds_up(held, n, weight=float(confusion.counts.sum())):
         yield "the sums of the losses do not add up"
 
 
+def _is_reason(unfit: Unfit | None) -> bool:
+    """Whether scores can be no probabilities for such a reason, if there is one."""
+    if unfit is None:
+        return True
+    ends, total, row = unfit.ends, unfit.total, unfit.row
+    one = (ends is not None) + unfit.decision + (total is not None) == 1
+    beyond = ends is None or (Unfit.of_ends(*ends) is not None and ends[0] <= ends[1])
+    numbers = [*(ends or ()), 1.0 if total is None else total]
+    return one and beyond and all(map(math.isfinite, numbers)) and (row is None or (total is not None and row > 0))
+
+
 def _adds_up(held: Probabilities, n: int, weight: float) -> bool:
-    sums = [held.class_weight, held.class_brier, held.class_log_loss, held.reliability.weight]
-    fine = all(_counts(column) for column in [*sums, held.reliability.cases])
+    fine = all(_counts(column) for column in (held.class_weight, held.reliability.weight, held.reliability.cases))
     return (
         fine
+        and all(_losses(column) for column in (held.class_brier, held.class_log_loss))
         and held.n == n == int(held.reliability.cases.sum())
         and 0 <= held.clipped <= n
         and held.brier.sums.shape == held.log_loss.sums.shape == (3, 4)
@@ -245,6 +261,8 @@ def _of_fold_scores(counted: Counted) -> Iterator[str]:
     for tally in counted.fold_scores:
         if len(tally.bins) != len(scores.bins) or tally.labels != scores.labels:
             yield "the scores of the folds have other classes"
+        if not _is_reason(tally.unfit):
+            yield "it is not known why the scores of a fold are no probabilities"
         held = tally.of_classes()
         for at, bins in enumerate(tally.bins):
             each = held if bins.k == len(held) else np.array([held.sum() - held[at], held[at]])
@@ -258,6 +276,13 @@ def _counts(values: NDArray[Any]) -> bool:
         and bool(np.isfinite(values).all() and (values >= 0).all())
         and (float(values.sum(dtype=np.float64)) < MOST_ROWS or values.dtype.kind == "f")
     )
+
+
+def _losses(values: NDArray[Any]) -> bool:
+    """Whether these can be the losses of each class."""
+    if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+        return False
+    return bool((values >= -ROUNDED * float(np.abs(values).max(initial=0.0))).all())
 
 
 def _places(values: NDArray[Any], size: int) -> bool:

@@ -28,7 +28,7 @@ from heldout.files.opening import existing_file
 from heldout.files.whole import write_whole
 
 MAGIC = b"heldout evidence"
-VERSION = 1
+VERSION = 2
 ENDING = ".evidence"
 _FRONT = struct.Struct("<16sIQ")
 _DIGEST = 32

@@ -71,12 +71,12 @@ class ScoreBins:
     Bin i holds the scores s with low[i] <= s < low[i] + 2**exponent[i]; where the exponent is POINT it holds the one
     score low[i]. Bins lie on a grid of powers of two: low[i] is a whole multiple of 2**exponent[i]. `base` is the
     exponent of the grid where no bin was met: POINT as long as every distinct score has a bin of its own, otherwise the
-    smallest for which at most `most` bins are met, so that the evidence depends on the scores alone and not on their
+    smallest for which at most `most` bins are met, so that the grid depends on the scores alone and not on their
     order. Bins with a smaller exponent than `base` were refined; `refined` is how many of them the parts had that were
     merged, and where these are more than `room` all go back to the grid: a number that only adds up is the same
-    whichever parts are merged first. `counts` are rows, one column for each class; with
-    weights `weights` and `squares` hold the sums of weights and of their squares in the same shape. `least` and
-    `greatest` are the ends of the scores that were met, inf and -inf where there are none.
+    whichever parts are merged first. `counts` are rows, one column for each class; with weights `weights` and `squares`
+    hold the sums of weights and of their squares in the same shape. `least` and `greatest` are the ends of the scores
+    that were met, inf and -inf where there are none.
 
     >>> seen = ScoreBins.of([0.9, 0.4, 0.4], [1, 1, 0], 2)
     >>> seen.low, seen.counts.tolist()

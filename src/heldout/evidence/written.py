@@ -17,12 +17,13 @@ from heldout.evidence.keys import key_array
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, Reliability, SparseSums
 from heldout.evidence.score_bins import BinGroups, ScoreBins
 from heldout.evidence.slices import SliceCounts, SliceGroups
+from heldout.evidence.unfit import Unfit
 
 WRITTEN: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         *(BinGroups, Clusters, Confusion, Counted, CountedColumn, FoldCounts, Moments, Probabilities),
-        *(ProbabilityGroups, Reliability, ScoreBins, ScoreTally, SliceCounts, SliceGroups, SparseSums),
+        *(ProbabilityGroups, Reliability, ScoreBins, ScoreTally, SliceCounts, SliceGroups, SparseSums, Unfit),
     )
 }
 # Beside the parts of a piece of evidence, what it is; no part has such a name.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from heldout.errors import FileError
 from heldout.files.choice import wanted_names
@@ -42,7 +43,10 @@ class Batches(ABC):
     `names` are the columns of all files, in the order in which they were met; `notes` are sentences about files that
     were left out; `batch` is about how many rows are given at a time. Numbers in columns that whoever reads them calls
     `keys`, before the first reading, are told apart to their last digit; others become floating-point numbers.
+    `labels` are the columns of classes by their roles; where files differ in what these hold, a note says so.
     """
+
+    _keys: Mapping[str, Sequence[Any]]
 
     def __init__(self, listing: Listing, names: Sequence[str]) -> None:
         self.name = listing.name
@@ -50,6 +54,7 @@ class Batches(ABC):
         self.notes = listing.notes
         self.batch = ROWS
         self.keys: frozenset[str] = frozenset()
+        self.labels: Mapping[str, str] = {}
         self._parts = [part.name for part in listing.parts]
         self._sizes: list[int] = []
 
@@ -62,6 +67,11 @@ class Batches(ABC):
     def files(self) -> tuple[str, ...]:
         """The files that are read, in their order."""
         return tuple(self._parts)
+
+    @property
+    def by_folder(self) -> Mapping[str, Sequence[Any]]:
+        """The columns that only the names of folders hold, each with its value for every file."""
+        return self._keys
 
     @abstractmethod
     def kinds(self, columns: Sequence[str]) -> dict[str, pl.DataType]:
@@ -101,6 +111,14 @@ class Batches(ABC):
         finally:
             watch(self.name, None, None)
 
+    @contextmanager
+    def trusting(self) -> Iterator[None]:
+        """Where types are known only when all has been read, take those of the first rows meanwhile.
+
+        Reading then ends with an error where a later row is of another type.
+        """
+        yield
+
     def place(self, row: int) -> tuple[str, int]:
         """The file that a row of the whole stands in, and its number there, both counted from the first row, 0."""
         starts = [0, *accumulate(self._sizes)]
@@ -137,7 +155,7 @@ def batches_of(path: str | Path, *, engine: str | None = None) -> Batches | None
     text = str(path)
     if text == STANDARD_INPUT or engine == "memory":
         return None
-    if engine != "stream" and not (is_address(text) or is_pattern(text) or _is_folder(text) or _is_long(text)):
+    if engine != "stream" and not (_is_many(text) or _is_long(text)):
         return None
     found = listed(path)
     if found.kind == "parquet":
@@ -147,6 +165,11 @@ def batches_of(path: str | Path, *, engine: str | None = None) -> Batches | None
     from heldout.files.text_batches import TextBatches
 
     return TextBatches(found)
+
+
+def many_files(path: str | Path) -> Batches | None:
+    """The table at a path that names many files, a folder, a pattern or an address; None for one file."""
+    return batches_of(path, engine="stream") if _is_many(str(path)) else None
 
 
 def no_rows(name: str, files: int) -> FileError:
@@ -162,6 +185,10 @@ def mixed_numbers(column: str, whole: str, real: str) -> FileError:
         "and some of them would fall together.",
         hint="write the column with one type in all files, whole numbers or text.",
     )
+
+
+def _is_many(path: str) -> bool:
+    return is_address(path) or is_pattern(path) or _is_folder(path)
 
 
 def _is_folder(path: str) -> bool:

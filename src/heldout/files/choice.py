@@ -27,6 +27,12 @@ def wanted_names(names: Sequence[str], columns: Sequence[str] | None, file: str)
                 f"{file} has no column {name!r}. It has: {listing(names)}.",
                 hint=f"use {near!r}." if near else "use one of these names, spelled exactly as they are.",
             )
+        if name == "*" or (name.startswith("^") and name.endswith("$")):
+            # Polars would read all columns that such a name matches.
+            raise ColumnError(
+                f"The column {name!r} of {file} cannot be read, because its name is a pattern for others.",
+                hint="rename the column: a name may not be *, nor begin with ^ and end with $.",
+            )
     return list(dict.fromkeys(asked))
 
 

@@ -35,9 +35,13 @@ def kind_of_piece(text: pl.Series, *, decimal_comma: bool = False) -> Kind:
     if made.dtype == pl.Boolean:
         held = set(text.drop_nulls().unique().to_list())
         return next(word for word in _BOOLEANS if held <= {word, _opposite(word), ""})
-    digits = blank_to_null(text.str.strip_chars()).drop_nulls()
-    is_huge = digits.str.contains(r"^[+-]?(0|[1-9][0-9]*)$").all()
-    return "huge" if is_huge else "text"
+    # What the first value rules out, all of them cannot be.
+    return "huge" if _only_digits(text.head(1)) and _only_digits(text) else "text"
+
+
+def _only_digits(text: pl.Series) -> bool:
+    held = blank_to_null(text.str.strip_chars()).drop_nulls()
+    return bool(held.str.contains(r"^[+-]?(0|[1-9][0-9]*)$").all())
 
 
 def joined_kind(kinds: AbstractSet[Kind]) -> Kind:
@@ -69,6 +73,10 @@ def as_kind(text: pl.Series, kind: Kind) -> pl.Series:
         return text == kind
     if kind in ("", "text", "huge"):
         return text
+    if kind != "comma":
+        made = text.cast(dtype_of(kind), strict=False)
+        if made.null_count() == text.null_count():
+            return made
     stripped = blank_to_null(text.str.strip_chars())
     if kind == "comma":
         stripped = stripped.str.replace(",", ".", literal=True)

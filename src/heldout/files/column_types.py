@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 # The three ways in which programs write booleans; a mixture of them is text.
 _BOOLEAN_SPELLINGS = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"))
 _HEAD = 1000
+# A whole number with fewer digits than this fits 64 bits.
+_LONG = 19
 
 
 def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
@@ -32,7 +34,7 @@ def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
         # What its first values rule out, the whole column cannot be.
         return text
     for spelling in _BOOLEAN_SPELLINGS:
-        if text.is_in(spelling).all():
+        if text.head(_HEAD).is_in(spelling).all() and text.is_in(spelling).all():
             return text == spelling[0]
     if (numbers := _numbers(text)) is not None:
         return numbers
@@ -64,7 +66,11 @@ def _numbers(text: pl.Series) -> pl.Series | None:
     real = text.cast(pl.Float64, strict=False)
     if real.null_count() != missing:
         return None
-    is_code = text.str.contains(r"^[+-]?0[0-9]+$").any() or text.str.contains(r"^[+-]?[0-9]+$").all()
+    # A pattern takes longer than all the rest, so it is tried only where it may fit: on whole numbers, also long ones.
+    digits = text.filter(whole.is_not_null() | (text.str.len_bytes() >= _LONG))
+    is_code = digits.str.contains(r"^[+-]?0[0-9]+$").any()
+    if not is_code and len(digits) == len(text) - missing:
+        is_code = digits.str.contains(r"^[+-]?[0-9]+$").all()
     return None if is_code else real
 
 

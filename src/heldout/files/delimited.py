@@ -43,7 +43,7 @@ def read_delimited(content: Content, columns: Sequence[str] | None = None) -> pl
     header = read_header(data, content)
     wanted = wanted_names(header.names, columns, content.name)
     body = data[header.rows_at :]
-    if not body[:4096].strip(b"\r\n") and not body.strip(b"\r\n"):
+    if only_newlines(body):
         raise no_rows(content.name)
     frame = parsed(body, header)
     if frame is None:
@@ -111,20 +111,36 @@ def _free_name(position: int, taken: Sequence[str]) -> str:
     return name
 
 
+def only_newlines(text: bytes) -> bool:
+    r"""Whether a text has no character but ends of lines.
+
+    >>> only_newlines(b"\r\n\n"), only_newlines(b"\n ")
+    (True, False)
+    """
+    # Stripped is a copy, so the first few are looked at first.
+    return not text[:4096].strip(b"\r\n") and not text.strip(b"\r\n")
+
+
 def parsed(body: bytes, header: Header) -> pl.DataFrame | None:
     """All columns as text, or None where Polars may not be trusted with this text."""
+    quoted = b'"' in body
+    if quoted:
+        blank = body.startswith((b"\n", b"\r\n")) or b"\n\n" in body or b"\n\r\n" in body
+        return None if len(header.names) > 1 and blank else _by_polars(body, header, quoted=True)
+    if b"\r" in body:
+        body = body.replace(b"\r\n", b"\n")
+    frame = _by_polars(body, header, quoted=False)
+    if frame is None and len(header.names) > 1 and (body.startswith(b"\n") or b"\n\n" in body):
+        # Looked for only now, because searching for two bytes takes as long as parsing.
+        return _by_polars(_without_blank_lines(body), header, quoted=False)
+    return frame
+
+
+def _by_polars(body: bytes, header: Header, *, quoted: bool) -> pl.DataFrame | None:
+    """What Polars makes of the rows; None where it objects or a row is short."""
     import polars as pl
 
     width = len(header.names)
-    quoted = b'"' in body
-    if not quoted and b"\r" in body:
-        body = body.replace(b"\r\n", b"\n")
-    # Searching for fixed bytes is many times faster than a pattern.
-    blank = body.startswith((b"\n", b"\r\n")) or b"\n\n" in body or b"\n\r\n" in body
-    if width > 1 and blank:
-        if quoted:
-            return None
-        body = _without_blank_lines(body)
     try:
         frame = pl.read_csv(
             body,

@@ -22,19 +22,24 @@ IN_PIECES: tuple[Kind, ...] = ("parquet", "delimited", "json lines")
 REMOTE = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "http", "https")
 # What programs that write folders put into the path in place of a missing value.
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# A folder that holds a value of a column in its name.
+KEY = re.compile(r"([^=/]+)=(.*)")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-_KEY = re.compile(r"([^=/]+)=(.*)")
 # Two names of one folder each.
 Links = list[tuple[Path, Path]]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file, the name that messages call it by, and the keys that its path holds, such as region=north."""
+    """One file, the name that messages call it by, and the keys that its path holds, such as region=north.
+
+    `inside` is its name in the folder that was given.
+    """
 
     path: str
     name: str
     keys: tuple[tuple[str, str | None], ...] = ()
+    inside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +219,7 @@ def _is_bookkeeping(name: str) -> bool:
 
 
 def _together(path: str, files: Sequence[Path], root: Path, notes: tuple[str, ...] = ()) -> Listing:
-    """The files as one table; those of no bytes at all are left out, and what was said of it."""
+    """The files as one table, and what was said of it; text of no bytes is left out, and no other file may be so."""
     for file in files:
         if not file.exists():
             raise FileError(
@@ -239,8 +244,9 @@ def _together(path: str, files: Sequence[Path], root: Path, notes: tuple[str, ..
             hint="name those of one kind with a pattern, such as '*.parquet'.",
         )
     if empty:
-        notes = (*notes, empty_note([file.name for file in empty]))
-    parts = tuple(Part(str(file.resolve()), str(file), _keys(file, root)) for file in held)
+        _refuse_cut(empty, next(iter(kinds)))
+        notes = (*notes, empty_note([_inside_of(root, file) for file in empty], "bytes"))
+    parts = tuple(Part(str(file.resolve()), str(file), _keys(file, root), _inside_of(root, file)) for file in held)
     first: dict[str, Part] = {}
     for part in parts:
         if first.setdefault(part.path, part) is not part:
@@ -248,10 +254,29 @@ def _together(path: str, files: Sequence[Path], root: Path, notes: tuple[str, ..
     return Listing(Path(path).name, next(iter(kinds)), parts, notes)
 
 
-def empty_note(names: Sequence[str]) -> str:
-    """The sentence about files without a row."""
-    what = "1 file has no rows and was" if len(names) == 1 else f"{len(names):,} files have no rows and were"
+def empty_note(names: Sequence[str], lacking: str = "rows") -> str:
+    """The sentence about files without a row, or without a byte.
+
+    >>> empty_note(["day=1/part.csv"])
+    '1 file has no rows and was left out: day=1/part.csv'
+    """
+    what = f"1 file has no {lacking} and was" if len(names) == 1 else f"{len(names):,} files have no {lacking} and were"
     return f"{what} left out: {listing(names, most=4)}"
+
+
+def _refuse_cut(empty: Sequence[Path], kind: Kind) -> None:
+    """Refuse Parquet files of no bytes: one without rows has some all the same, so rows may be lost."""
+    lost = [file for file in empty if KIND_BY_ENDING.get(inner_ending(file), kind) == "parquet"]
+    if lost:
+        more = f" So are {len(lost) - 1:,} more." if len(lost) > 1 else ""
+        raise FileError(
+            f"{lost[0]} is empty (0 bytes), which no Parquet file is that was written to its end.{more}",
+            hint="write it again; if no rows belong there, remove it, or name the other files with a pattern.",
+        )
+
+
+def _inside_of(root: Path, file: Path) -> str:
+    return str(file.relative_to(root)) if file.is_relative_to(root) else file.name
 
 
 def _kind(file: Path, name: str) -> Kind:
@@ -274,5 +299,5 @@ def _keys(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
         between = file.relative_to(root).parent.parts
     except ValueError:
         between = ()
-    found = [match.groups() for name in between if (match := _KEY.fullmatch(name))]
+    found = [match.groups() for name in between if (match := KEY.fullmatch(name))]
     return tuple((unquote(key), None if value == NO_VALUE else unquote(value)) for key, value in found)

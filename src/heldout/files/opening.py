@@ -80,8 +80,21 @@ def existing_file(path: str | Path) -> Path:
     if is_folder:
         raise FileError(f"{path} is a folder, not a file.", hint="give the path of one file inside it.")
     if not exists:
+        _refuse_dead_link(found)
         raise FileError(f"There is no file {path}.", hint=_near_name(found))
     return found
+
+
+def _refuse_dead_link(path: Path) -> None:
+    """Refuse a link that leads to no file, also one that leads to itself."""
+    try:
+        to = path.readlink()
+    except (OSError, ValueError):
+        return
+    raise FileError(
+        f"{path} is a link to {to}, and there is no file behind it.",
+        hint="remove the link, or bring back what it points to.",
+    )
 
 
 def inner_ending(path: Path) -> str:
@@ -114,7 +127,7 @@ def utf8_text(content: Content) -> bytes:
                 f"(line {line}) does not belong to any character.",
                 hint="save it as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8.",
             ) from None
-    if not data.strip():
+    if not data or data.isspace():
         raise _empty(content.name)
     return data
 
@@ -174,7 +187,7 @@ def _unreadable(name: str, error: OSError) -> FileError:
 
 def _near_name(path: Path) -> str:
     try:
-        beside = [entry.name for entry in path.parent.iterdir()]
+        beside = [entry.name for entry in path.parent.iterdir() if entry.name != path.name]
     except (OSError, ValueError):
         return f"check the path; the folder {path.parent} cannot be opened either."
     near = closest(path.name, beside)

@@ -14,7 +14,7 @@ from heldout.files.batches import EXACT, ROWS, Batches, mixed_numbers, no_rows
 from heldout.files.column_types import is_whole
 from heldout.files.many import Listing, Part, empty_note
 from heldout.files.parquet import parquet_names
-from heldout.files.partition_keys import key_columns
+from heldout.files.partition_keys import key_columns, key_type
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,12 +37,12 @@ class ParquetBatches(Batches):
 
     def __init__(self, listing: Listing) -> None:
         footers = _footers(listing)
-        empty = [footer.part.name for footer in footers if not footer.rows]
+        empty = [footer.part.inside or footer.part.name for footer in footers if not footer.rows]
         self._footers = [footer for footer in footers if footer.rows]
         if not self._footers:
             raise no_rows(listing.name, len(footers))
         if empty:
-            listing = replace(listing, notes=(*listing.notes, empty_note([Path(name).name for name in empty])))
+            listing = replace(listing, notes=(*listing.notes, empty_note(empty)))
         listing = replace(listing, parts=tuple(footer.part for footer in self._footers))
         names = dict.fromkeys(name for footer in self._footers for name in footer.types)
         keys = key_columns(listing.parts, [footer.types for footer in self._footers])
@@ -60,13 +60,8 @@ class ParquetBatches(Batches):
         """The type that each of these columns has in all batches."""
         for name in columns:
             if name not in self._known:
-                self._known[name] = self._kind_of_key(name) if name in self._keys else self._kind(name)
+                self._known[name] = key_type(self._keys[name]) if name in self._keys else self._kind(name)
         return {name: self._known[name] for name in columns}
-
-    def _kind_of_key(self, name: str) -> pl.DataType:
-        import polars as pl
-
-        return pl.Series(self._keys[name]).dtype
 
     def _kind(self, name: str) -> Any:
         """The type of a column that all files share: whole numbers and others widen, anything else must agree."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heldout.errors import FileError
 from heldout.files.column_types import typed
 from heldout.files.many import NO_VALUE, Part
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def key_columns(parts: Sequence[Part], held: Sequence[Collection[str]] = ()) -> dict[str, list[Any]]:
@@ -36,6 +39,18 @@ def key_columns(parts: Sequence[Part], held: Sequence[Collection[str]] = ()) -> 
             if name in own:
                 _check_column(part, name)
     return columns
+
+
+def key_type(values: Sequence[Any]) -> pl.DataType:
+    """The type of Polars that the values of a key have; text where all of them are missing.
+
+    >>> key_type([2025, None]), key_type([None])
+    (Int64, String)
+    """
+    import polars as pl
+
+    held = pl.Series(values).dtype
+    return pl.String() if held == pl.Null else held
 
 
 def _check_column(part: Part, name: str) -> None:

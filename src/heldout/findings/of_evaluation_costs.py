@@ -11,12 +11,14 @@ from heldout.evidence.ranking import Ranking
 from heldout.findings.calibration import calibration_of
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.stakes import Stakes
-from heldout.findings.subjects import NOT_KEPT, Judged, is_exact, ranking_of
+from heldout.findings.subjects import NOT_KEPT, Judged, is_exact, needs_rows, ranking_of
 from heldout.findings.threshold_points import best_of, counts_at, order_of
 from heldout.findings.wording import figure, quoted
 from heldout.show.numbers import plain, share
 
 NO_COSTS = "no costs were given"
+HONESTLY = "heldout thresholds --costs … --honest"
+CHOOSE = f"Choose a threshold by the costs, judged on other cases: {HONESTLY}"
 
 
 @rule(
@@ -65,7 +67,7 @@ def symmetric_costs(subject: Judged, *, apart: float = 1e-9) -> Answer:
     about="evaluation",
     title="Costs given, but the threshold does not follow them",
     severity="act",
-    advice="Choose a threshold by the costs, judged on other cases: heldout thresholds --costs … --honest.",
+    advice=f"{CHOOSE}.",
     reference="Elkan (2001), IJCAI; Sheng & Ling (2006), AAAI",
     limits={"excess": "convention: a tenth more than need be"},
 )
@@ -98,7 +100,8 @@ def costs_not_used(subject: Judged, *, excess: float = 0.1) -> Answer:
             where = _where(used, given=subject.threshold is not None)
             # A threshold that was found on these very cases is not one to use, and advice names none.
             by_rule = level == subject.level and len(others) > 1
-            return Fired(_dearer(where, cost, other, cheaper), facts, _use(subject, other) if by_rule else "")
+            said = _use(subject, other) if by_rule else CHOOSE
+            return Fired(_dearer(where, cost, other, cheaper), facts, f"{said}{needs_rows(subject)}.")
     where = _where(used, given=subject.threshold is not None)
     return Passed(f"{where} a case costs {plain(cost)}; no other is clearly cheaper.", facts)
 
@@ -122,11 +125,8 @@ def _use(subject: Judged, threshold: float) -> str:
     """What to do about the threshold that the costs call for, which is right for calibrated probabilities only."""
     seen = calibration_of(subject)
     if not isinstance(seen, str) and seen.is_off():
-        return (
-            "The probabilities are miscalibrated (H012), so choose by the costs on other cases: "
-            "heldout thresholds --costs … --honest."
-        )
-    return f"Use threshold {figure(threshold)}, after judging it on other cases: heldout thresholds --costs … --honest."
+        return f"The probabilities are miscalibrated (H012), so choose by the costs on other cases: {HONESTLY}"
+    return f"Use threshold {figure(threshold)}, after judging it on other cases: {HONESTLY}"
 
 
 def _dearer(where: str, cost: float, other: float, cheaper: float) -> str:

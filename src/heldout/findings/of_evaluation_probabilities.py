@@ -156,12 +156,19 @@ def _decimals(held: ScoreEvidence) -> int | None:
     least = 1
     for block in held.every_score():
         part = np.asarray(block, dtype=np.float64)
-        while not np.allclose(part, np.round(part, least), rtol=0, atol=1e-7):
+        while not _written_with(part, least):
             least += 1
             if least > COARSE:
                 return None
     # Scores of 0 and 1 alone are answers, and were not rounded from anything.
     return least if _has_fraction(held) else None
+
+
+def _written_with(scores: NDArray[np.float64], decimals: int) -> bool:
+    """Whether scores have so many decimals, up to what narrow floats make of them; what is nearly 0 or 1 has more."""
+    rounded = np.round(scores, decimals)
+    ends = np.isin(rounded, (0.0, 1.0)) == np.isin(scores, (0.0, 1.0))
+    return bool(ends.all()) and np.allclose(scores, rounded, rtol=0, atol=1e-7)
 
 
 def _has_fraction(held: ScoreEvidence) -> bool:

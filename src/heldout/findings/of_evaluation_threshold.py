@@ -10,7 +10,7 @@ import numpy as np
 from heldout.evidence.ranking import Ranking
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.stakes import Stakes
-from heldout.findings.subjects import IN_BINS, NOT_KEPT, Judged, is_exact, ranking_of, why_no_scores
+from heldout.findings.subjects import IN_BINS, NOT_KEPT, Judged, is_exact, needs_rows, ranking_of, why_no_scores
 from heldout.findings.threshold_points import AIMS, BLOCK, Aim, best_of, counts_at, is_best, order_of, place_of
 from heldout.findings.wording import figure, number_of
 from heldout.predictions.table import Predictions
@@ -18,6 +18,7 @@ from heldout.show.numbers import percent
 
 # Thresholds that people use without looking at the cases: one half of a probability, 0 of a decision value.
 USUAL = (0.5, 0.0)
+JUDGE = "If it was chosen on these cases, judge it on others, or use heldout thresholds --honest"
 
 
 @rule(
@@ -25,7 +26,7 @@ USUAL = (0.5, 0.0)
     about="evaluation",
     title="The threshold is the best one for these very cases",
     severity="act",
-    advice="If it was chosen on these cases, judge it on others, or use heldout thresholds --honest.",
+    advice=f"{JUDGE}.",
     reference="Hastie, Tibshirani & Friedman (2009), sec. 7.10; Ewald (2006), J. Clin. Epidemiol. 59(8)",
     limits={
         "distinct": "convention: of fewer than 10 distinct scores, any threshold may well be the best for something",
@@ -64,6 +65,7 @@ def threshold_chosen_on_test_cases(subject: Judged, *, distinct: float = 10, dig
         return Fired(
             f"Of all thresholds, {figure(used)} is the one with the best {said} on these very cases.",
             facts,
+            f"{JUDGE}{needs_rows(subject)}.",
             severity="act" if sure else "know",
         )
     return Passed(f"Threshold {figure(used)} is not the best one for {' or '.join(aims)} here.", facts)

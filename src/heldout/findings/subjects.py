@@ -113,6 +113,11 @@ IN_BINS = "the scores were counted in bins, so that scores that are near cannot 
 NOT_KEPT = "the rows were counted and not kept"
 
 
+def needs_rows(subject: Judged) -> str:
+    """What ends advice that only rows can follow: how to have them, where they were counted and not kept."""
+    return "" if subject.counted is None else ", which needs the rows (--engine memory)"
+
+
 def is_exact(ranking: Ranking) -> bool:
     """Whether every place of a ranking is one score, and none a bin of several.
 

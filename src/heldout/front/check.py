@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from heldout.comparisons.planning import cases_needed
@@ -16,6 +17,7 @@ from heldout.errors import OptionError, listing
 from heldout.estimates.estimate import Estimate
 from heldout.evaluation import Evaluation
 from heldout.evidence import Label
+from heldout.evidence.saving import is_evidence_file
 from heldout.findings.review import check_codes
 from heldout.front.baseline import Baseline, baseline_of
 from heldout.front.evaluate import evaluate
@@ -30,6 +32,8 @@ from heldout.report.said_once import unsaid
 
 # Roles that a baseline shares with what is judged only where they are names of columns.
 BY_NAME = ("truth", "predicted", "score", "weight", "group", "fold", "id")
+# What is said of data that are not held, and of no others.
+LARGE = ("engine", "master", "tolerance", "passes")
 
 
 def check(
@@ -60,6 +64,10 @@ def check(
     seed: int = 0,
     replicates: int = 2000,
     slices: Any = None,
+    engine: str | None = None,
+    master: str | None = None,
+    tolerance: float = 1e-6,
+    passes: int = 3,
 ) -> Gate:
     """Judge a classifier by requirements such as "recall[spam] >= 0.8" or "accuracy >= baseline - 0.02".
 
@@ -67,7 +75,8 @@ def check(
     when the whole interval misses it, and is undecided between; the gate fails where one failed, or is undecided and
     missed by the value itself, with `strict` wherever one is undecided. The `baseline` is a file, a frame or an
     evaluation of the same cases, or the JSON document of an earlier evaluation. `forbid` names findings that must not
-    be there, by code, as "act" (those to act on) or as "know" (any); a code that does not apply is undecided.
+    be there, by code, as "act" (those to act on) or as "know" (any); a code that does not apply is undecided. `engine`
+    and what goes with it hold for the rows of the baseline too.
 
     >>> gate = check(["yes"] * 90 + ["no"] * 90, ["yes"] * 85 + ["no"] * 95, require="recall >= 0.85, accuracy >= 0.96")
     >>> [(one.text, one.outcome, one.fails) for one in gate]
@@ -90,7 +99,8 @@ def check(
         "predicted": predicted, "truth": truth, "score": score, "threshold": threshold, "weight": weight,
         "group": group, "fold": fold, "id": id, "matrix": matrix, "rows": rows, "positive": positive, "labels": labels,
         "costs": costs, "cost_rows": cost_rows, "level": level, "method": method, "missing": missing, "seed": seed,
-        "replicates": replicates, "slices": slices,
+        "replicates": replicates, "slices": slices, "engine": engine, "master": master, "tolerance": tolerance,
+        "passes": passes,
     }  # fmt: skip
     evaluation = _evaluated(data, options, every=bool(refused))
     if muted:
@@ -160,7 +170,11 @@ def _reader(data: Any, evaluation: Evaluation, options: dict[str, Any]) -> Calla
             raise OptionError(
                 "Standard input holds one file, and two are needed.", hint="name a file for the baseline."
             )
-        made = evaluate(baseline, **{**options, "matrix": None, "rows": "truth", "slices": None}, measures=[])
+        same = {**options, "matrix": None, "rows": "truth", "slices": None}
+        if isinstance(baseline, str | Path) and is_evidence_file(baseline):
+            # Its rows were counted before, by whichever engine.
+            same = {name: value for name, value in same.items() if name not in LARGE}
+        made = evaluate(baseline, **same, measures=[])
         if options["id"] is None and any(_lost(one) for one in (evaluation, made)):
             raise OptionError(
                 "Rows were dropped, so the rest cannot be matched with the baseline by their order.",

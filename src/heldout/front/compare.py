@@ -220,7 +220,7 @@ def _tabled(table: Any, control: Any, rules: TableRules, measure: Any) -> Compar
     if rules.rope is not None:
         raise OptionError(
             "Ranks know no region of practical equivalence.",
-            hint="use method='bayes-signed-rank', or leave out rope.",
+            hint="use method='bayes-signed-rank' (--method bayes-signed-rank), or leave out rope= (--rope).",
         )
     return rank_learners(
         held, control=control, correction=correction, level=rules.level, higher_is_better=held.higher_is_better

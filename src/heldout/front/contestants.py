@@ -14,13 +14,14 @@ from heldout.errors import OptionError, listing
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.files import column_names, read_table
+from heldout.files.batches import many_files
 from heldout.front.elsewhere import Away, Elsewhere, Opened, away, counted_there, counted_together
 from heldout.front.evaluate import evaluate
 from heldout.front.large import lazy_frame
 from heldout.front.lost_rows import frame_part, rows_of, without_lost_rows
 from heldout.predictions.guess import check_column, guess, is_usual
 from heldout.predictions.scores import may_be_score
-from heldout.predictions.source import gather
+from heldout.predictions.source import gather, without_use
 from heldout.predictions.table import Missing
 from heldout.validation import Validation, Validations
 
@@ -68,7 +69,7 @@ class Reading:
         """The predictions in a file or a frame; no measure is worked out yet."""
         named = self.named(columns)
         try:
-            return self._evaluated(data, named)
+            return _unweighted(self._evaluated(data, named))
         except OptionError as error:
             if not (_bare(self.named(columns, ranked=False)) and "threshold=" in error.hint):
                 raise
@@ -115,6 +116,15 @@ class Reading:
     def there(self, found: Away) -> Reading:
         """How such data are read: a frame brings its own engine."""
         return self if found.batches is not None else replace(self, engine=None, master=None)
+
+
+def _unweighted(evaluation: Evaluation) -> Evaluation:
+    """The evaluation, with no word of an option for weights, which comparisons have none of."""
+    source = evaluation.source
+    unused = tuple(without_use(one) if one[0] == "weight" else one for one in source.unused)
+    new = {before[-1]: now[-1] for before, now in zip(source.unused, unused, strict=True)}
+    notes = tuple(new.get(note, note) for note in evaluation.notes)
+    return replace(evaluation, notes=notes, source=replace(source, unused=unused)) if unused else evaluation
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +264,8 @@ def _read_once(data: Any, reading: Reading, columns: Sequence[Any]) -> tuple[Any
     if not isinstance(data, str | Path):
         return data, reading
     name = "standard input" if str(data) == "-" else Path(data).name
+    if many_files(data) is not None:
+        return data, reading
     # What comes through a pipe can be read only once, so it is read whole.
     frame = None if str(data) != "-" and Path(data).is_file() else read_table(data)
     every = list(column_names(data) if frame is None else frame.columns)

@@ -31,12 +31,12 @@ from heldout.measures.quantity import Quantity
 from heldout.predictions.pairing import lost_order
 from heldout.predictions.scores import class_of
 
-NO_ROWS = "read the rows into memory (engine='memory', or collect the frame)"
+NO_ROWS = "read the rows into memory (engine='memory', --engine memory; a frame: collect it)"
 # Of more columns than these the highest is not found by an expression: engines give up on long ones.
 MOST_COLUMNS = 50
 # What Ibis calls the tables that one connection knows; those in memory go with any.
 OF_A_CONNECTION = ("DatabaseTable", "SQLQueryResult")
-WITHOUT_ROWS = "compare by roc_auc, gini, brier or log_loss by their usual methods"
+WITHOUT_ROWS = "compare by roc_auc, gini, brier or log_loss (measure=, --measure) by their usual methods"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ class CountedCases(Matched):
         if unlikely and bound.measure.name not in AREAS:
             raise OptionError(
                 f"{bound.name} needs probabilities, and the scores of {listing(unlikely)} are none.",
-                hint="give probabilities as score, or compare by roc_auc.",
+                hint="give probabilities as score (score=, --score), or compare by roc_auc (--measure roc_auc).",
             )
 
     def _ranking(self, place: int, quantity: Quantity) -> Ranking:
@@ -145,7 +145,8 @@ class CountedCurves:
         """Two curves on the same cases: refused, since how sure a crossing is comes from resampled rows."""
         raise OptionError(
             f"How {a} and {b} cross is judged by resampling the rows, and these were counted where they are.",
-            hint=f"compare the areas (measure='roc_auc'), draw the curve of each by evaluate(), or {NO_ROWS}.",
+            hint="compare the areas (measure='roc_auc', --measure roc_auc), draw the curve of each by evaluate(), or "
+            f"{NO_ROWS}.",
         )
 
     def ranges(self, prevalence: float | None) -> OptimalRanges:
@@ -165,7 +166,7 @@ def counted_meeting(held: dict[str, Elsewhere]) -> CountedCases:
     if folded:
         raise OptionError(
             f"The predictions of {listing(folded)} come in folds, and comparing fold by fold needs their rows.",
-            hint=f"leave out fold, or {NO_ROWS}.",
+            hint=f"leave out fold= (--fold), or {NO_ROWS}.",
         )
     lost = [name for name, one in held.items() if one.in_order and one.counted.lost]
     if lost:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,11 +10,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.counted import Counted
 from heldout.predictions.match import choose_positive, suspicions
-from heldout.predictions.table import DROPPED, STRANGERS, dropped_note, strangers_note
-
-# Sentences that follow from the counts: those of the parts are replaced by those of the whole.
-_DERIVED = (DROPPED, STRANGERS, "look alike but count as two classes", "looks like a missing value but counts as")
-_JOINED = "labels of different types were joined"
+from heldout.predictions.table import dropped_note, strangers_note
 
 
 def counted_positive(counted: Counted, asked: Label | None, labels: Sequence[Label]) -> Label | None:
@@ -37,20 +33,17 @@ def counted_positive(counted: Counted, asked: Label | None, labels: Sequence[Lab
     return found
 
 
-def counted_notes(counted: Counted, said: Iterable[str] = ()) -> list[str]:
+def counted_notes(counted: Counted) -> list[str]:
     """Every sentence, in the order in which rows in memory would give them.
 
     >>> from heldout.evidence import Confusion
     >>> counted_notes(Counted(Confusion.of([[5, 1], [0, 4]]), rows=11, lost=1, missing={"truth": 1}))
     ['1 of 11 rows was dropped because of a missing value: truth in 1']
     """
-    derived = _DERIVED if counted.lost else _DERIVED[1:]
-    given = [note for note in dict.fromkeys([*said, *counted.notes]) if not any(part in note for part in derived)]
-    joined = [note for note in given if note.startswith(_JOINED)]
     missing = {role: number for role, number in counted.missing.items() if number}
     dropped = [dropped_note(counted.lost, counted.rows, missing)] if counted.lost else []
-    notes = [note for note in given if note not in joined]
-    return [*notes, *dropped, *joined, *_strangers(counted), *suspicions(_names(counted))]
+    beside = dict.fromkeys(counted.notes)
+    return [*beside, *dropped, *counted.joined_types, *_strangers(counted), *suspicions(_names(counted))]
 
 
 def _names(counted: Counted) -> list[Label]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from heldout.errors import OptionError
 from heldout.evaluation import Evaluation
 from heldout.evidence.counted import Counted
 from heldout.files.batches import Batches, batches_of
-from heldout.front.large import lazy_frame
+from heldout.front.large import FromFiles, from_files, lazy_frame
 from heldout.predictions.source import Named
 
 
@@ -24,19 +24,20 @@ class Opened(ExitStack):
         super().__init__()
         self._first: Any = None
 
-    def lazy(self, path: str | Path, engine: str, master: str | None) -> tuple[Any, str]:
-        """The lazy frame of a path and its name, in one database with those before where the engine has databases."""
-        from heldout.engines.clusters.opening import open_lazy
+    def lazy(self, path: str | Path, engine: str, master: str | None) -> FromFiles:
+        """The lazy frame of a path, in one database with those before where the engine has databases."""
+        from heldout.engines.clusters.opening import open_table
 
-        native, name, close = open_lazy(path, engine, master)
-        self.callback(close)
-        if engine == "duckdb":
-            if self._first is None:
-                self._first = native
-            else:
-                # Relations of two connections cannot be joined; this one reads files only, which the first can too.
-                native = self._first.query("heldout_beside", native.sql_query())
-        return native, name
+        opened = open_table(path, engine, master)
+        self.callback(opened.close)
+        found = from_files(path, opened)
+        if engine != "duckdb":
+            return found
+        if self._first is None:
+            self._first = found.frame
+            return found
+        # Relations of two connections cannot be joined; this one reads files only, which the first can too.
+        return replace(found, frame=self._first.query("heldout_beside", found.frame.sql_query()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,14 @@ class Away:
     frame: Any = None
     batches: Batches | None = None
 
+    def part(self, frame: Any, name: str) -> Any:
+        """What an evaluation is given of some of the rows, which are in this narwhals frame."""
+        native = frame.to_native()
+        if isinstance(self.given, FromFiles):
+            return replace(self.given, frame=native)
+        # Batches give only the columns that are used, so the files agree in all of them.
+        return Named(native, name) if self.batches is None else FromFiles(native, name, notes=self.batches.notes)
+
     def rows(self, columns: Sequence[str], *, numbered: bool = False) -> Any:
         """The rows as a narwhals lazy frame with at least these columns, and their numbers where they are wanted."""
         import narwhals.stable.v2 as nw
@@ -99,8 +108,8 @@ def away(data: Any, engine: str | None, master: str | None, opened: Opened) -> A
     if engine in ELSEWHERE:
         import narwhals.stable.v2 as nw
 
-        native, name = opened.lazy(data, engine, master)
-        return Away(Named(native, Path(name).name), nw.from_native(native))
+        found = opened.lazy(data, engine, master)
+        return Away(found, nw.from_native(found.frame))
     if str(data) == "-":
         return None
     batches = batches_of(data, engine=engine)
@@ -135,12 +144,21 @@ def counted_together(
     from heldout.front.lost_rows import noted
 
     whole = without_gaps(frame, used)
-    again = [read(Named(whole.to_native(), one.source.name), **own) for one, own in zip(made, columns, strict=True)]
+    again = [
+        _with_unused(read(found.part(whole, one.source.name), **own), one)
+        for one, own in zip(made, columns, strict=True)
+    ]
     n = 0 if made[0].counted is None else made[0].counted.rows
     return [
         Elsewhere(noted(one, n - int(one.confusion.n_cases), n, own), whole)
         for one, own in zip(again, lost, strict=True)
     ]
+
+
+def _with_unused(evaluation: Evaluation, first: Evaluation) -> Evaluation:
+    """An evaluation of columns that are used alone, with what the first one said of those that are not."""
+    said = [note for *_, note in first.source.unused if note not in evaluation.notes]
+    return replace(evaluation, notes=(*evaluation.notes, *said))
 
 
 def _named(evaluation: Evaluation, found: Away) -> list[str]:

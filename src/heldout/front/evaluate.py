@@ -91,7 +91,7 @@ def evaluate(
     elif (known := known_evidence(data)) is not None:
         only_evidence({**beside, "matrix": matrix}, where)
         counted, source = known
-        confusion, notes = _relabelled(counted, labels), counted.notes
+        confusion = _relabelled(counted, labels)
     elif matrix is not None:
         confusion = _from_matrix(matrix, labels, rows, {"data": data, **beside})
         if confusion.counts.dtype.kind == "f":
@@ -102,7 +102,7 @@ def evaluate(
         elsewhere = counted_elsewhere(data, roles, asked, where)
         if elsewhere is not None:
             counted, source = elsewhere
-            confusion, notes = counted.confusion, counted.notes
+            confusion = counted.confusion
         else:
             predictions, source = gather(
                 data,
@@ -116,7 +116,7 @@ def evaluate(
             )
             _check_ids(predictions)
             confusion = memory.count(predictions) if predictions.fold is None else case_counts(predictions)
-            notes = predictions.notes
+            notes = predictions.said
     settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, muted, changed)
     folded = None if predictions is None or predictions.fold is None else Folded(fold_dependence(predictions))
     return judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)

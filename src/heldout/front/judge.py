@@ -138,7 +138,7 @@ def judge(
     chosen = choose_positive(settings.positive, confusion.labels)
     if counted is not None:
         chosen = counted_positive(counted, settings.positive, confusion.labels)
-        notes = counted_notes(counted, notes)
+        notes = [*notes, *counted_notes(counted)]
         folded = folded if counted.folds is None else Folded(counted_dependence(counted))
     costs = None if settings.costs is None else cost_matrix(settings.costs, confusion, settings.cost_rows)
     estimator = _count_estimator(confusion, _folds(predictions, counted, confusion), settings, folded)

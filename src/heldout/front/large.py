@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heldout.engines.accumulate import Evidence
 from heldout.engines.clusters.engine_names import ELSEWHERE, WITH_MASTER
-from heldout.errors import OptionError, closest, listing
+from heldout.errors import HeldoutError, OptionError, closest, listing
 from heldout.estimates.interval import check_whole
 from heldout.evidence.counted import Counted
 from heldout.evidence.saving import is_evidence_file
 from heldout.predictions.source import Asked, Named, Source
+
+if TYPE_CHECKING:
+    from heldout.engines.clusters.opening import OpenedTable
 
 # What reads a path: rows in memory, batch by batch, or an engine that aggregates where the data are.
 HERE = ("memory", "stream")
@@ -51,7 +54,30 @@ class Where:
                 f"The tolerance is a width of areas, 0 or more. Got {self.tolerance!r}.", hint="for example 1e-6."
             )
         check_whole("passes", self.passes, 1)
+        if self.engine == "memory" and (careful := self.careful()):
+            raise OptionError(
+                f"Rows that are held are not counted in bins, so {listing(careful)} would have no effect.",
+                hint=f"leave out {_options(careful)}, or engine='memory' (--engine memory).",
+            )
         return self
+
+    def careful(self) -> list[str]:
+        """What was said of areas of scores that are counted in bins, by name."""
+        return [one.name for one in fields(self)[2:] if getattr(self, one.name) != one.default]
+
+
+@dataclass(frozen=True, eq=False)
+class FromFiles:
+    """A lazy frame that an engine has opened from files, and what these are called.
+
+    `withheld` are columns in which they do not agree, each with the error for whoever wants it, and `notes` sentences
+    about those that were left out.
+    """
+
+    frame: Any
+    name: str
+    withheld: Mapping[str, HeldoutError] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def _number(given: Any) -> float:
@@ -94,6 +120,16 @@ def only_evidence(given: Mapping[str, Any], where: Where) -> None:
             f"The engine {where.engine!r} reads rows, and counted evidence has none.",
             hint="leave out engine= (--engine); an engine is named when counting.",
         )
+    if careful := where.careful():
+        raise OptionError(
+            f"The scores of counted evidence are in their bins already, so {listing(careful)} would have no effect.",
+            hint=f"leave out {_options(careful)}; they are named when counting.",
+        )
+
+
+def _options(names: Sequence[str]) -> str:
+    """Options as they are written in Python and on the command line."""
+    return f"{', '.join(f'{name}=' for name in names)} ({', '.join(f'--{name}' for name in names)})"
 
 
 def _shown(value: Any) -> str:
@@ -106,6 +142,8 @@ def _shown(value: Any) -> str:
 def counted_elsewhere(data: Any, roles: dict[str, Any], asked: Asked, where: Where) -> tuple[Counted, Source] | None:
     """What was counted of data that are not to be held; None where their rows fit in memory."""
     where.checked()
+    if isinstance(data, FromFiles):
+        return _of_files(data, roles, asked, where)
     name = "the data frame"
     if isinstance(data, Named):
         data, name = data.frame, data.name
@@ -147,16 +185,11 @@ def lazy_frame(data: Any) -> Any:
 
 def _of_path(path: str | Path, roles: dict[str, Any], asked: Asked, where: Where) -> tuple[Counted, Source] | None:
     if where.engine in ELSEWHERE:
-        import narwhals.stable.v2 as nw
-
         from heldout.engines.clusters.opening import open_table
 
         opened = open_table(path, where.engine, where.master)
         try:
-            # Messages call it as they do when it is read here.
-            name = Path(path).name or str(path)
-            frame = nw.from_native(opened.frame)
-            return _aggregated(frame, name, roles, asked, where, from_file=True, withheld=opened.withheld)
+            return _of_files(from_files(path, opened), roles, asked, where)
         finally:
             opened.close()
     if str(path) == "-" or where.engine == "memory":
@@ -169,6 +202,19 @@ def _of_path(path: str | Path, roles: dict[str, Any], asked: Asked, where: Where
     from heldout.engines.stream.passes import count_stream
 
     return count_stream(batches, roles, asked, tolerance=where.tolerance, passes=where.passes)
+
+
+def from_files(path: str | Path, opened: OpenedTable) -> FromFiles:
+    """What an engine has opened; messages call it as they do when it is read here."""
+    return FromFiles(opened.frame, Path(path).name or str(path), opened.withheld, opened.notes)
+
+
+def _of_files(data: FromFiles, roles: dict[str, Any], asked: Asked, where: Where) -> tuple[Counted, Source]:
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data.frame)
+    counted, source = _aggregated(frame, data.name, roles, asked, where, from_file=True, withheld=data.withheld)
+    return replace(counted, notes=(*data.notes, *counted.notes)), source
 
 
 def _aggregated(

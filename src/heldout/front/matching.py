@@ -69,7 +69,8 @@ def _elsewhere(gone: dict[str, Elsewhere], rest: Sequence[str]) -> Meeting:
         raise OptionError(
             f"The rows of {listing(gone)} are not held here and those of {listing(rest)} are, so cases cannot be "
             "matched.",
-            hint="give all of them as lazy frames of one engine, or read all into memory (engine='memory').",
+            hint="give all of them as lazy frames of one engine, or read all into memory (engine='memory', "
+            "--engine memory).",
         )
     return counted_meeting(gone)
 

@@ -230,7 +230,9 @@ class Judged:
                     hint="give scores of the same kind for every classifier (--score).",
                 )
             if quantity.bound.measure.kind == "cost" and first.costs is None:
-                raise OptionError(f"{quantity.bound.name} needs costs, and none were given.", hint="pass costs=.")
+                raise OptionError(
+                    f"{quantity.bound.name} needs costs, and none were given.", hint="pass costs= (--costs)."
+                )
         return made
 
     def _check_positive(self) -> None:

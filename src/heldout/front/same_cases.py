@@ -105,13 +105,14 @@ class Matched(Judged, ABC):
         if self._dependent:
             raise OptionError(
                 "Cases that come in groups or have weights cannot be compared by their counts yet.",
-                hint="leave out group and weight, or compare by roc_auc or brier, which know of groups.",
+                hint="leave out group= (--group) and weights, or compare by roc_auc or brier (measure=, --measure), "
+                "which know of groups.",
             )
         costs = quantity.bound.costs
         if costs is not None and len(costs) != len(self.labels):
             raise OptionError(
                 f"The costs are for {len(costs)} classes, and the predictions hold {listing(self.labels)}.",
-                hint="name all classes with labels=, and give a cost for each.",
+                hint="name all classes with labels= (--labels), and give a cost for each.",
             )
         return compare_counts(
             self.counts(one, two), quantity, method=rules.method, level=rules.level, seed=rules.seed,

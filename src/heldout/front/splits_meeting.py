@@ -76,7 +76,7 @@ class SameSplits(Judged):
         if quantity.bound.costs is not None and fitted(one.labels, self.labels) != self.evaluations[0].labels:
             raise OptionError(
                 f"{self.names[0]} and {self.names[place]} have different classes, so the costs do not fit both.",
-                hint="name the same classes in one order with labels=.",
+                hint="name the same classes in one order with labels= (--labels).",
             )
         values = one.fold_values(of_own(quantity, one.labels))
         return values[self.order[place]] if self.order else values

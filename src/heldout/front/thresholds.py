@@ -10,12 +10,14 @@ from typing import Any
 from heldout.costs import read_costs
 from heldout.decisions.choose import choose, choose_rows
 from heldout.decisions.decision import Decision
+from heldout.decisions.words import GET_ROWS
 from heldout.engines.counted_scores import CountedScores
 from heldout.engines.scores import RowScores
 from heldout.errors import OptionError, listing
 from heldout.estimates.interval import check_whole
 from heldout.evidence import Label
 from heldout.evidence.counted import Counted
+from heldout.front.counted_notes import counted_notes
 from heldout.front.large import Where, counted_elsewhere, known_evidence, only_evidence
 from heldout.predictions.match import choose_positive, fitted, quoted
 from heldout.predictions.source import Asked, Source, gather
@@ -88,7 +90,8 @@ def choose_threshold(
         if honest:
             raise OptionError(
                 "The rows were counted and not kept, so none are left that had no part in the choice.",
-                hint="leave out honest (--honest), or choose on one part of the rows and evaluate on another.",
+                hint=f"{GET_ROWS}; or leave out honest= (--honest), choose on one part of the rows and evaluate on "
+                "another.",
             )
         return _of_counts(known[0], known[1], by, costs, cost_rows, options)
     predictions, source = gather(
@@ -114,7 +117,7 @@ def choose_threshold(
         negative=predictions.labels[1 - place],
         **options,
     )
-    return replace(decision, columns=_read(source))
+    return _told(decision, source, predictions.said)
 
 
 def _of_counts(
@@ -133,7 +136,14 @@ def _of_counts(
     negative = next(label for label in labels if label != positive)
     ranking = CountedScores.of(counted).ranking(positive)
     decision = choose(ranking, by, costs=costs, positive=positive, negative=negative, **options)
-    return replace(decision, columns=_read(source))
+    return _told(decision, source, counted_notes(counted))
+
+
+def _told(decision: Decision, source: Source, notes: Sequence[str]) -> Decision:
+    """The choice with what was read, and what is to be said of that; a column of folds has no use here."""
+    folds = [note for role, _, note in source.unused if role == "fold"]
+    said = [note for note in notes if note not in folds]
+    return replace(decision, columns=_read(source), notes=(*said, *decision.notes))
 
 
 def _check_classes(counted: Counted, positive: Label | None, labels: Sequence[Label] | None) -> None:

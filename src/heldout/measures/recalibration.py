@@ -111,6 +111,7 @@ def _newton(ranking: Ranking, *, fixed_slope: bool) -> LogisticFit:
     # The start is where calibrated probabilities end.
     beta = np.array([0.0, 1.0])
     loss, gradient, information = _derivatives(ranking, beta, size)
+    trusted = True
     for _ in range(MOST_STEPS):
         step = np.linalg.solve(information, gradient)
         if not np.isfinite(step).all():
@@ -123,12 +124,28 @@ def _newton(ranking: Ranking, *, fixed_slope: bool) -> LogisticFit:
             if new_loss <= loss + 1e-12 * abs(loss) or share < 1e-6:
                 break
             share /= 2
+        if share < 1 and trusted:
+            # Far from calibrated, as where all probabilities crowd at one end, the rate of the class is a better start.
+            trusted, other = False, _by_rate(ranking, size)
+            found = _derivatives(ranking, other, size)
+            if found[0] < new_loss:
+                beta, (loss, gradient, information) = other, found
+                continue
         beta, loss, gradient, information = moved, new_loss, new_gradient, new_information
         if np.abs(share * step).max() <= 1e-12 * (1 + np.abs(beta).max()):
             return LogisticFit(float(beta[0]), float(beta[1]), information)
         if np.linalg.cond(information) > 1e15:
             break
     return _unfitted(NOT_REACHED)
+
+
+def _by_rate(ranking: Ranking, size: int) -> Floats:
+    """The start that says the rate of the class whatever the probability; with a fixed slope, on average."""
+    rate = float(np.log(ranking.n_positive / ranking.n_negative))
+    if size == 2:
+        return np.array([rate, 0.0])
+    cases = np.asarray(ranking.positives, dtype=np.float64) + ranking.negatives
+    return np.array([rate - float(np.average(logits(ranking), weights=cases)), 1.0])
 
 
 def _binned(ranking: Ranking) -> BinnedLogits:

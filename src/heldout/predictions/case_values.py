@@ -39,14 +39,6 @@ def weights(values: Any, name: str = "weight") -> NDArray[np.float64]:
 
 def _no_numbers(values: list[Any], name: str) -> ValuesError:
     """What a column holds that should be numbers, and where that begins."""
-
-    def is_number(value: Any) -> bool:
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            return False
-        return True
-
     bad = [place for place, value in enumerate(values) if not is_number(value)]
     what = f"{name} must be numbers. It holds {listing(map(repr, values), most=3)}"
     if bad:
@@ -56,6 +48,15 @@ def _no_numbers(values: list[Any], name: str) -> ValuesError:
             f"not: {held}; {'it is' if len(bad) == 1 else 'the first is'} in row {bad[0] + 1:,}"
         )
     return ValuesError(f"{what}.", hint="choose another column, or convert it to numbers.")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, or text that reads as one."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def check_weight(weight: NDArray[np.float64]) -> None:

@@ -148,7 +148,8 @@ def _encode_integers(array: NDArray[Any]) -> Coded:
         met = np.zeros(high - low + 1, dtype=bool)
         met[array - low] = True
         place = np.cumsum(met, dtype=np.int32 if high - low < 2**31 else np.int64) - 1
-        return Coded(place[array - low], 0, tuple((np.flatnonzero(met) + low).tolist()))
+        # As Python's whole numbers, because the labels may be beyond 2**63.
+        return Coded(place[array - low], 0, tuple(low + at for at in np.flatnonzero(met).tolist()))
     labels, codes = np.unique(array, return_inverse=True)
     return Coded(codes, 0, tuple(labels.tolist()))
 

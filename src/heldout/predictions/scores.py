@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from heldout.errors import ColumnError, OptionError, ValuesError, listing
 from heldout.evidence import Label
+from heldout.evidence.unfit import Unfit
 from heldout.predictions.case_values import weights as numbers
 from heldout.predictions.containers import unwrap
 from heldout.predictions.encode import Coded
@@ -38,16 +39,21 @@ class RawScores:
 class Scores:
     """Scores that fit the labels: `values` (n,) for the positive class, or (n, k) in the order of the labels.
 
-    `not_probability` says why the values are no probabilities, and is empty where they are.
+    `unfit` says why the values are no probabilities, and is None where they are.
     """
 
     values: NDArray[Any]
-    not_probability: str = ""
+    unfit: Unfit | None = None
 
     @property
     def is_probability(self) -> bool:
         """Whether the values are probabilities."""
-        return not self.not_probability
+        return self.unfit is None
+
+    @property
+    def not_probability(self) -> str:
+        """Why the values are no probabilities, in words; empty where they are."""
+        return "" if self.unfit is None else self.unfit.sentence()
 
     @property
     def per_class(self) -> bool:
@@ -159,7 +165,7 @@ def settle_scores(
         )
     if raw.names:
         values = values[:, _order(raw.names, labels)]
-    reason = _why_not(values)
+    reason = _unfit(values)
     if len(labels) == 2 and positive is not None:
         return Scores(np.ascontiguousarray(values[:, list(labels).index(positive)]), reason)
     return Scores(values, reason)
@@ -183,7 +189,7 @@ def _one_column(raw: RawScores, labels: Sequence[Label], positive: Label | None)
             f"but the positive class is {positive!r}.",
             hint=f"use the column of {positive!r}, or name {owner!r} as the positive class.",
         )
-    return Scores(raw.values, _why_not(raw.values))
+    return Scores(raw.values, _unfit(raw.values))
 
 
 def against_rest(
@@ -256,17 +262,15 @@ def _order(names: Sequence[str], labels: Sequence[Label]) -> list[int]:
     return [owners[label] for label in labels]
 
 
-def _why_not(values: NDArray[Any]) -> str:
-    low, high = float(values.min()), float(values.max())
-    if low < 0 or high > 1:
-        return f"the scores run from {low:g} to {high:g}"
-    if values.ndim == 2:
+def _unfit(values: NDArray[Any]) -> Unfit | None:
+    """Why values are no probabilities, if they are none."""
+    beyond = Unfit.of_ends(float(values.min()), float(values.max()))
+    if beyond is None and values.ndim == 2:
         gap = np.abs(values.sum(axis=1, dtype=np.float64) - 1)
         worst = int(gap.argmax())
         if gap[worst] > sum_tolerance(values.shape[1]):
-            total = float(values[worst].sum())
-            return f"the scores of row {worst + 1:,} sum to {total:g} instead of 1"
-    return ""
+            return Unfit(total=float(values[worst].sum()), row=worst + 1)
+    return beyond
 
 
 def sum_tolerance(classes: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from heldout.errors import ColumnError, OptionError, listing
+from heldout.errors import ColumnError, HeldoutError, OptionError, listing
 from heldout.evidence import Label
 from heldout.files import column_names, read_table
-from heldout.predictions.encode import encode
+from heldout.files.batches import Batches, many_files
+from heldout.predictions.case_values import is_number
+from heldout.predictions.containers import unwrap
+from heldout.predictions.encode import encode, is_missing
 from heldout.predictions.group_like import group_like, may_be_group
 from heldout.predictions.guess import check_column, guess, is_usual
 from heldout.predictions.match import choose_positive
@@ -84,17 +88,43 @@ class Asked:
 
 
 class Columns:
-    """Named columns to choose from: those of a data frame or of a dictionary, or names alone (`every`)."""
+    """Named columns to choose from: those of a data frame or of a dictionary, or names alone (`every`).
 
-    def __init__(self, data: Any, name: str, *, from_file: bool = False, every: Sequence[Any] = ()) -> None:
+    `notes` are sentences about files that were left out, and `where` says where a row stands.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        name: str,
+        *,
+        from_file: bool = False,
+        every: Sequence[Any] = (),
+        notes: Sequence[str] = (),
+        where: Callable[[int], str] = lambda row: f"row {row + 1:,}",
+    ) -> None:
         self.data = data
         self.name = name
         self.from_file = from_file
+        self.notes = tuple(notes)
+        self._where = where
         self.names: list[Any] = list(every or (data if isinstance(data, Mapping) else data.columns))
 
     def values(self, column: Any) -> Any:
         """The values of a column."""
         return self.data[column] if isinstance(self.data, Mapping) else self.data.get_column(column).to_native()
+
+    def text_in(self, column: Any) -> tuple[str, Any] | None:
+        """Where a column first holds something that is no number, and what that is."""
+        try:
+            held = unwrap(self.values(column), str(column))
+        except HeldoutError:
+            # It has more than one value per case; nothing was said of what it holds.
+            return None
+        for row, value in enumerate(held.tolist() if isinstance(held, np.ndarray) else held.to_list()):
+            if not (is_missing(value) or is_number(value)):
+                return self._where(row), value
+        return None
 
 
 def gather(
@@ -185,6 +215,8 @@ def _of_file(path: str | Path, roles: dict[str, Any], asked: Asked) -> Columns:
     if _is_pipe(Path(path)):
         # What comes through a pipe can be read only once.
         return Columns(nw.from_native(read_table(path)), str(path), from_file=True)
+    if (many := many_files(path)) is not None:
+        return _of_many(many, roles, asked)
     name, every = Path(path).name, column_names(path)
     wanted, _ = columns_of_roles(Columns({}, name, from_file=True, every=every), roles, asked)
     scores = asked.score_names() or [column for column in every if may_be_score(column)]
@@ -196,6 +228,33 @@ def _of_file(path: str | Path, roles: dict[str, Any], asked: Asked) -> Columns:
     labels = [column for column in few if column is not None]
     table = read_table(path, columns=named, labels=labels)
     return Columns(nw.from_native(table), name, from_file=True, every=every)
+
+
+def _of_many(batches: Batches, roles: dict[str, Any], asked: Asked) -> Columns:
+    """The columns that are used of many files, held together; the files need not agree in the others."""
+    import narwhals.stable.v2 as nw
+    import polars as pl
+
+    name, every = batches.name, list(batches.names)
+    wanted, _ = columns_of_roles(Columns({}, name, from_file=True, every=every), roles, asked)
+    scores = asked.score_names() or [column for column in every if may_be_score(column)]
+    named = [*wanted.values(), *(check_column(column, every, name) for column in scores)]
+    named += slice_names(asked.slices, every, name)
+    # Columns that look like groups are looked at by themselves, so those in which the files differ are passed over.
+    apart = [column for column in every if may_be_group(column) and column not in named and _differs(batches, column)]
+    named += [column for column in every if may_be_group(column) and column not in apart]
+    batches.labels = {role: wanted[role] for role in ("truth", "predicted") if role in wanted}
+    table = pl.concat(batches.frames(list(dict.fromkeys(named))))
+    kept = [column for column in every if column not in apart]
+    return Columns(nw.from_native(table), name, from_file=True, every=kept, notes=batches.notes, where=batches.where)
+
+
+def _differs(batches: Batches, column: str) -> bool:
+    try:
+        batches.kinds([column])
+    except HeldoutError:
+        return True
+    return False
 
 
 def _is_pipe(path: Path) -> bool:
@@ -267,7 +326,7 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: Asked) -> tuple[Pred
     used = [*wanted.values(), *found.names]
     divided, said = slices_of_columns(asked.slices, columns.names, columns.name, used, columns.values)
     idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], [x.name for x in divided])
-    notes = [note for *_, note in idle] + ([found.note] if found.note else [])
+    notes = [*columns.notes, *(note for *_, note in idle), *([found.note] if found.note else [])]
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
     predictions = assemble(**values, score=raw, notes=[*notes, *said], called=called, slices=divided, **asked.options())
     named = named_roles(wanted, found.names, predictions, made=values["predicted"] is None)
@@ -291,8 +350,25 @@ def named_roles(
 def _not_used(columns: Columns, role: str, column: Any, *, sliced: bool) -> str:
     """That a column that is called like a role was not used for it."""
     what = f"not used as {role}" if sliced else "not used"
-    how = f"--{role} {column} would use it" if columns.from_file else f"{role}={column!r} would use it"
+    how = _uses(role, column)[0 if columns.from_file else 1]
     return f"the column {column!r} of {columns.name} was {what}; {how}{' so' * sliced}"
+
+
+def _uses(role: str, column: Any) -> tuple[str, str]:
+    """What would use a column for a role, on the command line and in Python."""
+    return f"--{role} {column} would use it", f"{role}={column!r} would use it"
+
+
+def without_use(unused: tuple[str, str, str]) -> tuple[str, str, str]:
+    """A column that was not used, and the note without what would use it, for who has no such option.
+
+    >>> without_use(("weight", "w", "the column 'w' of a.csv was not used; --weight w would use it"))[-1]
+    "the column 'w' of a.csv was not used"
+    """
+    role, column, note = unused
+    for how in _uses(role, column):
+        note = note.removesuffix(f"; {how}")
+    return role, column, note
 
 
 def no_scores(columns: Columns, wanted: dict[str, Any]) -> ColumnError:
@@ -346,7 +422,9 @@ def _guessed(columns: Columns, values: dict[str, Any], free: list[Any], asked: A
     labels = asked.labels or encode(values["truth"], "truth").classes()
     # A guess must not stop an evaluation that does not need it; where it is needed, what is wrong with it is the error.
     needed = values["predicted"] is None
-    names, note = guessed_scores(free, labels, asked, lambda column: needed or _is_numeric(columns.values(column)))
+    names, note = guessed_scores(
+        free, labels, asked, lambda column: needed or _is_numeric(columns.values(column)), columns.text_in
+    )
     if note:
         return FoundScores(note=note)
     raw = raw_scores({str(column): columns.values(column) for column in names})
@@ -362,9 +440,15 @@ def _guessed(columns: Columns, values: dict[str, Any], free: list[Any], asked: A
 
 
 def guessed_scores(
-    free: Sequence[Any], labels: Sequence[Label], asked: Asked, usable: Callable[[Any], bool]
+    free: Sequence[Any],
+    labels: Sequence[Label],
+    asked: Asked,
+    usable: Callable[[Any], bool],
+    text_in: Callable[[Any], tuple[str, Any] | None] = lambda _: None,
 ) -> tuple[list[Any], str]:
     """Those of the free columns that are scores by their names, or a note why none can be used.
+
+    `text_in` knows where a column that is not usable holds something else than a number, and what.
 
     >>> asked = Asked(None, "refuse", None, None, None)
     >>> guessed_scores(["p_yes"], ["no", "yes"], asked, lambda column: True)
@@ -373,9 +457,14 @@ def guessed_scores(
     names = score_columns(free, labels)
     positive = choose_positive(asked.positive, labels)
     stray = len(names) == 1 and (positive is None or class_of(str(names[0]), labels) not in (None, positive))
-    if names and not stray and all(usable(column) for column in names):
+    bad = [column for column in names if not usable(column)]
+    if names and not stray and not bad:
         return names, ""
     why = "the positive class is not known (--positive)" if stray and positive is None else "name them with --score"
+    if bad and not stray:
+        found = text_in(bad[0])
+        held = "is no column of numbers" if found is None else f"holds {reprlib.repr(found[1])} in {found[0]}"
+        why = f"{str(bad[0])!r} {held}"
     return [], f"columns that look like scores were not used: {listing(free)}; {why}"
 
 

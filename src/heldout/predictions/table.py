@@ -23,10 +23,6 @@ from heldout.predictions.scores import against_rest as one_against_rest
 from heldout.predictions.slices import SliceColumn
 
 Missing = Literal["refuse", "drop"]
-# What the note of rows that were left out says, of one or of many.
-DROPPED = "dropped because of"
-# How the note of columns that share no label begins.
-STRANGERS = "truth and prediction have no label in common"
 # What tells rows apart without being counted itself.
 KEYS = ("group", "fold", "id")
 READERS: Mapping[str, Callable[[Any, str], Any]] = {
@@ -71,8 +67,9 @@ def check_missing_word(missing: Any, needed: str = "truth or prediction") -> Non
 class Predictions:
     """What a classifier said about each case, and what was true.
 
-    `notes` are sentences a reader must see: labels that were joined, rows that were dropped. `keep_labels` says
-    that the labels were declared, so that classes without a case stay classes. `threshold` is set where the
+    `notes` are sentences a reader must see, whatever other rows there are; `joined_types` are those on labels of
+    different types that were joined, and `of_labels` those that follow from which labels were met. `keep_labels`
+    says that the labels were declared, so that classes without a case stay classes. `threshold` is set where the
     prediction was made from the scores. `fold` says which split of a resampling plan made a prediction, and `id` which
     case it is about, where a case was predicted more than once. `slices` divide the cases. `rows` are the places, from
     0, of the cases among the rows that were given, where some of those were left out; `given` is how many were given,
@@ -87,6 +84,8 @@ class Predictions:
     weight: NDArray[np.float64] | None = None
     group: Coded | None = None
     notes: tuple[str, ...] = ()
+    joined_types: tuple[str, ...] = ()
+    of_labels: tuple[str, ...] = ()
     keep_labels: bool = False
     scores: Scores | None = None
     positive: Label | None = None
@@ -103,6 +102,13 @@ class Predictions:
     def n(self) -> int:
         """The number of cases."""
         return len(self.truth)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Every sentence a reader must see, those on labels and on rows that were left out included."""
+        given = self.n if self.given is None else self.given
+        dropped = [dropped_note(self.lost, given, self.missing)] if self.lost else []
+        return (*self.notes, *dropped, *self.joined_types, *self.of_labels)
 
     def part(self, rows: NDArray[Any]) -> Predictions:
         """Only these rows, with all classes kept."""
@@ -178,15 +184,15 @@ def assemble(
     if "weight" in columns:
         check_weight(columns["weight"])
     lost = 0 if keep is None else len(keep) - int(keep.sum())
-    said = [*notes, *([] if keep is None else [dropped_note(lost, len(keep), gaps)])]
+    joined, of_labels = "", []
     if predicted is not None:
         names, columns["predicted"], joined = _joined(columns["truth"], columns["predicted"])
-        said += joined
+        of_labels = _strangers(columns["truth"], columns["predicted"])
     else:
         names = columns["truth"].classes()
         if not columns["truth"].declared:
             names = sort_labels(names)
-    said += suspicions(names)
+    of_labels += suspicions(names)
     if labels is not None:
         names = _given(labels, columns, names)
     kept, scores = choose_positive(positive, names), None
@@ -209,7 +215,9 @@ def assemble(
         group=columns.get("group"),
         fold=columns.get("fold"),
         id=columns.get("id"),
-        notes=tuple(said),
+        notes=tuple(notes),
+        joined_types=(joined,) if joined else (),
+        of_labels=tuple(of_labels),
         keep_labels=labels is not None or columns["truth"].declared or columns["predicted"].declared,
         scores=scores,
         positive=kept,
@@ -247,10 +255,10 @@ def _two_classes(
     return pair, choose_positive(positive, pair)
 
 
-def _joined(truth: Coded, predicted: Coded) -> tuple[tuple[Label, ...], Coded, list[str]]:
-    """All labels of both columns, the prediction in the labels of the truth, and what a reader must know of it."""
+def _joined(truth: Coded, predicted: Coded) -> tuple[tuple[Label, ...], Coded, str]:
+    """All labels of both columns, the prediction in the labels of the truth, and what is said if types differ."""
     first, second = truth.labels, predicted.labels
-    said: list[str] = []
+    joined = ""
     if truth.declared or predicted.declared or {type(x) for x in first[:1]} != {type(x) for x in second[:1]}:
         # Codes of integers stand for labels that may not occur; here only those that do may count.
         first, second = truth.classes(), predicted.classes()
@@ -259,12 +267,9 @@ def _joined(truth: Coded, predicted: Coded) -> tuple[tuple[Label, ...], Coded, l
             predicted = predicted.renamed(rename)
             second = tuple(dict.fromkeys(rename.values()))
             second = second if predicted.declared else sort_labels(second)
-            said.append(joined)
-    if len(truth) > 1 and (set(first).isdisjoint(second) or _strangers(truth, predicted)):
-        said.append(strangers_note(truth.met(), predicted.met()))
     if predicted.declared and not truth.declared:
         first, second = second, first
-    return join_labels(first, second), predicted, said
+    return join_labels(first, second), predicted, joined
 
 
 def strangers_note(truth: Sequence[Label], predicted: Sequence[Label]) -> str:
@@ -274,17 +279,18 @@ def strangers_note(truth: Sequence[Label], predicted: Sequence[Label]) -> str:
     truth and prediction have no label in common, so every case counts as wrong: truth has 'a'; prediction has 'b'
     """
     return (
-        f"{STRANGERS}, so every case counts as wrong: truth has "
+        "truth and prediction have no label in common, so every case counts as wrong: truth has "
         f"{listing(map(quoted, truth), most=4)}; prediction has {listing(map(quoted, predicted), most=4)}"
     )
 
 
-def _strangers(truth: Coded, predicted: Coded) -> bool:
-    """Whether no label that occurs in one column occurs in the other; codes of integers span labels that may not."""
+def _strangers(truth: Coded, predicted: Coded) -> list[str]:
+    """What is said if no label that occurs in one column occurs in the other; codes of integers span more labels."""
     head = np.arange(min(len(truth), HEAD))
-    if not set(truth.taken(head).met()).isdisjoint(predicted.taken(head).met()):
-        return False
-    return set(truth.met()).isdisjoint(predicted.met())
+    if len(truth) < 2 or not set(truth.taken(head).met()).isdisjoint(predicted.taken(head).met()):
+        return []
+    both = truth.met(), predicted.met()
+    return [strangers_note(*both)] if set(both[0]).isdisjoint(both[1]) else []
 
 
 def _same_length(columns: dict[str, Any], slices: Sequence[SliceColumn] = ()) -> None:
@@ -336,7 +342,7 @@ def dropped_note(lost: int, rows: int, lacking: Mapping[str, int]) -> str:
     >>> dropped_note(2, 1000, {"truth": 2, "score": 1})
     '2 of 1,000 rows were dropped because of missing values: truth in 2, score in 1'
     """
-    what = f"rows was {DROPPED} a missing value" if lost == 1 else f"rows were {DROPPED} missing values"
+    what = "rows was dropped because of a missing value" if lost == 1 else "rows were dropped because of missing values"
     return f"{lost:,} of {rows:,} {what}: {', '.join(f'{name} in {held:,}' for name, held in lacking.items())}"
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from heldout.engines import memory
 from heldout.estimates.dependence import Dependence
 from heldout.evidence import Clusters, Confusion, Label
+from heldout.evidence.unfit import Unfit
 from heldout.learners.problem import Problem
 from heldout.plans.drawn import Drawn
 from heldout.plans.plan import Plan
@@ -55,7 +56,7 @@ def _scores(run: Run, labels: tuple[Label, ...], positive: Label | None) -> Scor
         values = np.stack([-values, values], axis=1)
     settled = settle_scores(RawScores(values), labels, positive)
     if run.score_kind == "decision" and settled.is_probability:
-        return Scores(settled.values, "the scores are decision values")
+        return Scores(settled.values, Unfit(decision=True))
     return settled
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
@@ -19,18 +20,22 @@ from heldout.errors import HeldoutError, OptionError, closest, listing
 
 # How long a scheduler that listens may take to answer, in seconds.
 PATIENCE = 20
+# What pandas calls the types of Polars; in these whole numbers and booleans may be missing.
+_PANDAS = {"Int64": "Int64", "Float64": "float64", "Boolean": "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedTable:
     """A lazy frame of an engine and how to close it; `withheld` are columns in which its files do not agree.
 
-    Those are not in the frame, and each comes with the error for whoever wants it.
+    Those are not in the frame, and each comes with the error for whoever wants it. `notes` are sentences about files
+    that were left out.
     """
 
     frame: Any
     close: Callable[[], None]
     withheld: Mapping[str, HeldoutError] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def open_lazy(path: str | Path, engine: str, master: str | None = None) -> tuple[Any, str, Callable[[], None]]:
@@ -95,19 +100,24 @@ def _duckdb(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all
     place = place_of(path)
     # A database of its own, so that nothing is seen of what the user does with DuckDB in the same process.
     database: Any = duckdb.connect()
+    file = _free_name(place) if place.keys else ""
+    keys = [_duckdb_key(name, file, place) for name in place.keys]
     if place.kind == "parquet":
         if not place.local:
             _check_footers(database, path)
         # By name: without it a number of a later file becomes what the first one has, a half becomes a whole.
-        frame = database.read_parquet(list(place.files), hive_partitioning=bool(place.root), union_by_name=True)
+        told = f"union_by_name = true, hive_partitioning = false{f', filename = {_text(file)}' if file else ''}"
+        files = ", ".join(map(_text, place.files))
+        frame = database.sql(f"SELECT * FROM read_parquet([{files}], {told})")  # noqa: S608 - the names are quoted
         if not place.is_plain:
-            frame = frame.project(", ".join(map(_quoted, (*place.columns, *place.keys))))
-        return OpenedTable(frame, database.close, place.withheld)
-    read = [_duckdb_text(database, group, place) for group in place.groups]
-    return OpenedTable(reduce(lambda one, two: one.union(two), read), database.close, place.withheld)
+            frame = frame.project(", ".join([*map(_quoted, place.columns), *keys]))
+        return OpenedTable(frame, database.close, place.withheld, place.notes)
+    read = [_duckdb_text(database, group, place, file, keys) for group in place.groups]
+    frame = reduce(lambda one, two: one.union(two), read)
+    return OpenedTable(frame, database.close, place.withheld, place.notes)
 
 
-def _duckdb_text(database: Any, group: Alike, place: Place) -> Any:
+def _duckdb_text(database: Any, group: Alike, place: Place, file: str, keys: list[str]) -> Any:
     frame = database.read_csv(
         list(group.files),
         header=True,
@@ -119,20 +129,51 @@ def _duckdb_text(database: Any, group: Alike, place: Place) -> Any:
         # From all rows; and only the types that a text file has when one process reads it.
         sample_size=-1,
         auto_type_candidates=["BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR"],
-        hive_partitioning=bool(place.root),
+        hive_partitioning=False,
+        **({"filename": file} if file else {}),
     )
     if place.is_plain:
         return frame
     # What all files are together, each group may not be: in one, every value may be missing.
+    held = [f"{_duckdb_cast(_quoted(name), kind)} AS {_quoted(name)}" for name, kind in place.columns.items()]
+    return frame.project(", ".join([*held, *keys]))
+
+
+def _duckdb_key(name: str, file: str, place: Place) -> str:
+    """A column in the names of folders, told by the name of the file: DuckDB itself would make dates of some texts.
+
+    And it would take the folders above the one that was named for columns, even where the files have one so called.
+    """
+    values = place.by_file[name]
+    held = [_text(path) for path, value in values.items() if value is not None]
+    texts = [_text(str(value)) for value in values.values() if value is not None]
+    found = f"MAP([{', '.join(held)}], [{', '.join(texts)}])[{_quoted(file)}]"
+    return f"{_duckdb_cast(found, place.keys[name])} AS {_quoted(name)}"
+
+
+def _duckdb_cast(made: str, kind: Any) -> str:
+    """An expression as the type of DuckDB that stands for one of Polars."""
     kinds = {"Int64": "BIGINT", "Float64": "DOUBLE", "Boolean": "BOOLEAN"}
-    named = {**place.columns, **place.keys}.items()
-    made = [f"CAST({_quoted(name)} AS {kinds.get(str(kind), 'VARCHAR')}) AS {_quoted(name)}" for name, kind in named]
-    return frame.project(", ".join(made))
+    return f"CAST({made} AS {kinds.get(str(kind), 'VARCHAR')})"
 
 
 def _quoted(name: str) -> str:
     """The name of a column as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    """A text as SQL has it."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _free_name(place: Place) -> str:
+    """A name that no column has, whatever its case."""
+    taken = {name.casefold() for held in (place.columns, place.keys, place.withheld) for name in held}
+    name = "file"
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _check_footers(database: Any, path: str) -> None:
@@ -154,7 +195,7 @@ def _polars(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all
     place = place_of(path)
     read = _polars_parquet if place.kind == "parquet" else _polars_text
     frames = [read(group, place) for group in place.groups]
-    return OpenedTable(frames[0] if len(frames) == 1 else pl.concat(frames), _nothing, place.withheld)
+    return OpenedTable(frames[0] if len(frames) == 1 else pl.concat(frames), _nothing, place.withheld, place.notes)
 
 
 def _polars_parquet(group: Alike, place: Place) -> Any:
@@ -164,19 +205,24 @@ def _polars_parquet(group: Alike, place: Place) -> Any:
     files: Any = list(group.files)
     if not place.local:
         return pl.scan_parquet(files)
+    # It would take any folder called key=value for a column, even where the files have one so called.
+    by_name = bool(place.keys) and not any(name in place.columns for name in place.folders)
     frame = pl.scan_parquet(
         files,
         glob=False,
-        hive_partitioning=bool(place.root),
+        hive_partitioning=by_name,
+        # By itself it makes the number 7 of 007, and dates.
+        hive_schema={name: place.keys.get(name, pl.String) for name in place.folders} if by_name else None,
         # Of columns that not all files have, none is selected.
         missing_columns="insert",
         extra_columns="ignore",
+        include_file_paths=_free_name(place) if place.keys and not by_name else None,
     )
     if place.is_plain:
         return frame
     cast = [pl.col(name).cast(place.columns[name]) for name in group.widened]
-    keys = [pl.col(name).cast(kind) for name, kind in place.keys.items()]
-    return frame.select(*place.columns, *place.keys).with_columns(*cast, *keys)
+    keys = list(place.keys) if by_name else _polars_keys(group, place)
+    return frame.select(*place.columns, *keys).with_columns(*cast)
 
 
 def _polars_text(group: Alike, place: Place) -> Any:
@@ -185,9 +231,30 @@ def _polars_text(group: Alike, place: Place) -> Any:
     types: Any = dict.fromkeys(place.texts, pl.String) | dict.fromkeys(place.fractions, pl.Float64)
     files: Any = list(group.files)
     frame = pl.scan_csv(
-        files, glob=not place.local, separator=group.separator, schema_overrides=types, infer_schema_length=None
+        files,
+        glob=not place.local,
+        separator=group.separator,
+        schema_overrides=types,
+        infer_schema_length=None,
+        include_file_paths=_free_name(place) if place.keys else None,
     )
-    return frame if place.is_plain else frame.select(pl.col(name).cast(kind) for name, kind in place.columns.items())
+    if place.is_plain:
+        return frame
+    held = [pl.col(name).cast(kind) for name, kind in place.columns.items()]
+    return frame.select(*held, *_polars_keys(group, place))
+
+
+def _polars_keys(group: Alike, place: Place) -> list[Any]:
+    """The columns in the names of folders, told by the name of the file: of text files Polars makes none itself."""
+    import polars as pl
+
+    file = pl.col(_free_name(place))
+    return [
+        file.replace_strict(group.files, [place.by_file[name][path] for path in group.files], return_dtype=kind).alias(
+            name
+        )
+        for name, kind in place.keys.items()
+    ]
 
 
 def _dask(path: str, master: str | None) -> OpenedTable:
@@ -210,7 +277,7 @@ def _dask(path: str, master: str | None) -> OpenedTable:
     except BaseException:
         close()
         raise
-    return OpenedTable(frame, close, place.withheld)
+    return OpenedTable(frame, close, place.withheld, place.notes)
 
 
 def _dask_files(group: Alike, place: Place) -> Any:
@@ -234,6 +301,7 @@ def _dask_parquet(group: Alike, place: Place) -> Any:
     frame = frame[[*place.columns, *place.keys]]
     wider = {pl.Float64: "float64", pl.String: "string[pyarrow]"}
     cast = {name: wider[type(place.columns[name])] for name in group.widened if type(place.columns[name]) in wider}
+    cast |= {name: _PANDAS[str(place.keys[name])] for name in place.keys if _is_nullable(name, place)}
     return frame.astype(cast) if cast else frame
 
 
@@ -242,12 +310,24 @@ def _arrow_keys(place: Place) -> Any:
     import pyarrow as pa  # type: ignore[import-untyped]
 
     kinds = {"Int64": pa.int64(), "Float64": pa.float64(), "Boolean": pa.bool_()}
-    return pa.schema([(name, kinds.get(str(kind), pa.string())) for name, kind in place.keys.items()])
+    # Those with missing values come as text: as whole numbers they would become floats.
+    return pa.schema(
+        [
+            (name, pa.string() if _is_nullable(name, place) else kinds.get(str(kind), pa.string()))
+            for name, kind in place.keys.items()
+        ]
+    )
+
+
+def _is_nullable(name: str, place: Place) -> bool:
+    """Whether pandas needs a type of its own for a column in the names of folders, because values are missing."""
+    return str(place.keys[name]) in ("Int64", "Boolean") and None in place.by_file[name].values()
 
 
 def _dask_text(group: Alike, place: Place) -> Any:
     import dask.dataframe as dd
 
+    file = _free_name(place)
     frame: Any = dd.read_csv(
         _dask_files(group, place),
         sep=group.separator,
@@ -256,9 +336,31 @@ def _dask_text(group: Alike, place: Place) -> Any:
         keep_default_na=False,
         na_values=[""],
         # What is packed cannot be read from the middle.
-        blocksize=None if any(file.endswith(".gz") for file in group.files) else "64MiB",
+        blocksize=None if any(path.endswith(".gz") for path in group.files) else "64MiB",
+        include_path_column=file if place.keys else False,
     )
-    return frame if place.is_plain else frame[list(place.columns)]
+    if place.is_plain:
+        return frame
+    # Of text files it takes no columns from the names of folders.
+    keys = {
+        name: frame[file].astype("string[pyarrow]").map(of, meta=(name, of.dtype))
+        for name, of in _pandas_keys(group, place).items()
+    }
+    return frame.assign(**keys)[[*place.columns, *place.keys]]
+
+
+def _pandas_keys(group: Alike, place: Place) -> dict[str, Any]:
+    """The columns in the names of folders by file, as pandas has them; with missing values whole numbers stay whole."""
+    import pandas as pd
+
+    return {
+        name: pd.Series(
+            [place.by_file[name][file] for file in group.files],
+            index=pd.Index(group.files, dtype="string[pyarrow]"),
+            dtype=_PANDAS.get(str(kind), "string[pyarrow]"),
+        )
+        for name, kind in place.keys.items()
+    }
 
 
 def _connected(master: str) -> Callable[[], None]:
@@ -301,7 +403,7 @@ def _spark(path: str, master: str | None) -> OpenedTable:
     session, close = spark_session(master)
     try:
         frames = [_spark_group(session, group, place) for group in place.groups]
-        return OpenedTable(reduce(lambda one, two: one.unionByName(two), frames), close, place.withheld)
+        return OpenedTable(reduce(lambda one, two: one.unionByName(two), frames), close, place.withheld, place.notes)
     except BaseException:
         close()
         raise
@@ -310,10 +412,16 @@ def _spark(path: str, master: str | None) -> OpenedTable:
 def _spark_group(session: Any, group: Alike, place: Place) -> Any:
     names = [f"file:{_escaped(file)}" for file in group.files] if place.local else list(group.files)
     reader = session.read.option("basePath", f"file:{_escaped(place.root)}") if place.root else session.read
-    frame = reader.parquet(*names) if place.kind == "parquet" else _spark_text(reader, names, group, place)
+    with _folders_as_text(session):
+        frame = reader.parquet(*names) if place.kind == "parquet" else _spark_text(reader, names, group, place)
     if place.is_plain:
         return frame
     from pyspark.sql.functions import col
+
+    for name, held in place.by_file.items():
+        # What stands as %C3%BC in the name of a folder, Spark reads byte by byte.
+        broken = {text.encode().decode("latin-1"): text for text in map(str, held.values()) if not text.isascii()}
+        frame = frame.replace(broken, subset=[name]) if broken else frame
 
     kinds = {"Int64": "bigint", "Float64": "double", "Boolean": "boolean", "String": "string"}
     wanted = {**place.columns, **place.keys}
@@ -326,6 +434,18 @@ def _spark_group(session: Any, group: Alike, place: Place) -> Any:
             for name, column in found.items()
         )
     )
+
+
+@contextmanager
+def _folders_as_text(session: Any) -> Iterator[None]:
+    """Let Spark read what the names of folders hold as text: by itself it makes the number 7 of 007."""
+    name = "spark.sql.sources.partitionColumnTypeInference.enabled"
+    before = session.conf.get(name)
+    session.conf.set(name, "false")
+    try:
+        yield
+    finally:
+        session.conf.set(name, before)
 
 
 def _spark_text(reader: Any, names: list[str], group: Alike, place: Place) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
 from heldout.errors import FileError, HeldoutError, listing
-from heldout.files.many import Listing, Part, is_address, listed
+from heldout.files.many import KEY, Listing, Part, is_address, listed
 from heldout.files.opening import inner_ending, load_head
 from heldout.files.sniff import KIND_BY_ENDING, separator_of
 
 if TYPE_CHECKING:
+    from heldout.files.batches import Batches
     from heldout.files.text_batches import TextBatches
 
 _HEAD_BYTES = 1 << 20
@@ -33,9 +35,10 @@ class Place:
     """The files to read: their kind, and those that are alike together.
 
     `columns` are those that all files have, and `keys` those that only the names of their folders hold, each with the
-    type of Polars that it has as a whole. The other columns are `withheld`, with the error for whoever wants one. A
-    place elsewhere is the address itself, as it was given; nothing else is known of it. `root` is a folder in which
-    others named key=value divide the files, and empty where there is none.
+    type of Polars that it has as a whole; `by_file` are the values of each key. The other columns are `withheld`,
+    with the error for whoever wants one. A place elsewhere is the address itself, as it was given; nothing else is
+    known of it. `root` is a folder in which others named key=value divide the files, and empty where there is none.
+    `notes` are sentences about files that were left out.
     """
 
     groups: tuple[Alike, ...]
@@ -44,12 +47,20 @@ class Place:
     local: bool = True
     columns: Mapping[str, Any] = field(default_factory=dict)
     keys: Mapping[str, Any] = field(default_factory=dict)
+    by_file: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     withheld: Mapping[str, HeldoutError] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
         """All files."""
         return tuple(file for group in self.groups for file in group.files)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """What all folders called key=value hold in the paths of the files, also those above the one that was named."""
+        found = (match for name in Path(self.files[0]).parent.parts if (match := KEY.fullmatch(name)))
+        return tuple(dict.fromkeys(unquote(match[1]) for match in found))
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -67,8 +78,8 @@ class Place:
 
     @property
     def is_plain(self) -> bool:
-        """Whether an engine can read all files at once, with all columns."""
-        return len(self.groups) == 1 and not self.withheld
+        """Whether an engine can read all files at once, with all columns and none beside them."""
+        return len(self.groups) == 1 and not self.withheld and not self.keys
 
 
 def place_of(path: str) -> Place:
@@ -101,12 +112,12 @@ def _parquet(found: Listing) -> Place:
             columns |= batches.kinds([name])
         except FileError as error:
             withheld[name] = error
-    stored, keys = _divided(columns, parts, {name for types in batches.types for name in types})
+    stored = {name: kind for name, kind in columns.items() if name not in batches.by_folder}
     types = batches.types
     widened = tuple(name for name in stored if len({str(held[name]) for held in types}) > 1)
     by_file = {part: tuple(str(held[name]) for name in widened) for part, held in zip(parts, types, strict=True)}
     groups = tuple(Alike(files, widened=widened) for files in _grouped(parts, lambda part: by_file[part]).values())
-    return Place(groups, "parquet", _root(parts[0], keys), columns=stored, keys=keys, withheld=withheld)
+    return _place(groups, "parquet", batches, parts, columns, withheld)
 
 
 def _text(found: Listing) -> Place:
@@ -119,10 +130,32 @@ def _text(found: Listing) -> Place:
     met = {name for header in headers.values() for name in header}
     withheld = _lacking(batches, headers, met)
     kinds = batches.kinds([name for name in batches.names if name not in withheld])
-    stored, keys = _divided(kinds, parts, met)
     forms = {part: (_separator(Path(part.path)), headers[part]) for part in parts}
     groups = tuple(Alike(files, form[0]) for form, files in _grouped(parts, lambda part: forms[part]).items())
-    return Place(groups, "text", _root(parts[0], keys), columns=stored, keys=keys, withheld=withheld)
+    return _place(groups, "text", batches, parts, kinds, withheld)
+
+
+def _place(
+    groups: tuple[Alike, ...],
+    kind: Literal["parquet", "text"],
+    batches: Batches,
+    parts: Sequence[Part],
+    kinds: Mapping[str, Any],
+    withheld: Mapping[str, HeldoutError],
+) -> Place:
+    """The place of these files: of columns with these types, those that stand in them apart from those of folders."""
+    held = batches.by_folder
+    keys = {name: kind for name, kind in kinds.items() if name in held}
+    return Place(
+        groups,
+        kind,
+        _root(parts[0], keys),
+        columns={name: kind for name, kind in kinds.items() if name not in held},
+        keys=keys,
+        by_file={name: dict(zip(map(_named, parts), held[name], strict=True)) for name in keys},
+        withheld=withheld,
+        notes=batches.notes,
+    )
 
 
 def _lacking(batches: TextBatches, headers: Mapping[Part, tuple[str, ...]], met: set[str]) -> dict[str, HeldoutError]:
@@ -144,26 +177,24 @@ def _parts(found: Listing, files: Sequence[str]) -> list[Part]:
     return [part for part in found.parts if part.name in held]
 
 
-def _divided(kinds: Mapping[str, Any], parts: Sequence[Part], met: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The columns that stand in the files, and those that only the names of folders hold."""
-    named = {key for part in parts for key, _ in part.keys} - met
-    stored = {name: kind for name, kind in kinds.items() if name not in named}
-    return stored, {name: kind for name, kind in kinds.items() if name in named}
-
-
 def _root(part: Part, keys: Mapping[str, Any]) -> str:
     """The folder in which the first folder called key=value lies; empty where no column comes from such names."""
     if not keys:
         return ""
-    above = list(Path(part.path).parents)[len(part.keys) - 1 :]
+    above = list(Path(_named(part)).parents)[len(part.keys) - 1 :]
     first = next(folder for folder in above if unquote(folder.name).startswith(f"{part.keys[0][0]}="))
     return str(first.parent)
+
+
+def _named(part: Part) -> str:
+    """The path of a file by which engines find the folders that it was found in, even where it is a link."""
+    return os.path.abspath(part.name)  # noqa: PTH100 - resolve() would follow the link
 
 
 def _grouped(parts: Sequence[Part], key: Callable[[Part], Hashable]) -> dict[Any, tuple[str, ...]]:
     groups: dict[Any, list[str]] = {}
     for part in parts:
-        groups.setdefault(key(part), []).append(part.path)
+        groups.setdefault(key(part), []).append(_named(part))
     return {form: tuple(files) for form, files in groups.items()}
 
 

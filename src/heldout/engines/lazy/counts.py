@@ -111,9 +111,11 @@ class Cells:
         codes, keys = self.group
         size, number = len(self.labels) ** 2, len(keys)
         _, place = np.unique(self.part, return_inverse=True)
-        entries, where = np.unique((place * size + self.cell) * number + codes, return_inverse=True)
+        # By the place of the cell among those that were met: their numbers, times the groups, may not fit.
+        held, at = np.unique(place * size + self.cell, return_inverse=True)
+        entries, where = np.unique(at * number + codes, return_inverse=True)
         met, dense = np.unique(entries % number, return_inverse=True)
-        flat = entries // number
+        flat = held[entries // number]
         return SliceGroups(keys[met], flat // size, dense, flat % size, summed(where, self._counts, len(entries)))
 
 

@@ -131,10 +131,13 @@ def _each_side(m: int, *, likely: bool) -> list[Any]:
     for at in range(m):
         made.append(nw.when(nw.col("up")).then(nw.col(f"u{at}")).otherwise(nw.col(f"d{at}")).alias(f"v{at}"))
         if likely:
-            right = nw.when(nw.col("up")).then(nw.col(f"s{at}")).otherwise(1.0 - nw.col(f"s{at}"))
+            score = nw.col(f"s{at}")
+            right = nw.when(nw.col("up")).then(score).otherwise(1.0 - score)
+            # Not 1 less the other, of which nothing would be left where that is rounded to 1.
+            wrong = nw.when(nw.col("up")).then(1.0 - score).otherwise(score)
             # As in the log loss itself: a probability of 0 is taken for the rounding error of a float.
             kept = nw.when(right < LEAST).then(nw.lit(LEAST)).otherwise(right)
-            made += [((1.0 - right) * (1.0 - right)).alias(f"brier{at}"), (-1.0 * kept.log()).alias(f"log_loss{at}")]
+            made += [(wrong * wrong).alias(f"brier{at}"), (-1.0 * kept.log()).alias(f"log_loss{at}")]
     return made
 
 

@@ -17,6 +17,7 @@ from heldout.engines.lazy.first import First, check_scores, first_pass
 from heldout.engines.lazy.roles import LazyRoles, collected
 from heldout.errors import listing
 from heldout.evidence import Label
+from heldout.evidence.unfit import Unfit
 from heldout.predictions.encode import Coded, encode
 from heldout.predictions.scores import RawScores, Scores, settle_scores, sum_tolerance
 from heldout.predictions.source import Asked, guessed_scores, no_scores
@@ -242,15 +243,15 @@ def _columns(first: First, roles: LazyRoles, seen: Predictions) -> tuple[tuple[i
     columns = tuple(int(value) for value in np.atleast_1d(found.values.squeeze()))
     # Of the values only the ends are known, and only whether there is a column for each class is asked of them.
     ends = np.array(first.ends(columns[0])) if len(columns) == 1 else np.zeros((1, k))
-    return columns, replace(seen, scores=Scores(ends, _why_not(first, k)))
+    return columns, replace(seen, scores=Scores(ends, _unfit(first, k)))
 
 
-def _why_not(first: First, k: int) -> str:
-    """Why scores of every class are no probabilities, in the words that are used of rows in memory."""
+def _unfit(first: First, k: int) -> Unfit | None:
+    """Why scores of every class are no probabilities, if they are none."""
     ends = [first.ends(place) for place in range(k)]
-    low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    if low < 0 or high > 1:
-        return f"the scores run from {low:g} to {high:g}"
+    beyond = Unfit.of_ends(min(low for low, _ in ends), max(high for _, high in ends))
+    if beyond is not None:
+        return beyond
     totals = np.array([first.column("least_total").min(), first.column("greatest_total").max()])
     worst = totals[np.abs(totals - 1).argmax()]
-    return f"the scores of a row sum to {worst:g} instead of 1" if abs(worst - 1) > sum_tolerance(k) else ""
+    return Unfit(total=float(worst)) if abs(worst - 1) > sum_tolerance(k) else None

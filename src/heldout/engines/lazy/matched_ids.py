@@ -30,8 +30,13 @@ def alike_ids(parts: Sequence[Any], sides: Sequence[LazySide]) -> list[Any]:
     import narwhals.stable.v2 as nw
 
     kinds = [part.collect_schema()[CASE] for part in parts]
-    if all(kind.is_integer() for kind in kinds):
+    if all(map(_fits, kinds)):
         wanted: Any = nw.Int64
+    elif len(set(kinds)) == 1 and not kinds[0].is_float() and kinds[0] not in (nw.Categorical, nw.Enum):
+        return list(parts)
+    elif all(kind.is_integer() or _is_whole(kind) for kind in kinds):
+        # As floats, large numbers would fall together; of another sign or width they do not fit.
+        wanted = nw.String
     elif all(kind.is_numeric() for kind in kinds):
         wanted = nw.Float64
     elif any(kind.is_float() for kind in kinds):
@@ -40,11 +45,21 @@ def alike_ids(parts: Sequence[Any], sides: Sequence[LazySide]) -> list[Any]:
             f"The ids are numbers with a point in one frame and text in another: {shown}.",
             hint="make both whole numbers, or both text.",
         )
-    elif len(set(kinds)) == 1 and kinds[0] not in (nw.Categorical, nw.Enum):
-        return list(parts)
     else:
         wanted = nw.String
     return [part.with_columns(nw.col(CASE).cast(wanted)) for part in parts]
+
+
+def _fits(kind: Any) -> bool:
+    """Whether every number of a type is a signed one of 64 bits; hashes may be larger."""
+    import narwhals.stable.v2 as nw
+
+    return bool(kind.is_integer()) and kind not in (nw.UInt64, nw.Int128, nw.UInt128)
+
+
+def _is_whole(kind: Any) -> bool:
+    """Whether a type is of decimals without a point, as Spark has for unsigned numbers of 64 bits."""
+    return bool(kind.is_decimal()) and getattr(kind, "scale", None) == 0
 
 
 def check_copies(side: LazySide, part: Any) -> None:

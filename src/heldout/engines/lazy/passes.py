@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heldout.engines.counting import other_notes
 from heldout.engines.lazy.counts import Cells, keyed
 from heldout.engines.lazy.first import kept
 from heldout.engines.lazy.group_like import lazy_group_like
@@ -97,7 +96,8 @@ def count_lazy(
         lost=settled.first.lost,
         missing=settled.first.missing,
         declared=seen.keep_labels,
-        notes=(*other_notes(seen), *said),
+        notes=(*seen.notes, *said),
+        joined_types=seen.joined_types,
     )
     if why := impossible(counted):
         raise ValuesError(
@@ -152,7 +152,8 @@ def _check_once(roles: LazyRoles) -> None:
     if "fold" in roles.wanted:
         raise ValuesError(
             f"The id {first!r} stands in {times:,} rows, and counts do not tell which predictions are of one case.",
-            hint="evaluate cases that were predicted more than once from their rows: collect the frame first.",
+            hint="evaluate cases that were predicted more than once from their rows: engine='memory' (--engine "
+            "memory), or collect the frame.",
         )
     raise ValuesError(
         f"The id {first!r} stands in {times:,} rows; {twice:,} ids stand in more than one.",

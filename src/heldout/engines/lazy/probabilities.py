@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 BINS = 10
 # The rounding error of a float, for which the log loss takes a probability below it: scores of frames are float64.
 LEAST = float(np.finfo(np.float64).eps)
+LOSSES = ("brier", "logs")
 # Sums of (loss − centre)ᵇ, for each power of the weight.
 ORDERS = (1, 2, 3)
 
@@ -85,10 +86,12 @@ def summed_losses(frame: nw.LazyFrame[Any], shape: Shape, keys: Sequence[str]) -
     c = nw.col
     brier, logs = c("brier") - shape.centres[0], c("logs") - shape.centres[1]
     made: dict[str, nw.Expr] = {"gone": c("clipped") * c("n"), "cases": c("n")}
+    # The losses themselves too: the centre is that of all rows, and what lies far below it would drown in it.
+    made |= {f"{name}_sum": c("w1") * c(name) for name in LOSSES}
     for power in shape.powers:
         weight = c(f"w{power}")
         made[f"held_{power}"] = weight
-        for name, loss in (("brier", brier), ("logs", logs)):
+        for name, loss in zip(LOSSES, (brier, logs), strict=True):
             product = weight
             for order in ORDERS:
                 product = product * loss
@@ -136,18 +139,11 @@ class Sums:
         made.table = np.stack([sums_by(key, self.column(name), 2 * BINS) for name in names])
         return made
 
-    def total(self, name: str, centre: float) -> Floats:
-        """Each row's sum of a weighted loss."""
-        return self.column(f"{name}_1_1") + centre * self.column("held_1")
-
     def groups(self, coded: tuple[Codes, NDArray[Any]], ranks: SparseSums | None) -> ProbabilityGroups:
         """The sums of each group."""
         codes, keys = coded
         size = len(keys)
-        brier, logs = (
-            sums_by(codes, self.total(name, centre), size)
-            for name, centre in zip(("brier", "logs"), self.shape.centres, strict=True)
-        )
+        brier, logs = (sums_by(codes, self.column(f"{name}_sum"), size) for name in LOSSES)
         gaps = SparseSums.of(codes, self.codes("place"), self.column("gap_1"), BINS)
         return ProbabilityGroups(keys, sums_by(codes, self.column("held_1"), size), brier, logs, gaps, ranks)
 
@@ -186,11 +182,7 @@ def probabilities_of(
     """The evidence from collected sums; `called` is what an error calls the column of groups."""
     sums = Sums(table, shape)
     codes = sums.codes("class")
-    held = sums.column("held_1")
-    by_class = [
-        sums_by(codes, value, shape.k)
-        for value in (held, sums.total("brier", shape.centres[0]), sums.total("logs", shape.centres[1]))
-    ]
+    by_class = [sums_by(codes, sums.column(name), shape.k) for name in ("held_1", "brier_sum", "logs_sum")]
     ranks = squares = None
     bundles = None
     if ranked is not None:

@@ -18,9 +18,6 @@ from heldout.evidence.score_bins import ScoreBins
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
-# Beyond these ends of the exponents edges of bins are no floats that engines agree about.
-ORDINARY = 900
-
 
 def refined(
     column: ScoreColumn,
@@ -36,9 +33,6 @@ def refined(
     `place` is the class whose areas are to be certain, and `sided` brings the classes of the rows to those of the bins.
     """
     for _ in range(passes - 1):
-        widths = bins.exponent[bins.exponent > POINT].astype(np.int64)
-        if not len(widths) or np.abs(widths).max() > ORDINARY:
-            return bins
         found = refine(bins, tolerance, place=place)
         if not len(found):
             return bins

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from heldout.engines.lazy.counts import Codes, keyed, summed
 from heldout.engines.lazy.labels import Settled
 from heldout.engines.lazy.roles import collected
-from heldout.evidence.grid import FINEST, POINT, WHOLE, WIDEST, floor_to
+from heldout.evidence.grid import FINEST, HUGE, POINT, WHOLE, WIDEST, floor_to
 from heldout.evidence.score_bins import BinGroups, ScoreBins
 from heldout.predictions.case_values import groups
 
@@ -215,6 +215,8 @@ def on_grid(score: nw.Expr, exponent: int) -> nw.Expr:
 
     if exponent <= POINT:
         return score
+    if exponent >= WIDEST:
+        return nw.when(score < 0).then(nw.lit(-HUGE)).otherwise(nw.lit(0.0))
     whole = exponent + 53 > 1023
     # Where whole numbers are no longer floats of their own, nothing is scaled: it would overflow.
     scaled = score if whole else nw.when(score.abs() < WHOLE * 2.0**exponent).then(score).otherwise(nw.lit(0.0))
@@ -223,7 +225,10 @@ def on_grid(score: nw.Expr, exponent: int) -> nw.Expr:
     if exponent > 0:
         # What is so small that it became 0 is still below 0.
         edge = nw.when(edge > score).then(nw.lit(-(2.0**exponent))).otherwise(edge)
-    return edge if whole else nw.when(score.abs() < WHOLE * 2.0**exponent).then(edge).otherwise(score)
+    if whole:
+        # An edge below the lowest float is that float.
+        return nw.when(edge < -HUGE).then(nw.lit(-HUGE)).otherwise(edge)
+    return nw.when(score.abs() < WHOLE * 2.0**exponent).then(edge).otherwise(score)
 
 
 def _times(number: nw.Expr, exponent: int) -> nw.Expr:

@@ -84,9 +84,8 @@ class LazyScores:
 
     def tallies(self) -> tuple[ScoreTally, tuple[ScoreTally, ...]]:
         """The tally of all rows, and that of every fold."""
-        settled, why = self.settled, ""
-        if settled.predictions.scores is not None:
-            why = settled.predictions.scores.not_probability
+        settled, scores = self.settled, self.settled.predictions.scores
+        why = None if scores is None else scores.unfit
         columns = [self._column(column) for column in settled.columns]
         found = [self._bins(column) for column in columns]
         probabilities = [None] * (1 + len(self.folds)) if why else self._probabilities([met for met, _ in found])

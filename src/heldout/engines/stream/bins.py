@@ -47,7 +47,9 @@ class StreamBins:
     def add(self, scores: NDArray[Any], positive: NDArray[np.bool_]) -> None:
         """Count one more batch."""
         if len(scores):
-            self.add_rows([Rows.of(scores, positive)])
+            # The first rows are kept, and whoever gives them may write others to the same place.
+            kept = (scores, positive) if self._first is None else (scores.copy(), positive.copy())
+            self.add_rows([Rows.of(*kept)])
 
     def add_rows(self, batch: Sequence[Rows]) -> None:
         """Count one more batch, in the pieces that it comes in."""
@@ -96,7 +98,8 @@ class StreamBins:
 
     def _add_ahead(self, batch: Sequence[Rows], cells: Cells) -> None:
         """Count finely those of the rows that are high enough, as long as none is too high."""
-        low, end = cells.layout.low, cells.layout.end
+        # As floats of 64 bits, beside which narrow scores are widened.
+        low, end = np.float64(cells.layout.low), cells.layout.end
         self._beyond = self._beyond or any(rows.high >= end for rows in batch)
         if self._beyond:
             return
@@ -111,7 +114,11 @@ def _highest(bins: ScoreBins) -> Layout | None:
         return None
     rows = np.cumsum((bins.counts[:, 0] + bins.counts[:, 1])[::-1])
     cut = len(bins) - 1 - int(np.searchsorted(rows, TOP * rows[-1]))
-    first, last = (int(np.floor(np.ldexp(end, -bins.base))) for end in (bins.low[cut], bins.greatest))
+    with np.errstate(over="ignore"):
+        ends = np.floor(np.ldexp([bins.low[cut], bins.greatest], -bins.base))
+    if not (np.abs(ends) < FAR).all():
+        return None
+    first, last = map(int, ends)
     # A margin for scores that are still to come.
     size = last - first + 1 + (last - first) // 16 + 8
     depth = (2 * bins.most // size).bit_length() - 1

@@ -114,7 +114,7 @@ def _met(batch: Sequence[Rows], exponent: int, first: int, last: int) -> NDArray
     met = np.zeros(stop - first, dtype=np.bool_)
     for rows in batch:
         for start in range(0, len(rows.scores), BLOCK):
-            scaled = rows.scores[start : start + BLOCK] * 2.0**-exponent
+            scaled = np.multiply(rows.scores[start : start + BLOCK], 2.0**-exponent, dtype=np.float64)
             met[np.floor(scaled, out=scaled).astype(np.int32) - first] = True
     return met
 
@@ -171,7 +171,8 @@ class Cells:
             return [], []
         if rows.low >= low and rows.high < end:
             return [rows], []
-        within = (rows.scores >= low) & (rows.scores < end)
+        # As floats of 64 bits, beside which narrow scores are widened.
+        within = (rows.scores >= np.float64(low)) & (rows.scores < np.float64(end))
         made = [Rows.of(rows.scores[some], rows.positive[some]) for some in (within, ~within) if some.any()]
         return ([made[0]], [made[1]]) if len(made) == 2 else (made, []) if within.any() else ([], made)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from heldout.errors import ValuesError, listing
 from heldout.evidence.counted import ROLES, Counted
 from heldout.evidence.possible import impossible
+from heldout.evidence.unfit import Unfit
 from heldout.files.batches import Batches
 from heldout.predictions.case_values import LARGEST, SMALLEST
 from heldout.predictions.scores import Scores, sum_tolerance
@@ -73,13 +74,12 @@ class Seen:
         """Whether some weight is negative, not finite, or beyond what can be squared."""
         return self.bad_weight[0] >= 0 or self.light < SMALLEST or self.heavy > LARGEST
 
-    def why_not(self, k: int) -> str:
-        """Why the scores of the whole are no probabilities; empty where they are."""
-        if self.low < 0 or self.high > 1:
-            return f"the scores run from {self.low:g} to {self.high:g}"
-        if k > 1 and self.off > sum_tolerance(k):
-            return f"the scores of row {self.worst + 1:,} sum to {self.total:g} instead of 1"
-        return ""
+    def unfit(self, k: int) -> Unfit | None:
+        """Why the scores of the whole, of k columns, are no probabilities; None where they are."""
+        beyond = Unfit.of_ends(self.low, self.high)
+        if beyond is None and k > 1 and self.off > sum_tolerance(k):
+            return Unfit(total=self.total, row=self.worst + 1)
+        return beyond
 
     def check_missing(self, batches: Batches, missing: Missing) -> None:
         """Refuse missing values, unless their rows are to be left out and others remain."""
@@ -129,7 +129,7 @@ class Seen:
                 hint="replace infinities by the largest finite score, or leave those rows out.",
             )
         if natural and self.rows > self.lost:
-            Scores(np.array([self.low, self.high]), self.why_not(1)).default_threshold()
+            Scores(np.array([self.low, self.high]), self.unfit(1)).default_threshold()
 
     def unused(self, names: tuple[str, ...], batches: Batches) -> str:
         """Why guessed scores were not used: some are missing or not finite. Empty where none is."""

@@ -73,7 +73,8 @@ class LabelCodes:
         else:
             gaps = plain.is_null().to_numpy()
             numbers = (plain.fill_null(known[0]) if plain.null_count() else plain).to_numpy()
-        if not held.dtype.is_float() and known[-1] - known[0] < DIRECT_RANGE:
+        # The difference of two whole numbers of 64 bits may be longer.
+        if not held.dtype.is_float() and int(known[-1]) - int(known[0]) < DIRECT_RANGE:
             table = np.zeros(known[-1] - known[0] + 1, dtype=np.int64)
             table[known - known[0]] = np.arange(len(known))
             places = table[np.clip(numbers, known[0], known[-1]) - known[0]]

@@ -13,7 +13,7 @@ from heldout.files.batches import Batches
 if TYPE_CHECKING:
     import polars as pl
 
-# Eight bytes are kept of every id, and this is what may be kept.
+# Of every id eight bytes are kept, and twice that when they are put together at the end.
 MOST_IDS = 250_000_000
 
 
@@ -53,7 +53,8 @@ def check_ids(batches: Batches, roles: StreamRoles) -> None:
     if "fold" in roles.wanted:
         raise ValuesError(
             f"The id {name!r} stands in {times:,} rows, and counts do not tell which predictions are of one case.",
-            hint="evaluate cases that were predicted more than once from their rows: engine='memory'.",
+            hint="evaluate cases that were predicted more than once from their rows: engine='memory' (--engine "
+            "memory).",
         )
     raise ValuesError(
         f"The id {name!r} stands in {times:,} rows; {len(twice):,} ids stand in more than one.",

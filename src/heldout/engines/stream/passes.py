@@ -62,20 +62,21 @@ def _quickly(
     if roles.slices or not set(roles.wanted) <= {"truth", "predicted"} or asked.against_rest:
         return None
     try:
-        columns = list(dict.fromkeys([*roles.wanted.values(), *roles.scores, *roles.free]))
-        first = [frame.head(FIRST) for frame in islice(batches.frames(columns), 1)]
-        found = with_scores(batches, roles, asked, _classes(first, roles))
-        check_numbers(batches, found)
-        pairs = pairs_met(first, found, present(batches, found))
-        notes = _first_notes(found, ())
-        like = settled(pairs, found, asked, notes)
-        if not TwoClasses.fits(found, like):
-            return None
-        counting = TwoClasses(found, like, pairs)
-        counter = StreamBins(MOST)
-        frames = batches.frames(found.every(), counting.expressions())
-        # One thread counts while Polars reads ahead: a second one would wait for the interpreter most of the time.
-        sums = _summed(counting.sums(frame, counter) for frame in frames)
+        with batches.trusting():
+            columns = list(dict.fromkeys([*roles.wanted.values(), *roles.scores, *roles.free]))
+            first = [frame.head(FIRST) for frame in islice(batches.frames(columns), 1)]
+            found = with_scores(batches, roles, asked, _classes(first, roles))
+            check_numbers(batches, found)
+            pairs = pairs_met(first, found, present(batches, found))
+            notes = _first_notes(found, ())
+            like = settled(pairs, found, asked, notes)
+            if not TwoClasses.fits(found, like):
+                return None
+            counting = TwoClasses(found, like, pairs)
+            counter = StreamBins(MOST)
+            frames = batches.frames(found.every(), counting.expressions())
+            # One thread counts while Polars reads ahead: a second would wait for the interpreter most of the time.
+            sums = _summed(counting.sums(frame, counter) for frame in frames)
     except (HeldoutError, SurpriseError):
         # What is wrong is said of the whole, not of the first rows.
         return None
@@ -83,8 +84,8 @@ def _quickly(
         return None
     seen = sums.seen()
     seen.check_scores(batches, natural=found.makes_predicted and asked.threshold is None)
-    why = seen.why_not(1)
-    tally = ScoreTally((counter.bins(),), None if why else sums.probabilities, why)
+    why = seen.unfit(1)
+    tally = ScoreTally((counter.bins(),), sums.probabilities if why is None else None, why)
     made_of = [found.wanted["truth"], found.scores[0]]
     again = [expression for expression in counting.expressions() if expression.meta.output_name() in ("truth", "score")]
     tally = refined(tally, counting.scored, lambda: batches.frames(made_of, again), tolerance=tolerance, passes=passes)
@@ -96,6 +97,7 @@ def _quickly(
         rows=seen.rows,
         declared=like.keep_labels,
         notes=(*batches.notes, *like.notes),
+        joined_types=like.joined_types,
     )
     return made, _source(batches, found, like, ())
 
@@ -152,7 +154,8 @@ def _thoroughly(
         lost=seen.lost,
         missing=seen.in_order(),
         declared=like.keep_labels,
-        notes=(*batches.notes, *notes, *like.notes[len(notes) :]),
+        notes=(*batches.notes, *like.notes),
+        joined_types=like.joined_types,
     )
     return made, _source(batches, roles, like, sliced)
 
@@ -172,17 +175,18 @@ def _pieces(batches: Batches, reader: RowReader) -> tuple[Counted, Seen]:
         if piece.counted is not None:
             whole = piece.counted if whole is None else whole + piece.counted
     if whole is None:
-        seen.check_weight(batches)
+        if "weight" in roles.wanted:
+            seen.check_weight(batches)
         seen.check_scores(batches, natural=False)
         seen.check_missing(batches, "drop" if seen.lost == seen.rows else "refuse")
         raise ValuesError("There are no cases: no row could be counted.", hint="check which columns were chosen.")
     if not roles.scores:
         return whole, seen
-    why = seen.why_not(max(1, len(roles.scores)))
+    why = seen.unfit(max(1, len(roles.scores)))
     if not reader.apart:
         scores, folds = tallies.made(() if whole.folds is None else whole.folds.keys.tolist(), why)
         return replace(whole, scores=scores, fold_scores=folds), seen
-    if why and whole.scores is not None:
+    if why is not None and whole.scores is not None:
         folds = tuple(tally.without_probabilities(why) for tally in whole.fold_scores)
         whole = replace(whole, scores=whole.scores.without_probabilities(why), fold_scores=folds)
     return whole, seen

@@ -29,7 +29,7 @@ class StreamRoles:
     """The columns of the roles by the names that they have in the files.
 
     `scores` are named, or guessed from `free`, which may be scores by their names; `note` says why they are not.
-    `slices` divide the cases. `kinds` are the types of all of them.
+    `slices` divide the cases.
     """
 
     columns: Columns
@@ -74,6 +74,7 @@ def stream_roles(batches: Batches, roles: Mapping[str, Any], asked: Asked) -> St
     columns = Columns({}, batches.name, from_file=True, every=batches.names)
     wanted, guessed = columns_of_roles(columns, dict(roles), asked)
     batches.keys = frozenset(name for role, name in wanted.items() if role != "weight")
+    batches.labels = {role: wanted[role] for role in ("truth", "predicted") if role in wanted}
     scores = [check_column(column, columns.names, columns.name) for column in asked.score_names()]
     free = [name for name in batches.names if may_be_score(name) and name not in wanted.values()]
     taken = {str(name) for name in (*wanted.values(), *scores)}
@@ -91,7 +92,11 @@ def with_scores(batches: Batches, roles: StreamRoles, asked: Asked, labels: Sequ
         return roles
     kinds = batches.kinds(roles.free)
     names, note = guessed_scores(
-        roles.free, asked.labels or labels, asked, lambda column: roles.makes_predicted or kinds[column].is_numeric()
+        roles.free,
+        asked.labels or labels,
+        asked,
+        lambda column: roles.makes_predicted or kinds[column].is_numeric(),
+        batches.text_in,
     )
     if not names and roles.makes_predicted:
         raise no_scores(roles.columns, dict(roles.wanted))

@@ -168,7 +168,7 @@ class RowReader:
         if predicted is None and scores is not None:
             # Whether half is a natural threshold is known when all scores have been read.
             cut = None if scores.per_class else like.threshold
-            predicted = replace(scores, not_probability="").predicted(like.labels, like.positive, cut)
+            predicted = replace(scores, unfit=None).predicted(like.labels, like.positive, cut)
             place = np.arange(len(like.labels))
         slices = []
         for plan in self.plans:
@@ -188,6 +188,8 @@ class RowReader:
             slices=tuple(slices),
             keep_labels=self._keep_labels,
             notes=(),
+            joined_types=(),
+            of_labels=(),
             rows=None,
         )
 

@@ -15,6 +15,7 @@ from heldout.evidence import Label
 from heldout.evidence.counted import ScoreTally, class_columns, sided
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.score_bins import MOST, ScoreBins
+from heldout.evidence.unfit import Unfit
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Tallies:
     >>> import numpy as np
     >>> tallies = Tallies(Kind((), weighted=False))
     >>> tallies.add(Scored(np.array([0.5, 0.2]), np.array([True, False]), probable=True))
-    >>> made, folds = tallies.made((), "")
+    >>> made, folds = tallies.made((), None)
     >>> made.bins[0].low, made.probabilities.n, folds
     (array([0.2, 0.5]), 2, ())
     """
@@ -56,7 +57,7 @@ class Tallies:
                 self._folds[key] = _Running(self._kind)
             self._folds[key].add(rows)
 
-    def made(self, folds: Sequence[Any], why: str) -> tuple[ScoreTally, tuple[ScoreTally, ...]]:
+    def made(self, folds: Sequence[Any], why: Unfit | None) -> tuple[ScoreTally, tuple[ScoreTally, ...]]:
         """The tally of all rows and those of the folds with these keys; `why` says why they are no probabilities."""
         return self._whole.tally(why), tuple(self._folds[key].tally(why) for key in folds)
 
@@ -83,8 +84,8 @@ class _Running:
             losses = tally(scored.scores, scored.codes, scored.weight)
         self._losses = losses if self._losses is None else self._losses + losses
 
-    def tally(self, why: str) -> ScoreTally:
-        return ScoreTally(self._bins(), None if why else self._losses, why, self._kind.labels)
+    def tally(self, why: Unfit | None) -> ScoreTally:
+        return ScoreTally(self._bins(), self._losses if why is None else None, why, self._kind.labels)
 
     def _bins(self) -> tuple[ScoreBins, ...]:
         held = [self._counters] if isinstance(self._counters, StreamBins) else self._counters
