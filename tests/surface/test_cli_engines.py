@@ -12,23 +12,9 @@ import polars as pl
 import pytest
 from tests.engines.parts import TABLE, parts
 
-from heldout.cli.app import main
-
 DIABETES = str(Path(__file__).parents[2] / "examples" / "diabetes.csv")
 # As the installed command begins.
 START = "from heldout.cli.start import main; main()"
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    def call(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["heldout", *words])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        printed = capsys.readouterr()
-        return int(stopped.value.code or 0), printed.out, printed.err
-
-    return call
 
 
 def estimates(text: str) -> dict:

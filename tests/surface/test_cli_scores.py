@@ -7,22 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from heldout.cli.app import main
-
 DIABETES = str(Path(__file__).parents[2] / "examples" / "diabetes.csv")
 COSTS = "tested_positive,tested_negative:5; tested_negative,tested_positive:1"
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    def call(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["heldout", *words])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        printed = capsys.readouterr()
-        return int(stopped.value.code or 0), printed.out, printed.err
-
-    return call
 
 
 def test_scores_are_in_the_report(run):

@@ -27,6 +27,7 @@ from heldout.predictions.table import KEYS, Missing, Predictions, assemble
 ROLES = ("truth", "predicted", "weight", *KEYS)
 # Columns that name the cases of predictions which come in folds.
 CASE_NAMES = ("id", "row")
+BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +122,12 @@ class Columns:
         except HeldoutError:
             # It has more than one value per case; nothing was said of what it holds.
             return None
-        for row, value in enumerate(held.tolist() if isinstance(held, np.ndarray) else held.to_list()):
-            if not (is_missing(value) or is_number(value)):
-                return self._where(row), value
+        # A few at a time: objects of Python for ten million values would take a gigabyte.
+        for start in range(0, len(held), BLOCK):
+            some = held[start : start + BLOCK]
+            for row, value in enumerate(some.tolist() if isinstance(some, np.ndarray) else some.to_list(), start):
+                if not (is_missing(value) or is_number(value)):
+                    return self._where(row), value
         return None
 
 
