@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from heldout.errors import closest
+from heldout.arguments import closest
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
+from heldout.arguments import listing
 from heldout.comparisons.margins import Margin
 from heldout.comparisons.optimal_ranges import OptimalRanges
 from heldout.comparisons.procedure import Setting
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.findings.review import Review, review
 from heldout.findings.rule import Finding

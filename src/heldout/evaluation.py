@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import check_level, check_whole, listing
 from heldout.curves import (
     Curve,
     ThresholdTable,
@@ -28,12 +29,12 @@ from heldout.curves import (
 )
 from heldout.curves.coarse import shortened
 from heldout.curves.thresholds import between_points
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.estimates.area_bounds import area_bounds
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_counts import FoldEstimator
 from heldout.estimates.fold_scores import FoldScores
-from heldout.estimates.interval import Estimator, check_level, check_whole
+from heldout.estimates.interval import Estimator
 from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.counted import Counted

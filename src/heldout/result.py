@@ -14,7 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final, overload
 
-from heldout.errors import FileError, OptionError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import FileError, OptionError
 from heldout.show.blocks import Title
 from heldout.show.html import render_html, render_page
 from heldout.show.latex import render_latex

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import OptionError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import OptionError
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.gap import overfitting_gap
 from heldout.evaluation import Evaluation

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from heldout.errors import OptionError
 from heldout.estimates import proportion
-from heldout.estimates.proportion import Limits, normal, t_value, wilson, wilson_at, wilson_cc, z_value
+from heldout.estimates.proportion import Limits, normal, wilson, wilson_at, wilson_cc
+from heldout.estimates.quantiles import t_value, z_value
 
 R_FILE = Path(__file__).parents[1] / "oracles" / "data" / "r" / "binom_intervals.csv"
 COLUMNS = {

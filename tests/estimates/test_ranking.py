@@ -26,7 +26,8 @@ from heldout.estimates.precision_area import (
     average_precision_limits,
     average_precision_variance,
 )
-from heldout.estimates.proportion import wilson, z_value
+from heldout.estimates.proportion import wilson
+from heldout.estimates.quantiles import z_value
 from heldout.estimates.ranking import ranking_limits
 from heldout.estimates.ranking_bootstrap import bootstrap_limits, resampled_values, resamples
 from heldout.evidence import Ranking

@@ -16,7 +16,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from heldout.errors import HeldoutError, LabelError, OptionError, ValuesError
-from heldout.estimates.proportion import wilson_at, z_value
+from heldout.estimates.proportion import wilson_at
+from heldout.estimates.quantiles import z_value
 from heldout.learners.problem import Problem
 from heldout.resampling.growing import growing_sets
 from heldout.resampling.learning import learn

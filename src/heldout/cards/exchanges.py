@@ -26,9 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.estimates.proportion import t_value
-
-Floats = NDArray[np.float64]
+from heldout.arrays import Floats
+from heldout.estimates.quantiles import t_value
 
 REFERENCE = "Hoeffding (1948), Annals of Mathematical Statistics 19; Blom (1976), Biometrika 63"
 MOST_NOISE = 0.5

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Codes
 from heldout.cards.surrogate import DEPTH, Node, as_text
 from heldout.estimates.dependence import Dependence
 from heldout.estimates.fold_methods import corrected_t, nothing_told
-from heldout.estimates.proportion import wilson_at, z_value
+from heldout.estimates.proportion import wilson_at
+from heldout.estimates.quantiles import z_value
 
-Codes = NDArray[np.int64]
 REFERENCE = "Craven & Shavlik (1996), NIPS 8; Molnar (2022), Interpretable Machine Learning, on global surrogates"
 
 

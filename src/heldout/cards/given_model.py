@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arguments import listing
+from heldout.arrays import Codes
 from heldout.cards.card import Card
 from heldout.cards.fidelity import FoldLikeness
 from heldout.cards.looking import Looking
@@ -24,13 +26,13 @@ from heldout.cards.measured import (
     width_of,
 )
 from heldout.cards.performance import performance
-from heldout.cards.permuting import Codes, read_measure
+from heldout.cards.permuting import read_measure
 from heldout.cards.questions import Answers
 from heldout.cards.size import size_of
 from heldout.cards.speed import not_timed, speed_of
 from heldout.cards.surrogate import fit_surrogate
 from heldout.engines import memory
-from heldout.errors import ColumnError, LearnerError, OptionError, listing
+from heldout.errors import ColumnError, LearnerError, OptionError
 from heldout.estimates.dependence import Dependence
 from heldout.evaluation import Evaluation
 from heldout.evidence import Label

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.cards.exchanges import REFERENCE as OVER_CASES
 from heldout.cards.exchanges import Exchanges
 from heldout.cards.permuting import LossMeasure
@@ -16,8 +17,6 @@ from heldout.cards.related import Related
 from heldout.cards.stability import Stability, stability
 from heldout.estimates.dependence import Dependence
 from heldout.estimates.fold_methods import corrected_t, nothing_told
-
-Floats = NDArray[np.float64]
 
 REFERENCE = "Breiman (2001), Machine Learning 45; Fisher, Rudin & Dominici (2019), JMLR 20(177)"
 FIELDS = ("feature", "value", "low", "high", "folds", "moved", "undefined")
@@ -71,7 +70,8 @@ class Importance:
 
     def __getitem__(self, feature: str) -> FeatureImportance:
         """The importance of a feature."""
-        from heldout.errors import OptionError, closest, listing
+        from heldout.arguments import closest, listing
+        from heldout.errors import OptionError
 
         by_name = {one.feature: one for one in self.features}
         if feature not in by_name:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arrays import Codes
 from heldout.cards.exchanges import Exchanges
 from heldout.cards.fidelity import FoldLikeness
 from heldout.cards.importance import FoldChanges
-from heldout.cards.permuting import Codes, LossMeasure, Scorer, shuffle
+from heldout.cards.permuting import LossMeasure, Scorer, shuffle
 from heldout.cards.surrogate import Questionable, fit_surrogate
 from heldout.errors import HeldoutError, LearnerError
 from heldout.learners.learner import clone_learner, first_line

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arguments import check_level, check_whole, listing
 from heldout.cards.card import Card
 from heldout.cards.given_model import card_of_model
 from heldout.cards.looking import Looking, chosen_splits, looks
@@ -26,8 +27,7 @@ from heldout.cards.permuting import read_measure
 from heldout.cards.questions import read_answers
 from heldout.cards.size import size_of
 from heldout.cards.speed import not_timed, speed_of
-from heldout.errors import OptionError, listing
-from heldout.estimates.interval import check_level, check_whole
+from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.front.data import ready
 from heldout.front.tuning import InnerSplits, tuned

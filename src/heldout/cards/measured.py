@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import closest, listing
+from heldout.arrays import Codes
 from heldout.cards.fidelity import Fidelity, FoldLikeness, fidelity, no_fidelity
 from heldout.cards.importance import FoldChanges, Importance, importance, not_measured
 from heldout.cards.looking import MOST_LIKENED, MOST_ROWS, Looking
-from heldout.cards.permuting import Codes
 from heldout.cards.related import related_pairs
 from heldout.cards.surrogate import Questionable, fit_surrogate, read_tree
 from heldout.cards.usefulness import Judged, Usefulness, not_useful, usefulness
-from heldout.errors import ColumnError, HeldoutError, closest, listing
+from heldout.errors import ColumnError, HeldoutError
 from heldout.estimates.dependence import Dependence
 from heldout.evaluation import Evaluation
 from heldout.evidence import Label

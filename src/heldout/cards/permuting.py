@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import OptionError, closest, listing, method_key
+from heldout.arguments import closest, listing, method_key
+from heldout.arrays import Codes, Floats
+from heldout.errors import OptionError
 from heldout.resampling.answers import Classes, classes_predicted, scores_given
 from heldout.resampling.task import rows_of
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from heldout.errors import FileError, OptionError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import FileError, OptionError
 
 UNANSWERED = "unanswered"
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.learners.problem import Problem
-
-Floats = NDArray[np.float64]
 
 # Beyond this association two features count as closely related. What that does to permutation importance: Strobl et al.
 # (2008), BMC Bioinformatics 9:307, and Molnar (2022), Interpretable Machine Learning. The line itself is a convention.

@@ -7,10 +7,10 @@ import pickle
 from dataclasses import dataclass
 from typing import Any
 
+from heldout.arguments import listing
 from heldout.cards.parts import Part
 from heldout.cards.reading import LIMITS, Reading, ReadingLimits, reading
 from heldout.cards.unwrapping import Unwrapped
-from heldout.errors import listing
 from heldout.learners.learner import first_line
 
 BY_STRUCTURE = "by its structure"

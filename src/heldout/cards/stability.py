@@ -8,9 +8,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from heldout.arrays import Floats
 
 TOP = 5
 ONE_FOLD = "there is one model only, and so nothing that could differ from it"

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Codes, Floats
 from heldout.learners.problem import Problem
 from heldout.show.fitting import shorten
 from heldout.show.printable import visible
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 DEPTH = 3
 # Of a column with more categories than this only the commonest become questions.

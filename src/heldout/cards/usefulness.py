@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Codes, Floats
 from heldout.curves.decision import GRID, net_benefit
-from heldout.estimates.proportion import t_value
+from heldout.estimates.quantiles import t_value
 from heldout.estimates.score_cost import mean_cost_limits
 from heldout.evidence import Label
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 Ranges = tuple[tuple[float, float], ...]
 
 REFERENCE = "Vickers & Elkin (2006), Medical Decision Making 26(6)"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from heldout.arguments import listing
 from heldout.cards.fidelity import Share
 from heldout.cards.questions import listed
 from heldout.cards.surrogate import named
-from heldout.errors import listing
 from heldout.show.numbers import UNDEFINED, count, limits, percent, share
 
 if TYPE_CHECKING:

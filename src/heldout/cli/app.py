@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from heldout import __version__
+from heldout.arguments import closest, listing
 from heldout.cli.card import card
 from heldout.cli.check import check
 from heldout.cli.compare import compare
@@ -27,7 +28,7 @@ from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
 from heldout.cli.validate import validate
 from heldout.cli.writing import Nearest, end_quietly, tell
-from heldout.errors import HeldoutError, closest, listing
+from heldout.errors import HeldoutError
 
 # Set this to see the traceback of a fault.
 DEBUG = "HELDOUT_DEBUG"

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from heldout.arguments import closest, listing
 from heldout.cli.learning_options import RUNNING, Drop, Features, Jobs, Learners, Target, read_jobs
 from heldout.cli.options import (
     INPUT,
@@ -36,7 +37,7 @@ from heldout.cli.options import (
 )
 from heldout.cli.output import Outputs, check_place, deliver
 from heldout.cli.writing import tell
-from heldout.errors import FileError, OptionError, closest, listing
+from heldout.errors import FileError, OptionError
 
 CLAIM = "Claim"
 USUAL_PLAN = "30 x holdout 2/3"

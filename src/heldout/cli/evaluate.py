@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from heldout.arguments import listing
 from heldout.cli.options import (
     INPUT,
     Charts,
@@ -48,7 +49,7 @@ from heldout.cli.options import (
 )
 from heldout.cli.output import Outputs, deliver
 from heldout.cli.writing import tell
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 
 if TYPE_CHECKING:
     from heldout.evaluation import Evaluation

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from heldout.arguments import listing
 from heldout.cli.learning_options import (
     RUNNING,
     Data,
@@ -35,7 +36,7 @@ from heldout.cli.options import (
 )
 from heldout.cli.output import Outputs, check_place, deliver
 from heldout.cli.writing import learners_may_print, tell
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 
 SPACINGS = ("geometric", "arithmetic")
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from heldout.errors import OptionError, listing
+from heldout.arguments import listing
+from heldout.errors import OptionError
 
 INPUT, LARGE, INTERVALS, OUTPUT = "Input", "Large data", "Intervals", "Output"
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heldout.arguments import closest
 from heldout.cli.writing import print_document, standard_output, tell, write_files
-from heldout.errors import FileError, OptionError, closest
+from heldout.errors import FileError, OptionError
 
 if TYPE_CHECKING:
     from heldout.result import Result

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from heldout.arguments import check_level
 from heldout.comparisons.folds import EFFECT, TOO_FEW, FoldValues
 from heldout.comparisons.procedure import procedure
 from heldout.comparisons.tested import Tested
 from heldout.errors import OptionError
-from heldout.estimates.interval import check_level
-from heldout.estimates.proportion import t_value
+from heldout.estimates.quantiles import t_value
 
 BAYES_T = procedure(
     "bayes-correlated-t",

@@ -6,15 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arguments import check_level, check_whole
+from heldout.arrays import Floats
 from heldout.comparisons.bayes_folds import Posterior, check_rope
 from heldout.comparisons.procedure import procedure
 from heldout.comparisons.wilcoxon import paired_values, pseudomedian
 from heldout.errors import OptionError
-from heldout.estimates.interval import check_level, check_whole
 
-Floats = NDArray[np.float64]
 # Draws at a time hold at most this many numbers.
 AT_ONCE = 1 << 22
 # So many draws place the limits of an interval; sorting more would cost more than it tells.

@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heldout.errors import OptionError, ValuesError, closest, listing, method_key
+from heldout.arguments import closest, listing, method_key
+from heldout.arrays import Floats
+from heldout.errors import OptionError, ValuesError
 
-Floats = NDArray[np.float64]
 Adjusting = Callable[[Floats, "int | None"], Floats]
 
 

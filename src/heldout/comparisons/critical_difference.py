@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heldout.curves.chart import ACCENT, QUIET, finished_chart, inline_data
 from heldout.errors import FileError, ValuesError
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from heldout.comparisons.learner_ranks import LearnerRanks
     from heldout.curves.chart import AnyChart
 
-Floats = NDArray[np.float64]
 Groups = tuple[tuple[int, ...], ...]
 NAME_CELLS = 40
 # Depths below the axis: of the first bar, from bar to bar, from the last bar to the first name, from name to name.

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arguments import check_level, closest, listing
+from heldout.arrays import Floats
 from heldout.comparisons.bayes_signed_rank import BAYES_SIGNED_RANK, bayes_signed_rank
 from heldout.comparisons.corrections import CORRECTIONS, adjust, find_correction
 from heldout.comparisons.learner_ranks import LearnerRanks, RankPair
 from heldout.comparisons.procedure import find_procedure
 from heldout.comparisons.ranks import (
     NEMENYI,
-    Floats,
     dunn_difference,
     friedman,
     iman_davenport,
@@ -27,8 +28,7 @@ from heldout.comparisons.ranks import (
 from heldout.comparisons.result_table import ResultTable, read_results
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.wilcoxon import SIGN, WILCOXON, sign_test, wilcoxon
-from heldout.errors import OptionError, closest, listing
-from heldout.estimates.interval import check_level
+from heldout.errors import OptionError
 
 DATA_SET_TESTS: dict[str, Callable[..., Tested]] = {
     WILCOXON.name: wilcoxon,

@@ -18,19 +18,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heldout.arguments import listing
+from heldout.arrays import Flags, Floats
 from heldout.comparisons.effects import PER_CASE, per_case, per_case_of_two
 from heldout.comparisons.procedure import procedure
 from heldout.comparisons.tested import Tested
 from heldout.engines.ranking import rank
-from heldout.errors import ValuesError, listing
+from heldout.errors import ValuesError
 from heldout.estimates.delong import HAIR, area, delong_logit, delong_variance
-from heldout.estimates.proportion import t_value, z_value
+from heldout.estimates.quantiles import t_value, z_value
 from heldout.evidence import Ranking
 from heldout.measures.ranked import inner
 from heldout.measures.ranking import ONE_CLASS
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Interval = Literal["t", "mover"]
 
 DELONG = procedure(
@@ -285,7 +285,7 @@ class Seen:
     units: str = "cases"
 
 
-def _seen(scores: Floats, mask: Mask, weight: Floats | None, groups: NDArray[Any] | None) -> Seen:
+def _seen(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArray[Any] | None) -> Seen:
     return Seen(
         lambda place: rank(scores[place], mask, weight=weight, group=_coded(groups)),
         lambda one, two: _same_order(scores[one], scores[two]),
@@ -362,7 +362,7 @@ def _same_order(one: Floats, two: Floats) -> bool:
     return bool(np.array_equal(first, second))
 
 
-def checked_scores(scores: ArrayLike | list[NDArray[Any]], positive: ArrayLike) -> tuple[Floats, Mask]:
+def checked_scores(scores: ArrayLike | list[NDArray[Any]], positive: ArrayLike) -> tuple[Floats, Flags]:
     """Scores as an array (m, n) and the mask of the positives, or an error that says what is wrong."""
     mask = np.asarray(positive, dtype=np.bool_)
     if isinstance(scores, list) and len({np.shape(row) for row in scores}) > 1:
@@ -387,7 +387,7 @@ def checked_scores(scores: ArrayLike | list[NDArray[Any]], positive: ArrayLike) 
     return held, mask
 
 
-def _influence(scores: Floats, mask: Mask, weight: Floats | None, groups: NDArray[Any] | None) -> Influence:
+def _influence(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArray[Any] | None) -> Influence:
     m, n = scores.shape
     held = None if weight is None else np.asarray(weight, dtype=np.float64)
     up_weight, down_weight = (
@@ -421,7 +421,7 @@ def _influence(scores: Floats, mask: Mask, weight: Floats | None, groups: NDArra
     return Influence(values, summed[0], summed[1], (holding[0], holding[1]), len(keys))
 
 
-def case_placements(scores: Floats, positive: Mask, weight: Floats | None = None) -> Floats:
+def case_placements(scores: Floats, positive: Flags, weight: Floats | None = None) -> Floats:
     """For each case the share of the other class that is on its right side of it; ties count half.
 
     That is the share of negatives below a positive, and of positives above a negative: the mean over either class is

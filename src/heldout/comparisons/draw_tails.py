@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from heldout.arrays import Floats
 
 # Sums of random tables add up in another order than the counts themselves: equal means equal up to rounding.
 HAIR = 1e-12

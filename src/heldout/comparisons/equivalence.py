@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from typing import get_args
 
+from heldout.arguments import check_level, closest, listing, method_key
 from heldout.comparisons.margins import Kind, Margin, MarginOutcome
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError, closest, listing, method_key
-from heldout.estimates.interval import check_level
-from heldout.estimates.proportion import z_value
+from heldout.errors import OptionError
+from heldout.estimates.quantiles import z_value
 from heldout.measures.declare import Direction
 from heldout.show.numbers import digits_between, limits, number, plain
 

@@ -7,15 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arguments import check_level
+from heldout.arrays import Floats
 from heldout.comparisons.folds import FoldValues, constant, corrected_t, t_tails, undefined
 from heldout.comparisons.procedure import Procedure, procedure
 from heldout.comparisons.tested import Tested
 from heldout.errors import OptionError
-from heldout.estimates.interval import check_level
-
-Floats = NDArray[np.float64]
 
 # The two folds of a repetition swap their parts, so that rows which favour A do so twice, once in training and once in
 # the test: the two differences go together, and their spread is too small.

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import check_level, check_whole, listing
+from heldout.arrays import Floats
 from heldout.comparisons.procedure import find_procedure, procedure
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError, ValuesError, listing
-from heldout.estimates.interval import check_level, check_whole
-from heldout.estimates.proportion import t_value
+from heldout.errors import OptionError, ValuesError
+from heldout.estimates.quantiles import t_value
 
-Floats = NDArray[np.float64]
 # What rounding leaves of a difference is no difference.
 ROUNDING = 1e-12
 # Squares of numbers below this are 0 to a computer.

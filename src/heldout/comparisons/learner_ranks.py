@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.comparisons.corrections import CORRECTIONS
 from heldout.comparisons.ranks import NEMENYI, Omnibus, wins_and_ties
 from heldout.comparisons.result_table import ResultTable
@@ -22,7 +22,6 @@ from heldout.show.printable import visible
 if TYPE_CHECKING:
     from heldout.curves.chart import AnyChart
 
-Floats = NDArray[np.float64]
 # More pairs than this fill more than a screen: the closest to a difference are shown, all stand in the rows.
 SHOWN_PAIRS = 28
 SHOWN_CLAIMS = 6

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import listing
 from heldout.curves.cost import normalized_cost
 from heldout.curves.curve import Curve
 from heldout.curves.hull import hull_places
 from heldout.curves.roc import roc
-from heldout.errors import OptionError, ValuesError, listing
+from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.result import Result
@@ -31,7 +32,6 @@ from heldout.show.numbers import limits, percent
 if TYPE_CHECKING:
     from heldout.curves.chart import AnyChart
 
-Floats = NDArray[np.float64]
 
 ALWAYS_NO = "always no"
 ALWAYS_YES = "always yes"

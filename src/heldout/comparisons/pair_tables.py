@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Codes, Floats
 from heldout.errors import OptionError
 from heldout.estimates.subject import Axis, Subject
 from heldout.evidence import Confusion
@@ -22,8 +23,6 @@ from heldout.measures.catalogue import find
 from heldout.measures.cells import AGGREGATES, Margins, TableBatch, class_cells
 from heldout.measures.quantity import Bound, Quantity, averaged_tables, micro_cells
 
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Draw = Callable[[int], Floats]
 
 # Numbers in one block of random tables: 32 MB.

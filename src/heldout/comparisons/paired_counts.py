@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import check_level, check_whole, listing
+from heldout.arrays import Floats
 from heldout.comparisons.draw_tails import HAIR, swap_note, swap_p, tail_note, tail_p
 from heldout.comparisons.effects import PER_CASE, per_case
 from heldout.comparisons.mcnemar import EFFECT, MID_P, TESTS, mcnemar, mcnemar_p, odds_ratio
@@ -17,15 +19,13 @@ from heldout.comparisons.pair_tables import PairedQuantity, paired_quantity, suc
 from heldout.comparisons.paired_draws import bootstrap_differences, permuted_differences, posterior_differences
 from heldout.comparisons.procedure import find_procedure, procedure
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.estimates.draws import MOST_CELLS, order_limits
-from heldout.estimates.interval import check_level, check_whole
-from heldout.estimates.proportion import wilson, z_value
+from heldout.estimates.proportion import wilson
+from heldout.estimates.quantiles import z_value
 from heldout.estimates.score_paired import paired_difference_limits
 from heldout.evidence.pairs import PairCounts
 from heldout.measures.quantity import Quantity
-
-Floats = NDArray[np.float64]
 
 SAME_ANSWERS = "the two give the same answer to every case"
 ALIKE = "every case that counts differs in the same way, so the standard error is zero and says nothing"

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Codes, Floats
 from heldout.comparisons.pair_tables import Cells, PairedQuantity
 from heldout.estimates.draws import CELL_PRIOR, TABLE_PRIOR, posterior_draws
-
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 # Up to this many cells of more than two classes are all given their share of the prior. Beyond, the cells that were not
 # met are stood for by so many of them, drawn at random: with shares this small each posterior table has its few

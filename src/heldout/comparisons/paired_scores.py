@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heldout.arguments import listing, method_key
+from heldout.arrays import Floats
 from heldout.comparisons.delong_tests import (
     DELONG,
     DELONG_MOVER,
@@ -50,11 +52,10 @@ from heldout.comparisons.score_resampling import (
     swapped_score_differences,
 )
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError, ValuesError, listing, method_key
+from heldout.errors import OptionError, ValuesError
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import gini, roc_auc, value_range
 
-Floats = NDArray[np.float64]
 Scores = NDArray[Any]
 
 AREAS: Mapping[str, float] = {roc_auc.name: 1.0, gini.name: 2.0}

@@ -6,17 +6,15 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arguments import check_level, closest, listing, method_key
+from heldout.arrays import Floats
 from heldout.comparisons.sample_size import SampleSize
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError, closest, listing, method_key
+from heldout.errors import OptionError
 from heldout.estimates import proportion
 from heldout.estimates.delong import hanley_mcneil_variance
-from heldout.estimates.interval import check_level
-from heldout.estimates.proportion import z_value
-
-Floats = NDArray[np.float64]
+from heldout.estimates.quantiles import z_value
 
 METHODS: dict[str, Callable[..., tuple[Floats, Floats]]] = {
     "wilson": proportion.wilson,

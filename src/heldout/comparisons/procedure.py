@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from heldout.errors import OptionError, closest, listing, method_key
+from heldout.arguments import closest, listing, method_key
+from heldout.errors import OptionError
 
 Setting = Literal["same cases", "different cases", "same splits", "data sets"]
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Floats, Integers
 from heldout.comparisons.procedure import procedure
 from heldout.comparisons.result_table import ResultTable
-from heldout.estimates.proportion import z_value
+from heldout.estimates.quantiles import z_value
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 # Values that differ by rounding alone are ties, though a computer may have put one above the other.
 ROUNDING = 1e-12
 

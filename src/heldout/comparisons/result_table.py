@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heldout.errors import ColumnError, OptionError, ValuesError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.arrays import Floats
+from heldout.errors import ColumnError, OptionError, ValuesError
 
-Floats = NDArray[np.float64]
 # Headers of a first column that holds names even where the names are numbers.
 NAME_HEADERS = frozenset({"", "data set", "data_set", "dataset", "data", "name", "column_1"})
 EXAMPLE = "{'C4.5': [0.76, 0.60], 'naive Bayes': [0.75, 0.63]}"

@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from heldout.arrays import Floats
+
 Path = tuple[Floats, Floats]
 Side = Literal["a", "b", ""]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heldout.arrays import Floats
 from heldout.comparisons.delong_tests import checked_scores, delong_paired
 from heldout.comparisons.roc_crossings import Crossing, Side, Stretch, crossings, stretches
 from heldout.comparisons.score_resampling import case_draws, collapsed, score_starts
@@ -31,7 +32,6 @@ from heldout.show.numbers import count, limits, share
 if TYPE_CHECKING:
     from heldout.curves.chart import AnyChart
 
-Floats = NDArray[np.float64]
 
 GRID = 101
 REPLICATES = 500

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.comparisons.paired_losses import LOSSES, case_losses
 from heldout.comparisons.procedure import procedure
 from heldout.engines.probabilities import tally, tally_classes
@@ -26,7 +27,6 @@ from heldout.measures.quantity import Bound, divide
 from heldout.measures.ranked import RankingBatch
 from heldout.measures.ranking import follows_prevalence
 
-Floats = NDArray[np.float64]
 Judge = Callable[[NDArray[Any]], Floats]
 
 PAIRED_BOOTSTRAP = procedure(

@@ -7,25 +7,25 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arguments import check_level, check_whole, listing
+from heldout.arrays import Floats
 from heldout.comparisons.draw_tails import tail_note, tail_p
 from heldout.comparisons.effects import PER_CASE, per_case_of_two
 from heldout.comparisons.paired_counts import set_aside
 from heldout.comparisons.procedure import find_procedure, procedure
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.estimates.draws import CELL_PRIOR, MOST_CELLS, Draws, order_limits, posterior_draws
-from heldout.estimates.interval import Estimator, check_level, check_whole
-from heldout.estimates.proportion import wilson, z_value
+from heldout.estimates.interval import Estimator
+from heldout.estimates.proportion import wilson
+from heldout.estimates.quantiles import z_value
 from heldout.estimates.spread import cluster_variance, effective_scale
 from heldout.estimates.subject import Subject
 from heldout.evidence import Confusion
 from heldout.evidence.labels import join_labels
 from heldout.measures.cells import class_cells
 from heldout.measures.quantity import Quantity, micro_cells
-
-Floats = NDArray[np.float64]
 
 NEWCOMBE = procedure(
     "unpaired-newcombe",

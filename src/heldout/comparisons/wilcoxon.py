@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arguments import check_level, closest, listing
+from heldout.arrays import Floats
 from heldout.comparisons.procedure import procedure
 from heldout.comparisons.ranks import ROUNDING, normal_p, tied_ranks
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError, ValuesError, closest, listing
-from heldout.estimates.interval import check_level
-from heldout.estimates.proportion import z_value
+from heldout.errors import OptionError, ValuesError
+from heldout.estimates.quantiles import z_value
 
-Floats = NDArray[np.float64]
 Zeros = Literal["drop", "split"]
 Form = Literal["auto", "exact", "normal"]
 # R and SciPy use the exact distribution up to this many data sets.

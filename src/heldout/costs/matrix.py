@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heldout.arguments import listing
 from heldout.costs.naming import class_index
-from heldout.errors import MatrixError, listing
+from heldout.errors import MatrixError
 from heldout.evidence import Label
 
 

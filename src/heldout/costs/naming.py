@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from heldout.errors import MatrixError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import MatrixError
 from heldout.evidence import Label
 
 

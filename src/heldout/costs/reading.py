@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arguments import listing
 from heldout.costs.inline import parse_costs
 from heldout.costs.matrix import Costs
 from heldout.costs.naming import class_index
 from heldout.costs.table import parse_table, settle_rows
 from heldout.costs.toml import parse_toml
-from heldout.errors import MatrixError, listing
+from heldout.errors import MatrixError
 from heldout.evidence import Label
 
 FILE = re.compile(r"[^\n;]*\.(?:csv|tsv|txt|toml)(?:\.gz)?\s*", re.IGNORECASE)

@@ -6,7 +6,8 @@ import csv
 import re
 from typing import Literal
 
-from heldout.errors import MatrixError, listing
+from heldout.arguments import listing
+from heldout.errors import MatrixError
 from heldout.files.sniff import separator_of
 
 Rows = Literal["truth", "predicted"]

@@ -15,13 +15,12 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import check_level, closest, listing
+from heldout.arrays import Floats
 from heldout.curves.curve import Band, BandKind
-from heldout.errors import OptionError, closest, listing
-from heldout.estimates.interval import check_level
-from heldout.estimates.proportion import t_value, z_value
+from heldout.errors import OptionError
+from heldout.estimates.quantiles import t_value, z_value
 from heldout.evidence.ranking import Ranking
-
-Floats = NDArray[np.float64]
 
 KINDS: tuple[BandKind, ...] = ("pointwise", "simultaneous")
 NODES = 32  # of the quadrature over the number of negatives above the threshold

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import listing
+from heldout.arrays import Floats
 from heldout.curves.curve import Curve, Reference, Scale
 from heldout.curves.precision_recall import interpolated
 from heldout.curves.thinning import placed, thinned
-from heldout.errors import OptionError, ValuesError, listing
+from heldout.errors import OptionError, ValuesError
 from heldout.show.numbers import number
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     AnyChart: TypeAlias = alt.LayerChart
 
-Floats = NDArray[np.float64]
 Domain: TypeAlias = tuple[float, float]
 
 PIXELS = 1000

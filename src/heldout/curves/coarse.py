@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heldout.arrays import Integers
 from heldout.evidence.ranking import RankedGroups, Ranking
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
 
 # Between two places that are kept, each rate moves by no more than one part in so many: a quarter of a pixel of a chart
 # a thousand pixels wide. Precision moves with the ratio of the counts, so their logarithm is stepped through as well.
@@ -23,7 +21,7 @@ SHORT = 100_000
 BLOCK = 1 << 16
 
 
-def places_of(ranking: Ranking, thresholds: ArrayLike) -> Places:
+def places_of(ranking: Ranking, thresholds: ArrayLike) -> Integers:
     """How many distinct scores reach each threshold; halves the ranking in place, so no copy of it is made.
 
     >>> places_of(Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2])), [1.0, 0.9, 0.5, 0.0])
@@ -76,13 +74,13 @@ def shortened(ranking: Ranking, thresholds: ArrayLike = ()) -> Ranking:
     )
 
 
-def _kept(ranking: Ranking) -> Places:
+def _kept(ranking: Ranking) -> Integers:
     """The first place of each step of the rates, and of the logarithm of the number found; looked for once."""
     memo = ranking.memo
     if "kept places" in memo:
-        known: Places = memo["kept places"]
+        known: Integers = memo["kept places"]
         return known
-    found: list[Places] = []
+    found: list[Integers] = []
     steps = [(ranking.n_positive or 1) / STEPS, (ranking.n_negative or 1) / STEPS]
     # The sums only grow, so the places where they pass a step are looked up, not looked for at every place.
     passed = [0, 0]
@@ -101,7 +99,7 @@ def _kept(ranking: Ranking) -> Places:
             found.append(np.minimum(np.searchsorted(both, bounds), len(both) - 1) + start)
             reached = last + 1
     found.append(np.zeros(1, dtype=np.int64))
-    made: Places = np.unique(np.concatenate(found))
+    made: Integers = np.unique(np.concatenate(found))
     memo["kept places"] = made
     return made
 
@@ -122,7 +120,7 @@ def _running(ranking: Ranking) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]
         yield start, sums[0], sums[1]
 
 
-def _sums(entries: NDArray[Any], kept: Places) -> NDArray[Any]:
+def _sums(entries: NDArray[Any], kept: Integers) -> NDArray[Any]:
     """The sums of the entries after one kept place and up to the next."""
     kind: Any = np.float64 if entries.dtype.kind == "f" else np.int64
     starts = np.concatenate([[0], kept[:-1] + 1])
@@ -136,7 +134,7 @@ def _sums(entries: NDArray[Any], kept: Places) -> NDArray[Any]:
     return total
 
 
-def _groups(groups: RankedGroups | None, kept: Places) -> RankedGroups | None:
+def _groups(groups: RankedGroups | None, kept: Integers) -> RankedGroups | None:
     if groups is None:
         return None
     place = np.searchsorted(kept, groups.place)

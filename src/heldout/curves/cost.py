@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from heldout.arrays import Floats
 from heldout.curves.curve import Curve, Reference, Scale
 from heldout.curves.hull import hull_places
 from heldout.curves.roc import one_class, share, started
 from heldout.curves.thresholds import between_points
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
-
-Floats = NDArray[np.float64]
 
 PC = Scale("probability_cost", "Probability cost PC(+): weight of the positives in the cost")
 NE = Scale("normalized_expected_cost", "Normalized expected cost", 0.0, None)

@@ -8,19 +8,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import check_level
+from heldout.arrays import Floats
 from heldout.curves.curve import Band
 from heldout.curves.thresholds import confusion_at, counts_at
 from heldout.errors import OptionError
 from heldout.estimates.draws import Draws
-from heldout.estimates.interval import DEFAULTS, Estimator, check_level
+from heldout.estimates.interval import DEFAULTS, Estimator
 from heldout.estimates.methods import METHODS
 from heldout.estimates.subject import Subject
 from heldout.evidence import Confusion
 from heldout.evidence.ranking import Ranking
 from heldout.measures.cells import CORNERS, SUMS, class_cells
 from heldout.measures.quantity import Bound, Quantity
-
-Floats = NDArray[np.float64]
 
 # Methods that draw, and evidence with weights or groups, are worked out at no more thresholds than this.
 MOST_DRAWN = 200

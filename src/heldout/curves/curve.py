@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.result import Result
@@ -20,7 +21,6 @@ from heldout.show.numbers import count, number
 if TYPE_CHECKING:
     from heldout.curves.chart import AnyChart
 
-Floats = NDArray[np.float64]
 BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
 # So many points are printed; `rows` has all of them.
 SHOWN = 11

@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heldout.arguments import check_level
+from heldout.arrays import Floats
 from heldout.curves.bands import check_bands
 from heldout.curves.curve import Band, Curve, Reference, Scale
 from heldout.curves.thresholds import Thresholds, between_points, counts_at, places, settled_grid, threshold_grid
 from heldout.errors import OptionError, ValuesError
-from heldout.estimates.interval import check_level
-from heldout.estimates.proportion import t_value
+from heldout.estimates.quantiles import t_value
 from heldout.estimates.score_cost import many_cost_limits
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.measures.counts import NO_CASES
-
-Floats = NDArray[np.float64]
 
 THRESHOLD = Scale("threshold", "Threshold probability")
 NET = Scale("net_benefit", "Net benefit (true positives per case)", None, None)

@@ -9,13 +9,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import listing
 from heldout.curves.chart import SQUARE, domains_of
 from heldout.curves.cost import cost_formula
 from heldout.curves.curve import Curve, Scale
 from heldout.curves.decision import net_formula
 from heldout.curves.precision_recall import interpolated
 from heldout.curves.thinning import placed, thinned
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.measures.moved_names import (
     COST_ALARM,
     COST_MISS,
@@ -29,8 +30,6 @@ from heldout.measures.traced import Symbol
 from heldout.show.drawing import Axis, Chart, Dots, Ribbon, Shape, Stroke, Tone
 from heldout.show.explorer import POSITION, Expression
 from heldout.show.numbers import number
-
-Floats = NDArray[np.float64]
 
 PIXELS = 1000
 # Points between those of a precision-recall curve: more than the pixels of its width are of no use.

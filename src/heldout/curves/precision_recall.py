@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.curves.bands import check_bands
 from heldout.curves.count_intervals import count_band
 from heldout.curves.curve import ABSENT, Band, Curve, Reference, Scale
@@ -19,8 +19,6 @@ from heldout.measures.catalogue import find
 from heldout.measures.counts import NO_POSITIVES
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import average_precision, pr_area
-
-Floats = NDArray[np.float64]
 
 RECALL = Scale(TPR.name, "Recall (true positive rate)")
 PRECISION = Scale("precision", "Precision (positive predictive value)")

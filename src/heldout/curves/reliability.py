@@ -8,17 +8,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import check_level, closest, listing
+from heldout.arrays import Floats
 from heldout.curves.curve import Band, Curve, Reference, Scale
 from heldout.curves.decision import check_probabilities
-from heldout.errors import OptionError, closest, listing
-from heldout.estimates.interval import check_level
-from heldout.estimates.proportion import t_value, wilson, wilson_at, z_value
+from heldout.errors import OptionError
+from heldout.estimates.proportion import wilson, wilson_at
+from heldout.estimates.quantiles import t_value, z_value
 from heldout.evidence import Label
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.ranking import Ranking
 from heldout.measures.counts import NO_CASES
 
-Floats = NDArray[np.float64]
 Strategy = Literal["uniform", "quantile"]
 STRATEGIES: tuple[Strategy, ...] = ("uniform", "quantile")
 

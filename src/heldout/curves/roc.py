@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.curves.bands import check_bands, roc_band
 from heldout.curves.curve import ABSENT, Curve, Reference, Scale
 from heldout.curves.thresholds import between_points
@@ -16,8 +17,6 @@ from heldout.evidence.ranking import Ranking
 from heldout.measures.counts import NO_NEGATIVES, NO_POSITIVES
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import roc_auc
-
-Floats = NDArray[np.float64]
 
 FPR = Scale("false_positive_rate", "False positive rate (1 − specificity)")
 TPR = Scale("recall", "True positive rate (recall)")

@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heldout.errors import FileError, OptionError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import FileError, OptionError
 
 if TYPE_CHECKING:
     from heldout.curves.chart import AnyChart

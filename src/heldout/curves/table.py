@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.curves.count_intervals import check_counted, corners_at, count_band, values_at
 from heldout.curves.thresholds import Thresholds, counts_at, more_at, threshold_grid
 from heldout.evidence import Label
@@ -18,8 +19,6 @@ from heldout.measures.quantity import Bound
 from heldout.result import Result
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Style, Table, Title
 from heldout.show.numbers import count
-
-Floats = NDArray[np.float64]
 
 ALWAYS = ("recall", "false_positive_rate", "precision")
 # Longer tables are for files: these many rows are printed.

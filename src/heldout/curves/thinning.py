@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.curves.curve import Curve, Scale
 from heldout.errors import OptionError
-
-Floats = NDArray[np.float64]
 
 
 def as_lines(curve: Curve) -> Curve:

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heldout.arrays import Floats
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.cut import cut_at
 from heldout.evidence.ranking import Ranking
 
-Floats = NDArray[np.float64]
 Thresholds: TypeAlias = str | int | Iterable[float]
 
 MOST = 10_000_000  # thresholds in one grid

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heldout.arguments import check_level, listing
+from heldout.arrays import Floats
 from heldout.costs import Costs, settle_costs
 from heldout.decisions.crossfit import CrossFit, cross_fit, make_folds, pooled
 from heldout.decisions.decision import Alternative, Decision, Honest
@@ -21,14 +23,11 @@ from heldout.decisions.resample import Resampled, resample
 from heldout.decisions.rule import Rule
 from heldout.decisions.words import bins_note, warnings_of
 from heldout.engines.ranking import rank
-from heldout.errors import LabelError, OptionError, ValuesError, listing
-from heldout.estimates.interval import check_level
+from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.cut import cut_at
 from heldout.evidence.ranking import Ranking
 from heldout.predictions.case_values import check_weight
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from heldout.arguments import check_level
+from heldout.arrays import Codes, Floats
 from heldout.costs import Costs, settle_costs
 from heldout.errors import OptionError, ValuesError
 from heldout.estimates.estimate import Estimate
-from heldout.estimates.interval import Estimator, check_level
+from heldout.estimates.interval import Estimator
 from heldout.estimates.score_cost import mean_cost_limits
 from heldout.evidence import Confusion, Label
 from heldout.measures.catalogue import find
@@ -21,9 +23,6 @@ from heldout.predictions.scores import sum_tolerance
 from heldout.result import Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import count, limits, plain
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 # Numbers in one block of rows.
 BLOCK = 1 << 20

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Integers
 from heldout.decisions.objective import Classes
 from heldout.decisions.points import Points
 from heldout.decisions.rule import Rule
@@ -15,8 +16,6 @@ from heldout.engines.ranking import rank
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
 from heldout.evidence.cut import cut_at
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class CrossFit:
 
 
 def cross_fit(
-    scores: NDArray[np.float64], positive: NDArray[np.bool_], weight: Any, fold: Ints, rule: Rule
+    scores: NDArray[np.float64], positive: NDArray[np.bool_], weight: Any, fold: Integers, rule: Rule
 ) -> CrossFit:
     """Choose on the other folds and apply the choice to each fold; the scores are sorted once.
 
@@ -66,7 +65,7 @@ def cross_fit(
     return CrossFit(called, tuple(chosen), unmet)
 
 
-def make_folds(positive: NDArray[np.bool_], group: Ints | None, folds: int, seed: int) -> Ints:
+def make_folds(positive: NDArray[np.bool_], group: Integers | None, folds: int, seed: int) -> Integers:
     """The fold of every case: each class spread evenly, and all cases of a group in one fold.
 
     There are fewer folds where a class has fewer cases (or the cases fewer groups) than folds were asked for.
@@ -93,7 +92,7 @@ def make_folds(positive: NDArray[np.bool_], group: Ints | None, folds: int, seed
     return fold
 
 
-def _group_folds(positive: NDArray[np.bool_], group: Ints, folds: int, rng: np.random.Generator) -> Ints:
+def _group_folds(positive: NDArray[np.bool_], group: Integers, folds: int, rng: np.random.Generator) -> Integers:
     count = int(group.max()) + 1
     up = np.bincount(group, weights=positive, minlength=count)
     size = np.bincount(group, minlength=count)
@@ -128,7 +127,7 @@ def pooled(
     positive: NDArray[np.bool_],
     *,
     weight: Any,
-    group: tuple[Ints, NDArray[Any]] | None,
+    group: tuple[Integers, NDArray[Any]] | None,
     classes: Classes,
 ) -> Confusion:
     """The counts of all left-out folds together."""

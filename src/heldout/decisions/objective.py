@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.errors import MatrixError, OptionError
 from heldout.evidence import Label
 from heldout.measures.catalogue import read_quantity
@@ -17,7 +17,6 @@ from heldout.measures.quantity import Quantity, averaged_tables
 from heldout.show.blocks import Style
 from heldout.show.numbers import plain
 
-Floats = NDArray[np.float64]
 Classes = tuple[Label, Label]
 
 CORNER = "corner_distance"

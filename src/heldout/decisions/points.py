@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.evidence.ranking import Ranking
 from heldout.measures.cells import Cells, class_cells
-
-Floats = NDArray[np.float64]
 
 # Values nearer than this share of their scale are ties: they differ by rounding only.
 SAME = 1e-12

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.decisions.points import Points
 from heldout.decisions.rule import Rule
 from heldout.evidence.ranking import Ranking
 
-Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Floats]
 
 # With more distinct scores than this, replicates choose among so many thresholds, with equally many cases between

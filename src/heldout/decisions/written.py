@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from heldout.errors import OptionError, closest
+from heldout.arguments import closest
+from heldout.errors import OptionError
 
 HOW = "write for example 'recall >= 0.9', or 'recall >= 0.9, specificity >= 0.5'."
 # Rounding only: 0.9 of 10 cases must count as 0.9, also after the cases were reweighted.

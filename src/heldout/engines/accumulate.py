@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arguments import listing
 from heldout.engines.batch import Batch
 from heldout.engines.growing import ROWS_AT_ONCE, Growing
-from heldout.errors import HeldoutError, LabelError, MatrixError, OptionError, listing
+from heldout.errors import HeldoutError, LabelError, MatrixError, OptionError
 from heldout.evidence import Confusion, Label, join_labels
 from heldout.evidence.confusion import Counts
 from heldout.evidence.counted import Counted

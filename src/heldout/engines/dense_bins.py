@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats, Integers
 from heldout.evidence.grid import POINT, index_of
 from heldout.evidence.score_bins import ScoreBins
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
 
 BLOCK = 1 << 15
 # Exponents whose powers of two, and what scores become when multiplied by them, are floats with room to spare.
@@ -44,9 +42,9 @@ class Stretch:
         self.sums = [np.zeros(size * k) for _ in range(2 if weighted else 0)]
         self._index, self._key = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int64)
 
-    def add(self, scores: NDArray[Any], codes: NDArray[Any], weight: Floats | None) -> Places | None:
+    def add(self, scores: NDArray[Any], codes: NDArray[Any], weight: Floats | None) -> Integers | None:
         """Count the rows whose score lies here; where the others are, None if there are none."""
-        left: list[Places] = []
+        left: list[Integers] = []
         for start in range(0, len(scores), BLOCK):
             stop = start + BLOCK
             part = None if weight is None else weight[start:stop]
@@ -60,7 +58,7 @@ class Stretch:
         self.rows += len(scores) - len(missing)
         return missing
 
-    def _block(self, scores: NDArray[Any], codes: NDArray[Any], weight: Floats | None) -> Places | None:
+    def _block(self, scores: NDArray[Any], codes: NDArray[Any], weight: Floats | None) -> Integers | None:
         index = self._index[: len(scores)]
         with np.errstate(over="ignore", under="ignore"):
             np.multiply(scores, 2.0**-self.exponent, out=index, dtype=np.float64)

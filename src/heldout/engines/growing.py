@@ -7,10 +7,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from heldout.arguments import listing
 from heldout.engines.counting import check_once, left_out
 from heldout.engines.counting import counted as counted_of
 from heldout.engines.joining import compact, joined
-from heldout.errors import ColumnError, LabelError, ValuesError, listing
+from heldout.errors import ColumnError, LabelError, ValuesError
 from heldout.evidence.counted import Counted, added_gaps
 from heldout.evidence.slice_labels import is_value, join_slices
 from heldout.predictions.counted_numbers import FEW_NUMBERS

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats, Integers
 from heldout.errors import ValuesError
 from heldout.evidence.probabilities import sums_by
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Ordered:

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats, Integers
 from heldout.engines.running_sums import Binner, PowerSums, dot, no_reliability
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.probabilities import Probabilities, ProbabilityGroups, SparseSums, sums_by
 from heldout.predictions.scores import sum_tolerance
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Groups = tuple[Integers, NDArray[Any]]
 
 # Rows of a block. BLAS shares a product of more than 10,000 numbers among threads, which costs more than it saves.

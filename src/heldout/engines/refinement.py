@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heldout.arrays import Floats, Integers
 from heldout.engines.bin_counter import BinCounter, bins_of
 from heldout.engines.dense_bins import BLOCK, FAR, LIMIT
 from heldout.errors import ValuesError
@@ -16,9 +17,6 @@ from heldout.evidence.grid import HUGE, POINT, ends_of, index_of, scaled
 from heldout.evidence.inside import inside
 from heldout.evidence.keys import join_keys
 from heldout.evidence.score_bins import ROOM, BinGroups, ScoreBins
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
 
 # What is not looked into may leave this part of the tolerance.
 LEFT = 0.25
@@ -39,7 +37,7 @@ class SubBins:
     `index` is what Refinement.key gives; `least` and `greatest` are the ends of the scores met in each.
     """
 
-    index: Places
+    index: Integers
     counts: NDArray[np.int64]
     least: Floats
     greatest: Floats
@@ -94,7 +92,7 @@ class Refinement:
         held[(cells - cells[0]).astype(np.int64)] = np.where(self.exponent == self.base, self.part + 1, -1)
         return int(cells[0]), held
 
-    def rows(self, scores: ArrayLike) -> tuple[Places, NDArray[np.int8]]:
+    def rows(self, scores: ArrayLike) -> tuple[Integers, NDArray[np.int8]]:
         """Which rows have a score in one of the bins, and the part that the bin belongs to."""
         values = np.asarray(scores)
         blocks = [self._near(values[at : at + BLOCK]) for at in range(0, len(values), BLOCK) if len(self)]
@@ -108,7 +106,7 @@ class Refinement:
             found, part = found[part >= 0], part[part >= 0]
         return found, part
 
-    def _near(self, scores: NDArray[Any]) -> tuple[Places, NDArray[np.int8]]:
+    def _near(self, scores: NDArray[Any]) -> tuple[Integers, NDArray[np.int8]]:
         """The rows of a block that may be in a bin, and what the table says of their cells; -1 where there is none."""
         if self._table is None:
             rows = np.flatnonzero((scores >= self.low[0]) & (scores < self.ends[-1]))
@@ -123,14 +121,14 @@ class Refinement:
         held = table[cells[within].astype(np.int64)]
         return within[held != 0], held[held != 0]
 
-    def _place(self, scores: NDArray[Any]) -> Places:
+    def _place(self, scores: NDArray[Any]) -> Integers:
         """The bin that each score is in, -1 where it is in none."""
         # Adding 0 makes one score of -0.0 and 0.0.
         values = scores.astype(np.float64) + 0.0
         place = np.searchsorted(self.low, values, side="right") - 1
         return np.where((place >= 0) & (values < self.ends[place]), place, -1)
 
-    def key(self, scores: ArrayLike) -> Places:
+    def key(self, scores: ArrayLike) -> Integers:
         """The index of each score's sub-bin, -1 where the score is in no bin that is looked into."""
         values = np.asarray(scores, dtype=np.float64) + 0.0
         made = np.full(len(values), -1, dtype=np.int64)
@@ -195,7 +193,7 @@ class Refinement:
             bins.most,
         )
 
-    def _check(self, bins: ScoreBins, counts: NDArray[np.int64], parent: Places, gone: Places) -> None:
+    def _check(self, bins: ScoreBins, counts: NDArray[np.int64], parent: Integers, gone: Integers) -> None:
         """Refuse a second reading that counted other rows than the first."""
         before, after = bins.counts[gone], np.zeros((len(bins), bins.k), dtype=np.int64)
         np.add.at(after, parent, counts)
@@ -266,7 +264,7 @@ def refine(bins: ScoreBins, tolerance: float, *, place: int = 1, room: int | Non
     return Refinement(low, exponent, depth, bins.base, bins.k, bins.weighted, part, rooms)
 
 
-def _widest(bins: ScoreBins, tolerance: float, place: int) -> tuple[Places, Floats]:
+def _widest(bins: ScoreBins, tolerance: float, place: int) -> tuple[Integers, Floats]:
     """The bins that leave most in doubt, as few as will do, in their order; and how much each leaves."""
     none = np.zeros(0, dtype=np.int64), np.zeros(0)
     ranking = bins.ranking(place)
@@ -285,7 +283,7 @@ def _widest(bins: ScoreBins, tolerance: float, place: int) -> tuple[Places, Floa
     return chosen, most[chosen]
 
 
-def _most_doubtful(chosen: Places, doubt: Floats, most: int) -> tuple[Places, Floats]:
+def _most_doubtful(chosen: Integers, doubt: Floats, most: int) -> tuple[Integers, Floats]:
     """At most so many of the bins, those that leave most in doubt, in their order."""
     if len(chosen) <= most:
         return chosen, doubt
@@ -326,7 +324,7 @@ def _stacked(found: list[ScoreBins]) -> ScoreBins:
     )
 
 
-def _groups(bins: ScoreBins, sub: ScoreBins, kept: Places, chosen: Places, order: Places) -> BinGroups | None:
+def _groups(bins: ScoreBins, sub: ScoreBins, kept: Integers, chosen: Integers, order: Integers) -> BinGroups | None:
     """The groups of the bins that stay and of those that were put in."""
     if bins.groups is None or sub.groups is None:
         return None

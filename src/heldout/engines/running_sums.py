@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.evidence.probabilities import Moments, Reliability
-
-Floats = NDArray[np.float64]
 
 # A probability this near to an edge, in widths of a bin, is compared with the edge itself: multiplying rounds.
 NEAR_EDGE = 1e-9

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Integers
 from heldout.engines.probabilities import tally, tally_classes
 from heldout.engines.ranking import rank
 from heldout.evidence import Label, Ranking
@@ -19,7 +20,6 @@ from heldout.evidence.probabilities import Probabilities
 from heldout.predictions.table import Predictions
 
 BLOCK = 1 << 16
-Integers = NDArray[np.int64]
 
 
 class ScoreEvidence(ABC):

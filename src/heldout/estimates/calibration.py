@@ -15,12 +15,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.estimates.proportion import t_value, wilson_at, z_value
+from heldout.arrays import Floats
+from heldout.estimates.proportion import wilson_at
+from heldout.estimates.quantiles import t_value, z_value
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.ranking import Ranking
 from heldout.measures.recalibration import LogisticFit, fitted, logits, recalibrate
 
-Floats = NDArray[np.float64]
 Limits = tuple[float, float]
 Error = Literal["expected", "maximum", "squared"]
 Coefficient = Literal["slope", "intercept", "in_the_large"]

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.engines.counted_scores import CountedScores
 from heldout.engines.scores import RowScores, ScoreEvidence
 from heldout.estimates.multiclass import (
@@ -28,8 +29,6 @@ from heldout.evidence.keys import join_keys
 from heldout.evidence.probabilities import sums_by
 from heldout.evidence.score_bins import POINT, BinGroups, ScoreBins
 from heldout.measures.certified import allowance
-
-Floats = NDArray[np.float64]
 
 AT_MOST = f"{JOINT}, at most"
 AVERAGES: tuple[AreaAverage, ...] = ("macro", "weighted", "hand_till")

@@ -9,11 +9,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.estimates.estimate import Estimate
 from heldout.evidence import Label
 from heldout.show.blocks import Style
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,15 +11,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heldout.estimates.proportion import t_value, z_value
+from heldout.arrays import Floats
+from heldout.estimates.quantiles import t_value, z_value
 from heldout.estimates.root import bracketed_root
 from heldout.evidence import Ranking
 from heldout.measures.ranked import inner, lost_pairs, sweep
 from heldout.measures.ranking import roc_auc
-
-Floats = NDArray[np.float64]
 
 # An area this near to 0 or 1 is there: sums of weights miss it by rounding.
 HAIR = 1e-12

@@ -11,13 +11,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.estimates.subject import Subject
 from heldout.evidence import Confusion
 from heldout.measures.cells import TableBatch, class_cells
-
-Floats = NDArray[np.float64]
 
 # Draws are as many as keep one batch near this many numbers, from a ladder on which (B + 1) · 2.5 % is whole.
 NUMBERS = 100_000

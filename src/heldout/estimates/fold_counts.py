@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import OptionError, method_key
+from heldout.arguments import method_key
+from heldout.errors import OptionError
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_estimate import FoldEstimate, Rule
 from heldout.estimates.fold_methods import FOLD_METHODS, FoldMethod, nothing_told, spread

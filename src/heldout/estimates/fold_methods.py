@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.estimates.delong import hanley_mcneil_variance, logit_limits
 from heldout.estimates.dependence import LEAST, Dependence
-from heldout.estimates.proportion import t_value, z_value
+from heldout.estimates.quantiles import t_value, z_value
 from heldout.estimates.root import bracketed_root
 
-Floats = NDArray[np.float64]
 MEASURED_FOLDS = 10
 # Just beside the estimate no value is rejected.
 NEAR = 1e-9

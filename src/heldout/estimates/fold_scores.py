@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import OptionError, listing, method_key
+from heldout.arguments import listing, method_key
+from heldout.arrays import Floats
+from heldout.errors import OptionError
 from heldout.estimates.area_bounds import BINS, allowing
 from heldout.estimates.delong import logit_limits
 from heldout.estimates.dependence import LEAST, Dependence
@@ -24,13 +26,13 @@ from heldout.estimates.fold_methods import (
     nothing_told,
     spread,
 )
-from heldout.estimates.proportion import wilson, z_value
+from heldout.estimates.proportion import wilson
+from heldout.estimates.quantiles import z_value
 from heldout.estimates.score_interval import ScoreEstimator
 from heldout.evidence import Label
 from heldout.measures.quantity import Quantity
 from heldout.show.numbers import share
 
-Floats = NDArray[np.float64]
 # With more folds than this the value of a pooled measure in each of them is not worked out: it costs more than it says.
 MANY_FOLDS = 500
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import OptionError, listing
+from heldout.arguments import listing
+from heldout.errors import OptionError
 from heldout.estimates.class_estimates import ClassEstimates, whole
 from heldout.estimates.dependence import Dependence
 from heldout.estimates.draws import DRAWN_LEVEL, MOST_CELLS, Draws
@@ -31,38 +31,7 @@ from heldout.show.printable import visible
 # With this many cases behind each of TP, FN, FP and TN the posterior is as good as normal: its limits and those of the
 # closed form differ by less than the draws' own error.
 PLENTY = 400
-# Numbers that an error may show as examples.
-USUAL = {"replicates": 2000, "seed": 1, "most": 10}
 ONE_GROUP = "there is one group only, so nothing is known of how groups differ"
-
-
-def check_level(level: Any) -> float:
-    """A level strictly between 0 and 1.
-
-    >>> check_level(0.9)
-    0.9
-    """
-    is_number = isinstance(level, numbers.Real) and not isinstance(level, bool | np.bool_)
-    if not is_number or not 0 < float(level) < 1:
-        raise OptionError(
-            f"The level must lie between 0 and 1. Got {level!r}.",
-            hint="write 95 % as 0.95." if is_number and float(level) >= 1 else "for example 0.95.",
-        )
-    return float(level)
-
-
-def check_whole(name: str, value: Any, least: int) -> int:
-    """A whole number from the least that makes sense.
-
-    >>> check_whole("seed", 3, 0)
-    3
-    """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise OptionError(
-            f"{name} must be a whole number from {least} up. Got {value!r}.",
-            hint=f"give {least} or more, such as {name}={max(least, USUAL.get(name, least))}.",
-        )
-    return int(value)
 
 
 @dataclass(frozen=True)

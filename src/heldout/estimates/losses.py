@@ -6,13 +6,12 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heldout.estimates.delong import logit_limits
-from heldout.estimates.proportion import t_value, wilson_at, z_value
+from heldout.estimates.proportion import wilson_at
+from heldout.estimates.quantiles import t_value, z_value
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups
 
-Floats = NDArray[np.float64]
 Limits = tuple[float, float]
 Loss = Literal["brier", "log_loss"]
 

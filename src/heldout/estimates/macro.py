@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heldout.arrays import Floats
 from heldout.errors import ValuesError
-from heldout.estimates.proportion import t_value, wilson, wilson_at
+from heldout.estimates.proportion import wilson, wilson_at
+from heldout.estimates.quantiles import t_value
 from heldout.estimates.score_f import f_score_limits
-
-Floats = NDArray[np.float64]
 
 _LEAST_DF = 4  # fewer make t so long that a class of 2 cases says nothing of the others
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from heldout.errors import OptionError, closest, listing, method_key
+from heldout.arguments import closest, listing, method_key
+from heldout.errors import OptionError
 from heldout.estimates import proportion
 from heldout.estimates.draws import MOST_CELLS, Draws, order_limits, share_limits
 from heldout.estimates.macro import Cells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
+from heldout.estimates.quantiles import t_value, z_value
 from heldout.estimates.score_cost import mean_cost_limits
 from heldout.estimates.score_f import f_score_limits
 from heldout.estimates.score_ratio import odds_ratio_limits, ratio_limits
@@ -131,7 +133,7 @@ def normal(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG
     """The textbook z interval: estimate ± z standard errors; unreliable near 0 and 1 and for few cases."""
     if _is_proportion(subject):
         return _on_proportion(proportion.normal, subject, level)
-    half = proportion.z_value(level) * np.sqrt(subject.variance)
+    half = z_value(level) * np.sqrt(subject.variance)
     return _within(subject, subject.value - half, subject.value + half)
 
 
@@ -238,7 +240,7 @@ def effective_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  #
     total = subject.confusion.n * subject.scale
     with np.errstate(divide="ignore", invalid="ignore"):
         size = np.where(spread > 0, share * (1 - share) / spread, total)
-    ends = proportion.wilson_at(share, size, proportion.z_value(level))
+    ends = proportion.wilson_at(share, size, z_value(level))
     return _within(subject, *(low + (high - low) * end for end in ends))
 
 
@@ -246,7 +248,7 @@ def effective_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  #
 def logit(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Delta-method standard error on the logit scale (log scale for ratios, none for costs)."""
     n = np.maximum(subject.confusion.n * subject.scale, 1.0)
-    return _transformed(subject, subject.variance, proportion.z_value(level), level, n)
+    return _transformed(subject, subject.variance, z_value(level), level, n)
 
 
 def _grouped(subject: Subject) -> bool:
@@ -264,7 +266,7 @@ def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:  # no
             return float(subject.bound.costs.min()), float(subject.bound.costs.max())
         return _within(subject, unknown, unknown)
     behind = groups_behind(subject)
-    critical = proportion.t_value(level, np.maximum(behind - 1, 1))
+    critical = t_value(level, np.maximum(behind - 1, 1))
     low, high = _transformed(subject, cluster_variance(subject) / subject.scale, critical, level, behind)
     # One group with such cases says nothing of how groups differ.
     floor, ceiling = subject.measure.range
@@ -332,7 +334,7 @@ def bca(subject: Subject, level: float, draws: Draws) -> Limits:
     with np.errstate(divide="ignore", invalid="ignore"):
         skew = (weights * influence**3).sum(axis=axis) / (6 * (weights * influence**2).sum(axis=axis) ** 1.5)
     skew = np.nan_to_num(skew)
-    z = proportion.z_value(level)
+    z = z_value(level)
     shares = [ndtr(shift + (shift + s * z) / (1 - skew * (shift + s * z))) for s in (-1, 1)]
     return _within(subject, *share_limits(values, *shares), hold=False)
 

@@ -14,16 +14,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import closest, listing
+from heldout.arrays import Floats, Integers
 from heldout.engines.multiclass import ClassPlacements, class_placements
 from heldout.engines.ranking import rank
-from heldout.errors import OptionError, closest, listing
+from heldout.errors import OptionError
 from heldout.estimates.delong import HAIR, logit_limits, newcombe
-from heldout.estimates.proportion import t_value
+from heldout.estimates.quantiles import t_value
 from heldout.evidence import Ranking
 from heldout.evidence.probabilities import sums_by
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 AreaAverage = Literal["macro", "weighted", "hand_till", "weighted_hand_till"]
 # The interval from the scores that a case has for all classes together.
 JOINT = "delong-logit"

@@ -11,15 +11,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.estimates.delong import HAIR, effective_sizes, logit_limits
-from heldout.estimates.proportion import t_value, wilson_at, z_value
+from heldout.estimates.proportion import wilson_at
+from heldout.estimates.quantiles import t_value, z_value
 from heldout.evidence import Ranking
 from heldout.measures.ranked import Span, inner, precision_sums, sweep
 from heldout.measures.ranking import average_precision
-
-Floats = NDArray[np.float64]
 
 
 def average_precision_influence(ranking: Ranking) -> tuple[Floats, Floats]:

@@ -9,42 +9,18 @@ Formulas: Brown, Cai and DasGupta, "Interval estimation for a binomial proportio
 
 from __future__ import annotations
 
-from functools import lru_cache
-from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.errors import OptionError
+from heldout.estimates.quantiles import _tail, z_value
 from heldout.estimates.root import bracketed_root
 
 Floats: TypeAlias = NDArray[np.float64]
 Limits: TypeAlias = tuple[Floats, Floats]
 
-_STANDARD_NORMAL = NormalDist()
 _LEAST = 1e-9  # a (fractional) count below this is none: the beta functions fail next to 0
-
-
-@lru_cache(maxsize=16)
-def z_value(level: float = 0.95) -> float:
-    """The two-sided critical value of the standard normal distribution.
-
-    >>> round(z_value(0.95), 4)
-    1.96
-    """
-    return _STANDARD_NORMAL.inv_cdf(1 - _tail(level))
-
-
-def t_value(level: float, df: ArrayLike) -> Floats:
-    """The two-sided critical value of Student's t distribution, df may be fractional.
-
-    >>> round(float(t_value(0.95, 9)), 4)
-    2.2622
-    """
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(np.asarray(df, dtype=np.float64), 1 - _tail(level)))
 
 
 def wilson_at(p: ArrayLike, n: ArrayLike, z: ArrayLike) -> Limits:
@@ -188,15 +164,6 @@ def normal(successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Limi
     low = np.where(known, np.maximum(rate - half, 0), 0.0)
     high = np.where(known, np.minimum(rate + half, 1), 1.0)
     return low, high
-
-
-def _tail(level: float) -> float:
-    if not 0 < level < 1:
-        raise OptionError(
-            f"The level of an interval must lie between 0 and 1, and {level!r} does not.",
-            hint="use a share such as 0.95, not a percentage.",
-        )
-    return (1 - level) / 2
 
 
 def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats]:

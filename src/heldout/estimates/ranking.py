@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from heldout.errors import OptionError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import OptionError
 from heldout.estimates.delong import delong, delong_logit, hanley_mcneil, newcombe
 from heldout.estimates.precision_area import average_precision_limits
 from heldout.estimates.ranking_bootstrap import Draw, Form, bootstrap_limits

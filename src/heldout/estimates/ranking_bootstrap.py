@@ -14,10 +14,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.errors import ValuesError
 from heldout.estimates.delong import effective_sizes, kish_sizes, logit_limits
 from heldout.estimates.draws import order_limits, share_limits
-from heldout.estimates.proportion import t_value, wilson_at, z_value
+from heldout.estimates.proportion import wilson_at
+from heldout.estimates.quantiles import t_value, z_value
 from heldout.evidence import RankedGroups, Ranking
 from heldout.measures.quantity import Bound
 from heldout.measures.ranked import RankingBatch
@@ -30,7 +32,6 @@ from heldout.measures.ranking import (
     value_range,
 )
 
-Floats = NDArray[np.float64]
 Form = Literal["transformed", "percentile", "bca"]
 FORMS: tuple[Form, ...] = ("transformed", "percentile", "bca")
 Draw = Literal["classes", "cases", "groups"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from heldout.arrays import Floats
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _TINY = 1e-300

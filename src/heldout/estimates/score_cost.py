@@ -7,13 +7,13 @@ not happen in 200 cases may still happen, and only its known cost bounds what it
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from heldout.arrays import Floats
 from heldout.errors import ValuesError
-from heldout.estimates.proportion import wilson_at, z_value
+from heldout.estimates.proportion import wilson_at
+from heldout.estimates.quantiles import z_value
 from heldout.estimates.root import bracketed_root
-
-Floats = NDArray[np.float64]
 
 _SAME = 1e-14  # differences of shares below this are rounding
 _NEAREST = 1e-150  # the tilt at which all the mass sits on the extreme value, if that was observed

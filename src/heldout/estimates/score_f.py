@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from heldout.arrays import Floats
 from heldout.errors import OptionError
-from heldout.estimates.proportion import wilson, wilson_at, z_value
+from heldout.estimates.proportion import wilson, wilson_at
+from heldout.estimates.quantiles import z_value
 from heldout.estimates.root import bracketed_root
-
-Floats = NDArray[np.float64]
 
 _SECANT_STEPS = 8  # three or four are the rule
 _CLOSE = 1e-13  # the last call of Wilson's formula then gains the remaining digits

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from heldout.estimates.proportion import z_value
-from heldout.estimates.root import Floats, bracketed_root
+from heldout.arrays import Floats
+from heldout.estimates.quantiles import z_value
+from heldout.estimates.root import bracketed_root
 
 
 def paired_difference_limits(

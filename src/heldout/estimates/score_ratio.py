@@ -8,11 +8,10 @@ from the right of the root converges without a safeguard. Derivations in docs/st
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from heldout.estimates.proportion import z_value
-
-Floats = NDArray[np.float64]
+from heldout.arrays import Floats
+from heldout.estimates.quantiles import z_value
 
 _LEAST = 1e-9  # a (fractional) count below this is none
 _STEPS = 7  # starts within a factor of 2 of the root (4 for the odds ratio) and doubles the digits each time

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.estimates.subject import Subject
 from heldout.evidence import Confusion
 from heldout.measures.cells import class_cells
-
-Floats = NDArray[np.float64]
 
 
 def cluster_variance(subject: Subject) -> Any:

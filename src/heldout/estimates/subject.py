@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.evidence import Confusion
 from heldout.measures.cells import TableBatch, class_cells, evidence_cells
 from heldout.measures.declare import Measure
@@ -23,7 +23,6 @@ from heldout.measures.quantity import (
 )
 
 Axis = Literal["class", "table", "macro", "micro", "weighted"]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

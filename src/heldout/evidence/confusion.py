@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.errors import MatrixError, listing
+from heldout.arguments import listing
+from heldout.errors import MatrixError
 from heldout.evidence.keys import join_keys
 from heldout.evidence.labels import Label, join_labels, places
 from heldout.files.matrix import check_matrix

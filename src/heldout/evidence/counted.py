@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import MatrixError, listing
+from heldout.arguments import listing
+from heldout.errors import MatrixError
 from heldout.evidence.confusion import Confusion
 from heldout.evidence.folds import FoldCounts
 from heldout.evidence.keys import join_keys

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from heldout.arrays import Floats
 
 # The exponent of a bin that holds one score and nothing beside it; below every exponent of a bin with a width.
 POINT = -2000

@@ -16,9 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.evidence.ranking import Ranking
-
-Floats = NDArray[np.float64]
 
 # Sums over so many entries at a time, then exactly over the blocks: an error of a block's length in units of the last
 # place, whatever the length of the ranking.

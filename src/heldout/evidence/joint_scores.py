@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.evidence.score_bins import POINT, ScoreBins
 
-Floats = NDArray[np.float64]
 Duel = tuple[int, int]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import listing
+from heldout.arguments import listing
 
 # The types that are stored: whole numbers of any width, floating-point numbers, and truth values.
 KINDS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")

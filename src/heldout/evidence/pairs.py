@@ -7,13 +7,12 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heldout.errors import MatrixError, listing
+from heldout.arguments import listing
+from heldout.arrays import Codes
+from heldout.errors import MatrixError
 from heldout.evidence.confusion import Confusion
 from heldout.evidence.labels import Label, join_labels
-
-Codes = NDArray[np.int64]
 
 # Up to this many possible cells are counted in one array, 8 MB of it; beyond, those that are met are sorted.
 DENSE_CELLS = 1 << 20

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats, Integers
 from heldout.errors import ValuesError
 from heldout.evidence.keys import join_keys
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Row b: the coefficients with which the sums of order 0 … 3 enter the sum of order b when the centre moves.
 _BINOMIAL = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]], dtype=np.float64)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.errors import ValuesError
 from heldout.evidence.grid import above, mirrored
 from heldout.evidence.keys import join_keys
 
-Floats = NDArray[np.float64]
 BLOCK = 1 << 15
 
 

@@ -10,12 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heldout.arrays import Floats
 from heldout.errors import ValuesError
 from heldout.evidence.grid import POINT, above, distinct, ends_of, exponent_for, floor_to
 from heldout.evidence.keys import join_keys
 from heldout.evidence.ranking import RankedGroups, Ranking, smallest
-
-Floats = NDArray[np.float64]
 
 # At most this many bins are met; with more distinct scores than that, they become wider. One is for a score of 1, which
 # lies above all the others of the grid that probabilities are on.

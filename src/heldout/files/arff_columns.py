@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heldout.errors import FileError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import FileError
 from heldout.files.arff_dates import parse_date
 from heldout.files.arff_tokens import unquoted
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from heldout.errors import ColumnError, FileError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import ColumnError, FileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
-from heldout.errors import FileError, listing
+from heldout.arguments import listing
+from heldout.errors import FileError
 from heldout.files.opening import existing_file, inner_ending, load_head
 from heldout.files.sniff import KIND_BY_ENDING, kind_of
 

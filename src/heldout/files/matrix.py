@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heldout.errors import MatrixError, listing
+from heldout.arguments import listing
+from heldout.errors import MatrixError
 from heldout.files.opening import existing_file, load, utf8_text
 from heldout.files.sniff import separator_of
 

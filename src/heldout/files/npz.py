@@ -7,7 +7,8 @@ import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from heldout.errors import FileError, listing
+from heldout.arguments import listing
+from heldout.errors import FileError
 from heldout.files.choice import no_rows, refuse_duplicates, wanted_names
 from heldout.files.column_types import widened
 

@@ -9,7 +9,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from heldout.errors import FileError, closest
+from heldout.arguments import closest
+from heldout.errors import FileError
 from heldout.files.sniff import BOM, GZIP_MAGIC
 
 STANDARD_INPUT = "-"

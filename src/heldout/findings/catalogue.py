@@ -8,7 +8,8 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 
 from heldout import findings
-from heldout.errors import OptionError, closest
+from heldout.arguments import closest
+from heldout.errors import OptionError
 from heldout.findings.rule import RULES, Rule
 
 # Rules stand in the modules whose names say what they are about: a new one needs no entry here.

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from heldout.estimates.interval import check_whole
+from heldout.arguments import check_whole
 from heldout.estimates.proportion import wilson
 from heldout.evidence import Confusion, Label
 from heldout.result import Result

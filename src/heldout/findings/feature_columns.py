@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Bits, Codes
 from heldout.learners.problem import Problem
 from heldout.predictions.case_values import groups
-
-Bits = NDArray[np.uint64]
-Codes = NDArray[np.int64]
 
 # The mixing steps of SplitMix64 (Steele, Lea & Flood, 2014): every bit of what goes in moves half of what comes out.
 STEP, ALL_BITS = 0x9E3779B97F4A7C15, 2**64 - 1

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.estimates.interval import check_whole
+from heldout.arguments import check_whole
 from heldout.evidence import Label
 from heldout.predictions.encode import Coded
 from heldout.predictions.table import Predictions

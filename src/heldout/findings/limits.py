@@ -7,7 +7,8 @@ import numbers
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from heldout.errors import OptionError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import OptionError
 from heldout.findings.catalogue import find_rule
 from heldout.findings.rule import About
 

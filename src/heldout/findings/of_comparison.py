@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from heldout.arguments import listing
 from heldout.comparisons.bayes_folds import Posterior
 from heldout.comparisons.corrections import adjust
 from heldout.comparisons.deciding import decides
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.subjects_comparison import ComparisonSubject, PairSubject
 from heldout.measures.catalogue import read_quantity

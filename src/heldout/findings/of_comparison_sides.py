@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from heldout.costs import more_accurate_costs_more
-from heldout.estimates.proportion import z_value
+from heldout.estimates.quantiles import z_value
 from heldout.evidence import Label
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.subjects_comparison import ComparisonSubject, SideSubject

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.estimates.fold_counts import FoldEstimator
 from heldout.estimates.fold_estimate import FoldEstimate
 from heldout.evidence.folds import FoldCounts
@@ -17,8 +18,6 @@ from heldout.findings.subjects_validation import FoldedSubject
 from heldout.findings.wording import quoted
 from heldout.measures.catalogue import find
 from heldout.show.numbers import share
-
-Floats = NDArray[np.float64]
 
 NO_FOLDS = "the predictions do not come in folds"
 ONE_FOLD = "there is one test part, and nothing to put together"

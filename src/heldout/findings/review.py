@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from heldout.errors import OptionError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import OptionError
 from heldout.findings.catalogue import CATALOGUE, find_rule
 from heldout.findings.limits import Limits
 from heldout.findings.rule import About, Finding, Outcome

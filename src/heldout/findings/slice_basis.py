@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from heldout.arguments import closest, listing
 from heldout.engines.slices import count_slices
-from heldout.errors import ColumnError, OptionError, closest, listing
+from heldout.errors import ColumnError, OptionError
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import Estimator
 from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.comparisons.independent import MOVER, of_limits
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.unpaired import NEWCOMBE, NORMAL, compare_unpaired
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import Estimator
-from heldout.estimates.proportion import z_value
+from heldout.estimates.quantiles import z_value
 from heldout.estimates.spread import effective_scale
 from heldout.estimates.subject import Subject
 from heldout.evidence import Confusion
@@ -23,7 +24,6 @@ from heldout.evidence.slices import SliceCounts
 from heldout.measures.cells import class_cells
 from heldout.measures.quantity import Quantity
 
-Floats = NDArray[np.float64]
 # One side of a difference: how many of how many cases, or counts where the quantity is no share.
 Side = tuple[float, float] | Confusion
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from heldout.arguments import listing
 from heldout.comparisons.tested import Tested
-from heldout.errors import listing
 from heldout.estimates.estimate import Estimate
 from heldout.findings.wording import number_of
 from heldout.measures.catalogue import find

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from heldout.arrays import Floats
 
 
 class FigureSubject(Protocol):

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from heldout.arrays import Codes
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.interval import Estimator
 from heldout.estimates.score_interval import ScoreEstimator
@@ -18,8 +16,6 @@ from heldout.plans.plan import Plan
 from heldout.plans.splits import Splits
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions
-
-Codes = NDArray[np.int64]
 
 
 class FoldedSubject(Protocol):

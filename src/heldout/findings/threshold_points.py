@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heldout.engines.ranking import rank
 from heldout.evidence import Label
@@ -16,7 +15,6 @@ from heldout.evidence.ranking import Ranking
 from heldout.measures.catalogue import find
 from heldout.predictions.table import Predictions
 
-Floats = NDArray[np.float64]
 # What is to be as large as possible, from TP, FP, positives and negatives.
 Aim = Callable[[Any, Any, float, float], Any]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from heldout.arguments import check_whole
 from heldout.comparisons.corrections import adjust
 from heldout.errors import OptionError
 from heldout.estimates.estimate import Estimate
-from heldout.estimates.interval import check_whole
 from heldout.evidence import Confusion
 from heldout.evidence.slices import SliceCounts, left_of
 from heldout.findings.slice_basis import (

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from heldout.arguments import listing
 from heldout.comparison import Comparison
 from heldout.comparisons.independent import MOVER, of_limits
 from heldout.comparisons.tested import Tested
-from heldout.errors import FileError, OptionError, listing
+from heldout.errors import FileError, OptionError
 from heldout.estimates.estimate import Estimate
-from heldout.estimates.proportion import z_value
+from heldout.estimates.quantiles import z_value
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion
 from heldout.files.opening import inner_ending, load, utf8_text

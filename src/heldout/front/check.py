@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from heldout.arguments import listing
 from heldout.comparisons.planning import cases_needed
 from heldout.comparisons.procedure import PROCEDURES
 from heldout.comparisons.tested import Tested
 from heldout.decisions.written import HOW, Written, read_all
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.estimates.estimate import Estimate
 from heldout.evaluation import Evaluation
 from heldout.evidence import Label

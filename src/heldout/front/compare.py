@@ -8,12 +8,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
+from heldout.arguments import check_level, check_whole, closest, listing
 from heldout.comparison import Comparison
 from heldout.comparisons.datasets import rank_learners
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.result_table import read_results
-from heldout.errors import ColumnError, OptionError, closest, listing
-from heldout.estimates.interval import check_level, check_whole
+from heldout.errors import ColumnError, OptionError
 from heldout.evidence import Label
 from heldout.findings.review import check_codes
 from heldout.front.contestants import (

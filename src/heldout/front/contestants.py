@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import OptionError, listing
+from heldout.arguments import listing
+from heldout.errors import OptionError
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.files import column_names, read_table

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from heldout.arguments import listing
 from heldout.comparison import Alike
 from heldout.comparisons.counted_areas import counted_areas, delong_counted
 from heldout.comparisons.delong_tests import DELONG, DELONG_MOVER
@@ -20,7 +21,7 @@ from heldout.engines.clusters.engine_errors import engine_errors
 from heldout.engines.lazy.pairs import LazyCases, lazy_cases
 from heldout.engines.lazy.sides import LazySide
 from heldout.engines.stream.pairs import ROW
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.evidence import Ranking
 from heldout.evidence.pairs import PairCounts
 from heldout.front.elsewhere import Elsewhere

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import listing
 from heldout.comparisons.counted_unpaired import CountedSide, compare_counted_unpaired
 from heldout.comparisons.paired_scores import compare_scores_unpaired
 from heldout.comparisons.procedure import Setting
@@ -16,7 +17,7 @@ from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together
 from heldout.comparisons.unpaired import compare_unpaired
 from heldout.engines.scores import RowScores
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.evaluation import Evaluation
 from heldout.front.meeting import Judged, Rules, fitting_scores, is_score, no_rope, of_own
 from heldout.measures.quantity import Quantity

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from heldout.arguments import listing
 from heldout.comparison import Alike, Outcome, Pair
 from heldout.comparisons.corrections import adjust, find_correction, left_out
 from heldout.comparisons.equivalence import check_margin, interval_level, judge_margin
 from heldout.comparisons.procedure import PROCEDURES
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.front.meeting import Meeting, Rules, is_score
 from heldout.front.outcomes import alone, chance, needed, outcome
 from heldout.measures.quantity import Quantity

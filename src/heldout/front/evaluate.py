@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arguments import listing
 from heldout.engines import memory
 from heldout.engines.accumulate import checked_threshold
-from heldout.errors import OptionError, ValuesError, listing
+from heldout.errors import OptionError, ValuesError
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from heldout.errors import OptionError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import OptionError
 from heldout.evaluation import Evaluation
 from heldout.findings.catalogue import CATALOGUE, find_rule
 from heldout.findings.rule import Finding

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import check_level, check_whole, closest, listing, method_key
 from heldout.costs import Costs, read_costs, settle_costs
 from heldout.engines.counted_scores import CountedScores
 from heldout.engines.folds import count_folds
 from heldout.engines.scores import RowScores, ScoreEvidence
-from heldout.errors import OptionError, closest, listing, method_key
+from heldout.errors import OptionError
 from heldout.estimates.area_bounds import bounds_note
 from heldout.estimates.dependence import Dependence
 from heldout.estimates.estimate import Estimate
@@ -23,7 +24,7 @@ from heldout.estimates.fold_counts import FoldEstimator
 from heldout.estimates.fold_estimate import Rule
 from heldout.estimates.fold_methods import FOLD_METHODS, FoldMethod
 from heldout.estimates.fold_scores import FoldScores
-from heldout.estimates.interval import Estimator, check_level, check_whole
+from heldout.estimates.interval import Estimator
 from heldout.estimates.methods import METHODS, Method, find_method
 from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.estimates.score_methods import score_method_names

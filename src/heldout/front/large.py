@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heldout.arguments import check_whole, closest, listing
 from heldout.engines.accumulate import Evidence
 from heldout.engines.clusters.engine_names import ELSEWHERE, WITH_MASTER
-from heldout.errors import HeldoutError, OptionError, closest, listing
-from heldout.estimates.interval import check_whole
+from heldout.errors import HeldoutError, OptionError
 from heldout.evidence.counted import Counted
 from heldout.evidence.saving import is_evidence_file
 from heldout.predictions.source import Asked, Named, Source

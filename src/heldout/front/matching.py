@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import OptionError, ValuesError, listing
+from heldout.arguments import listing
+from heldout.errors import OptionError, ValuesError
 from heldout.evaluation import Evaluation
 from heldout.front.contestants import Contestant
 from heldout.front.counted_meeting import counted_meeting

@@ -11,11 +11,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import listing
 from heldout.comparison import Alike, Side
 from heldout.comparisons.procedure import Setting
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.estimates.interval import Estimator
 from heldout.estimates.score_interval import SCORE_SCOPES
 from heldout.evaluation import Evaluation

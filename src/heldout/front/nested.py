@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from heldout.errors import OptionError, method_key
+from heldout.arguments import method_key
+from heldout.errors import OptionError
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_counts import FoldEstimator
 from heldout.estimates.fold_estimate import FoldEstimate
-from heldout.estimates.proportion import z_value
+from heldout.estimates.quantiles import z_value
 from heldout.evaluation import Evaluation
 from heldout.front.judge import Settings
 from heldout.learners.problem import Problem

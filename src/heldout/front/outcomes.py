@@ -11,7 +11,7 @@ from heldout.comparisons.deciding import decides
 from heldout.comparisons.planning import cases_needed
 from heldout.comparisons.procedure import PROCEDURES
 from heldout.comparisons.tested import Tested
-from heldout.estimates.proportion import z_value
+from heldout.estimates.quantiles import z_value
 from heldout.measures.declare import Direction
 from heldout.report.comparison import p_text
 

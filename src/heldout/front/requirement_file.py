@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from heldout.errors import FileError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import FileError
 from heldout.files.opening import load, utf8_text
 
 HOW = "write [[require]] with text = \"recall >= 0.9\" for each, or require = ['recall >= 0.9', …]."

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from heldout.arguments import listing
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges
 from heldout.comparisons.roc_pair import RocComparison, compare_roc
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.front.meeting import Meeting, Rules
 from heldout.front.same_cases import SameCases
 

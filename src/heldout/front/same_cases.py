@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import listing
 from heldout.comparison import Alike
 from heldout.comparisons.delong_tests import DELONG, DELONG_MOVER, delong_pairs, model_areas
 from heldout.comparisons.paired_counts import compare_counts
@@ -19,7 +20,7 @@ from heldout.comparisons.paired_scores import AREAS, compare_scores
 from heldout.comparisons.procedure import Setting
 from heldout.comparisons.tested import Tested
 from heldout.comparisons.together import Together, areas_together, right_together
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.pairs import PairCounts
 from heldout.front.meeting import Judged, Rules, alike_in, fitting_scores, is_score, no_rope

@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from heldout.arguments import listing
 from heldout.comparison import Comparison, Outcome, Pair
 from heldout.comparisons.corrections import adjust
 from heldout.comparisons.datasets import DATA_SET_TESTS, compare_over_data_sets
 from heldout.comparisons.procedure import PROCEDURES, find_procedure
 from heldout.comparisons.result_table import ResultTable
 from heldout.comparisons.tested import Tested
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.front.duels import Claims, not_corrected, said_of_many
 from heldout.front.outcomes import alone, chance, known_of, outcome
 from heldout.report.comparison import UNNAMED

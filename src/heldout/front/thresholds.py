@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from heldout.arguments import check_whole, listing
 from heldout.costs import read_costs
 from heldout.decisions.choose import choose, choose_rows
 from heldout.decisions.decision import Decision
 from heldout.decisions.words import GET_ROWS
 from heldout.engines.counted_scores import CountedScores
 from heldout.engines.scores import RowScores
-from heldout.errors import OptionError, listing
-from heldout.estimates.interval import check_whole
+from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.counted import Counted
 from heldout.front.counted_notes import counted_notes

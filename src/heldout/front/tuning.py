@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import HeldoutError, OptionError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import HeldoutError, OptionError
 from heldout.learners.learner import knows_sklearn
 from heldout.learners.problem import Problem
 from heldout.plans import Cases, Plan, kfold, nested

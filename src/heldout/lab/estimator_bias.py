@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arguments import check_level, check_whole
+from heldout.arrays import Floats
 from heldout.errors import LabelError, OptionError
-from heldout.estimates.interval import check_level, check_whole
 from heldout.lab.experiment import (
     FRESH,
     TRIES,
@@ -32,8 +32,6 @@ from heldout.resampling.run import run
 from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import number
-
-Floats = NDArray[np.float64]
 
 PLANS = ("resubstitution", "holdout", "10-fold", "leave-one-out", "bootstrap 25", ".632 25")
 METHODS = {

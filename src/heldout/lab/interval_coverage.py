@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heldout.errors import OptionError, closest, listing, method_key
+from heldout.arguments import check_level, check_whole, closest, listing, method_key
+from heldout.arrays import Floats
+from heldout.errors import OptionError
 from heldout.estimates import proportion
-from heldout.estimates.interval import check_level, check_whole
 from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Number, Prose, Table, Title
 from heldout.show.numbers import number
-
-Floats = NDArray[np.float64]
 
 METHODS: dict[str, Callable[..., proportion.Limits]] = {
     "wilson": proportion.wilson,

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from heldout.arrays import Floats
 
 # Places at which a score that should be linear is looked at; an odd number of them is far out.
 PROBES = 16

@@ -8,17 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arguments import check_level, check_whole
+from heldout.arrays import Floats
 from heldout.errors import OptionError
-from heldout.estimates.interval import check_level, check_whole
 from heldout.lab.experiment import check_world, fitted, ready, resampled_limits, training_set
 from heldout.lab.worlds import Gaussians, TrueError, World
 from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Number, Prose, Range, Table, Title
 from heldout.show.numbers import number
-
-Floats = NDArray[np.float64]
 
 METHOD = "bootstrap over test sets"
 

@@ -6,16 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heldout.estimates.interval import check_level, check_whole
+from heldout.arguments import check_level, check_whole
+from heldout.arrays import Floats
 from heldout.lab.experiment import FRESH, check_world, error_on, fitted, mean_limits, ready, training_set
 from heldout.lab.worlds import Gaussians, World
 from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Number, Prose, Range, Table, Title
 from heldout.show.numbers import limits, number
-
-Floats = NDArray[np.float64]
 
 SAMPLES = ("training set", "test set")
 METHOD = "monte-carlo"

@@ -9,14 +9,11 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arguments import check_whole
+from heldout.arrays import Codes, Floats
 from heldout.errors import OptionError
-from heldout.estimates.interval import check_whole
 from heldout.lab.linear import LinearRule, linear_rule
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 # Rows of a fresh sample, where a true error has no formula: its standard error is then at most 0.0016.
 FRESH = 100_000

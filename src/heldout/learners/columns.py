@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.learners.problem import Nominal
 from heldout.predictions.case_values import groups, weights
 from heldout.predictions.containers import unwrap
 from heldout.predictions.encode import is_missing
-
-Floats = NDArray[np.float64]
 
 # Texts of which more than this share are distinct, and at least so many, name cases and not kinds of cases.
 DISTINCT_SHARE = 0.9

@@ -9,10 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import ColumnError, OptionError, ValuesError, listing
+from heldout.arguments import listing
+from heldout.arrays import Codes
+from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.learners.features import given_features, read_features, telling
-from heldout.learners.problem import Codes, Problem
+from heldout.learners.problem import Problem
 from heldout.learners.table import Table, as_table
 from heldout.learners.target import encode_target, settle_target
 from heldout.predictions.case_values import groups

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import ColumnError, ValuesError, listing
+from heldout.arguments import listing
+from heldout.arrays import Codes, Floats
+from heldout.errors import ColumnError, ValuesError
 from heldout.learners.columns import Column, read_column
-from heldout.learners.problem import Codes, Nominal
+from heldout.learners.problem import Nominal
 from heldout.learners.table import Table
 from heldout.predictions.case_values import weights
-
-Floats = NDArray[np.float64]
 
 # Names under which tables number their rows; pandas writes an index as "Unnamed: 0".
 NUMBERING = frozenset({"id", "index", "row", "rowid", "rownumber", "no", "nr", "number", "unnamed0", "caseid"})

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import ValuesError, listing
+from heldout.arguments import listing
+from heldout.errors import ValuesError
 from heldout.learners.acceptance import shortcut_like
 from heldout.learners.learner import Learner, is_wrapper, takes_missing
 from heldout.learners.problem import Problem

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Codes
 from heldout.evidence import Label
-
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

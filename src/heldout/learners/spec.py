@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from heldout.errors import OptionError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import OptionError
 from heldout.learners.acceptance import check_learner
 from heldout.learners.importing import imported
 from heldout.learners.learner import Learner, described, takes_missing

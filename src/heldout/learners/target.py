@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import LabelError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.arrays import Codes
+from heldout.errors import LabelError
 from heldout.evidence import Label, sort_labels
-from heldout.learners.problem import Codes
 from heldout.predictions.containers import unwrap
 from heldout.predictions.encode import Coded, as_label, encode
 from heldout.predictions.match import fitted, quoted, suspicions

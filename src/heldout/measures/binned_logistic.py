@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.evidence.ranking import Ranking
 from heldout.measures.ranked import inner
-
-Floats = NDArray[np.float64]
 
 # Rankings of more distinct scores than this are binned; of fewer, every score is worked with.
 MANY = 1 << 17

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import OptionError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import OptionError
 from heldout.measures import counts, pairs, probability, ranking, tables
 from heldout.measures.declare import PARAMETERS, Measure
 from heldout.measures.quantity import AVERAGES, Bound, Quantity

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from heldout.errors import OptionError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import OptionError
 from heldout.evidence.inside import inside, ordered, total
 from heldout.evidence.ranking import Ranking
 from heldout.measures.declare import Measure

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import OptionError, listing
+from heldout.arguments import listing
+from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.measures.cells import (
     CORNERS,

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.evidence import Ranking
-
-Floats = NDArray[np.float64]
 
 # So many numbers are worked on at a time: they stay in the cache, and a pass costs a nanosecond or two a row.
 BLOCK = 1 << 15

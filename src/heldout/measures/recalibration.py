@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.evidence.ranking import Ranking
 from heldout.measures.binned_logistic import MANY, BinnedLogits, bin_logits
-
-Floats = NDArray[np.float64]
 
 # Blocks keep the temporary arrays small: one entry per distinct probability can mean one per row.
 BLOCK = 1 << 16

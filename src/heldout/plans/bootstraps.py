@@ -9,8 +9,9 @@ from typing import ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Integers
 from heldout.errors import OptionError
-from heldout.plans.drawn import Drawn, Rows
+from heldout.plans.drawn import Drawn
 from heldout.plans.gather import edges, gathered
 from heldout.plans.groups import group_codes, members, refuse_groups
 from heldout.plans.options import checked_seed, counted, option_text, whole
@@ -71,7 +72,7 @@ class Bootstrap(Plan):
             )
         codes = None if cases.group is None else group_codes(cases.group, 2, "a bootstrap")[0]
         urn = _Urn(cases.truth, self.stratified, codes, seed if self.seed is None else self.seed)
-        tests: list[Rows] = []
+        tests: list[Integers] = []
         sizes = np.empty(self.times, dtype=np.int64)
         for i in range(self.times):
             rows, left = urn.split(i)
@@ -89,11 +90,11 @@ class _Urn:
     group: NDArray[np.int64] | None = field(repr=False)
     seed: int
 
-    def draw(self, i: int) -> Rows:
+    def draw(self, i: int) -> Integers:
         """The rows of draw i."""
         return self.split(i)[0]
 
-    def split(self, i: int) -> tuple[Rows, NDArray[np.bool_]]:
+    def split(self, i: int) -> tuple[Integers, NDArray[np.bool_]]:
         """The rows of draw i and which were left out; drawn again where none is, or where one class alone trains."""
         random, n = stream(self.seed, i), len(self.truth)
         for _ in range(MOST_TRIES if n else 0):
@@ -112,12 +113,12 @@ class _Urn:
         return _alike(self.truth)
 
     @cached_property
-    def _blocks(self) -> tuple[Rows, Rows]:
+    def _blocks(self) -> tuple[Integers, Integers]:
         """The rows gathered by group, or else by class, and where each block begins."""
         codes = self.truth if self.group is None else self.group
         return gathered(codes), edges(np.bincount(codes))
 
-    def _once(self, random: np.random.Generator) -> Rows:
+    def _once(self, random: np.random.Generator) -> Integers:
         if self.group is not None:
             order, starts = self._blocks
             number = len(starts) - 1

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from heldout.arrays import Codes
 from heldout.errors import ColumnError
 from heldout.evidence import Label, sort_labels
 from heldout.plans.options import counted
-from heldout.plans.plan import ONCE, Cases, Codes, Plan
+from heldout.plans.plan import ONCE, Cases, Plan
 from heldout.plans.splits import Splits
 from heldout.predictions.encode import encode
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Codes
 from heldout.errors import OptionError
 from heldout.plans.gather import edges, gathered
 from heldout.plans.options import counted
 from heldout.plans.plan import Cases
-
-Codes = NDArray[np.int64]
 
 
 def group_codes(group: NDArray[np.integer[Any]], least: int, need: str) -> tuple[Codes, int]:

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
+from heldout.arrays import Codes
 from heldout.plans.splits import Splits
 
-Codes = NDArray[np.int64]
 Correction = Literal["", ".632", ".632+"]
 
 # What the number of distinct cases is divided by for an interval (docs/statistics.md): where every case is tested once,

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.plans.drawn import Drawn, Rows
+from heldout.arrays import Integers
+from heldout.plans.drawn import Drawn
 from heldout.plans.gather import gathered
 
-__all__ = ["Rows", "Splits"]
+__all__ = ["Splits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +35,18 @@ class Splits:
     """
 
     n: int
-    test_rows: Rows = field(repr=False)
-    bounds: Rows = field(repr=False)
-    repeat: Rows = field(repr=False)
-    fold: Rows = field(repr=False)
-    train_rows: Sequence[Rows] | None = field(default=None, repr=False)
+    test_rows: Integers = field(repr=False)
+    bounds: Integers = field(repr=False)
+    repeat: Integers = field(repr=False)
+    fold: Integers = field(repr=False)
+    train_rows: Sequence[Integers] | None = field(default=None, repr=False)
 
     @classmethod
     def partition(cls, *assignments: NDArray[np.integer[Any]]) -> Splits:
         """Folds from the number of the fold of every row; several assignments are repetitions."""
-        rows: list[Rows] = []
-        sizes: list[Rows] = []
-        repeat: list[Rows] = []
+        rows: list[Integers] = []
+        sizes: list[Integers] = []
+        repeat: list[Integers] = []
         for number, assignment in enumerate(assignments):
             counts = np.bincount(assignment)
             rows.append(gathered(assignment))
@@ -59,8 +60,8 @@ class Splits:
     def of(
         cls,
         n: int,
-        tests: Sequence[Rows],
-        trains: Sequence[Rows] | None = None,
+        tests: Sequence[Integers],
+        trains: Sequence[Integers] | None = None,
         *,
         repeat: Sequence[int] | None = None,
         fold: Sequence[int] | None = None,
@@ -82,14 +83,14 @@ class Splits:
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
-    def __iter__(self) -> Iterator[tuple[Rows, Rows]]:
+    def __iter__(self) -> Iterator[tuple[Integers, Integers]]:
         return ((self.train(i), self.test(i)) for i in range(len(self)))
 
-    def test(self, i: int) -> Rows:
+    def test(self, i: int) -> Integers:
         """The rows that split i tests."""
         return self.test_rows[self.bounds[i] : self.bounds[i + 1]]
 
-    def train(self, i: int) -> Rows:
+    def train(self, i: int) -> Integers:
         """The rows that split i trains on."""
         if self.train_rows is not None:
             return self.train_rows[i]
@@ -98,12 +99,12 @@ class Splits:
         return np.flatnonzero(keep)
 
     @cached_property
-    def sizes(self) -> Rows:
+    def sizes(self) -> Integers:
         """How many rows each split tests."""
         return np.diff(self.bounds)
 
     @cached_property
-    def train_sizes(self) -> Rows:
+    def train_sizes(self) -> Integers:
         """How many rows each split trains on."""
         if self.train_rows is None:
             return self.n - self.sizes
@@ -112,12 +113,12 @@ class Splits:
         return np.array([len(rows) for rows in self.train_rows], dtype=np.int64)
 
     @cached_property
-    def times_tested(self) -> Rows:
+    def times_tested(self) -> Integers:
         """How many times each row is tested."""
         return np.bincount(self.test_rows, minlength=self.n)
 
     @cached_property
-    def split_of(self) -> Rows:
+    def split_of(self) -> Integers:
         """The number of the split that each entry of `test_rows` belongs to."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.sizes)
 

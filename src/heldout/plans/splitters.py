@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Integers
 from heldout.errors import OptionError
-from heldout.plans.drawn import Rows
 from heldout.plans.folds import kfold
 from heldout.plans.options import checked_seed, counted
 from heldout.plans.plan import AGAIN, ONCE, Cases, Plan
@@ -46,8 +46,8 @@ class Given(Plan):
     def splits(self, cases: Cases, seed: int = 0) -> Splits:
         """The splits, with the rows in the order given; a splitter that draws and has no seed uses this one."""
         pairs = self._pairs(cases, seed if self.seed is None else self.seed)
-        tests: list[Rows] = []
-        trains: list[Rows | None] = []
+        tests: list[Integers] = []
+        trains: list[Integers | None] = []
         for number, pair in enumerate(pairs, start=1):
             train, test = (
                 _rows(part, cases.n, f"The {name} rows of split {number}")
@@ -117,7 +117,7 @@ def _pair(pair: Any, number: int) -> Sequence[Any]:
     return parts
 
 
-def _rows(part: Any, n: int, name: str) -> Rows:
+def _rows(part: Any, n: int, name: str) -> Integers:
     rows = np.asarray(part)
     if rows.dtype == bool and rows.shape == (n,):
         rows = np.flatnonzero(rows)
@@ -137,7 +137,7 @@ def _rows(part: Any, n: int, name: str) -> Rows:
     return rows.astype(np.int64, copy=False)
 
 
-def _refuse_twice(test: Rows, number: int) -> None:
+def _refuse_twice(test: Integers, number: int) -> None:
     """A model predicts a case once: a test row that stands twice would count as two cases."""
     rows, counts = np.unique(test, return_counts=True)
     if len(rows) < len(test):
@@ -148,7 +148,7 @@ def _refuse_twice(test: Rows, number: int) -> None:
         )
 
 
-def _numbered(n: int, tests: Sequence[Rows]) -> tuple[list[int] | None, list[int] | None]:
+def _numbered(n: int, tests: Sequence[Integers]) -> tuple[list[int] | None, list[int] | None]:
     """The repetition of each split and its place in it, where each repetition tests every row once.
 
     Splits that test no row twice are one repetition. None where each split is a repetition of its own.

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import LabelError, listing
+from heldout.arguments import listing
+from heldout.arrays import Codes
+from heldout.errors import LabelError
 from heldout.plans.gather import edges, gathered, smallest
 from heldout.plans.options import counted
 from heldout.plans.plan import Cases
-
-Codes = NDArray[np.int64]
 
 
 def refuse_rare(cases: Cases, least: int, need: str, instead: str) -> None:

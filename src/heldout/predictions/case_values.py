@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import LabelError, ValuesError, listing
+from heldout.arguments import listing
+from heldout.errors import LabelError, ValuesError
 from heldout.predictions.containers import unwrap
 from heldout.predictions.encode import Coded, encode, is_missing
 

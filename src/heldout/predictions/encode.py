@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import LabelError, listing
+from heldout.arguments import listing
+from heldout.errors import LabelError
 from heldout.evidence import Label, sort_labels
 from heldout.predictions.containers import array_of, unwrap
 from heldout.predictions.fixed_text import encode_fixed

@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from heldout.errors import ColumnError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import ColumnError
 
 USUAL_NAMES = {
     "truth": (

@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from heldout.errors import LabelError, closest, listing
+from heldout.arguments import closest, listing
+from heldout.errors import LabelError
 from heldout.evidence import Label
 
 # (negative, positive), in lower case; the positive one is what a reader would expect to be looked for.

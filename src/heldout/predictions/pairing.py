@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import LabelError, ValuesError, listing
+from heldout.arguments import listing
+from heldout.arrays import Codes
+from heldout.errors import LabelError, ValuesError
 from heldout.evidence import Label, join_labels
 from heldout.predictions.encode import Coded
 from heldout.predictions.match import renamed
 from heldout.predictions.table import Predictions
 
-Codes = NDArray[np.int64]
 # Whole numbers up to here fit the integers of NumPy.
 LARGEST = 2**62
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import ColumnError, OptionError, ValuesError, listing
+from heldout.arguments import listing
+from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.unfit import Unfit
 from heldout.predictions.case_values import weights as numbers

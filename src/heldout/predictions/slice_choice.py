@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from heldout.errors import ColumnError, OptionError, listing
+from heldout.arguments import listing
+from heldout.errors import ColumnError, OptionError
 from heldout.predictions.guess import check_column, is_usual
 from heldout.predictions.slice_plan import SlicePlan
 from heldout.predictions.slices import SliceColumn, slice_column

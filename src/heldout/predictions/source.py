@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from heldout.errors import ColumnError, HeldoutError, OptionError, listing
+from heldout.arguments import listing
+from heldout.errors import ColumnError, HeldoutError, OptionError
 from heldout.evidence import Label
 from heldout.files import column_names, read_table
 from heldout.files.batches import Batches, many_files

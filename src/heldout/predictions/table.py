@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import LabelError, OptionError, ValuesError, listing
+from heldout.arguments import listing
+from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Label, join_labels, sort_labels
 from heldout.evidence.labels import places
 from heldout.predictions.case_values import check_weight, groups, weights

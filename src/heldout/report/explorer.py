@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.curves.coarse import places_of, shortened
 from heldout.estimates.fold_counts import FoldEstimator
 from heldout.evidence import Confusion, Label, Ranking
@@ -36,8 +36,6 @@ from heldout.show.explorer import Explorer, Expression, Knob, Moving
 from heldout.show.fitting import shorten
 from heldout.show.numbers import count, number, plain
 from heldout.show.printable import visible
-
-Floats = NDArray[np.float64]
 
 # So many positions are kept; fewer where the limits at each take longer, so that all of them take about a second.
 MOST = 1000

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.curves.count_intervals import ThresholdTables
 from heldout.estimates.draws import CELL_PRIOR, DRAWN_LEVEL, Draws, order_limits, posterior_draws
 from heldout.estimates.interval import DEFAULTS, PLENTY, Estimator
@@ -20,7 +21,6 @@ from heldout.evidence import Confusion, Label
 from heldout.measures.cells import class_cells
 from heldout.measures.quantity import Bound, Quantity
 
-Floats = NDArray[np.float64]
 CLOSED = "effective-wilson"
 
 

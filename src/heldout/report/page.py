@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from heldout.errors import HeldoutError, listing
+from heldout.arguments import listing
+from heldout.errors import HeldoutError
 from heldout.estimates.estimate import Estimate
 from heldout.findings.shown import findings_section
 from heldout.report.explorer import threshold_explorer, why_none

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.curves.coarse import places_of, shortened
 from heldout.curves.thresholds import counts_at
 from heldout.evidence import Ranking
 
-Floats = NDArray[np.float64]
 Worth = Callable[[Any, Any], Floats]
 
 ROUND = np.arange(1, 20) / 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from heldout.errors import listing
+from heldout.arguments import listing
 from heldout.estimates.area_bounds import BINNED
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_methods import NAIVE

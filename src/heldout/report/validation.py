@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from heldout.errors import listing
+from heldout.arguments import listing
 from heldout.estimates.estimate import Estimate
 from heldout.findings.review import Review
 from heldout.learners.problem import Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from heldout.errors import listing
+from heldout.arguments import listing
 from heldout.estimates.estimate import Estimate
 from heldout.estimates.fold_estimate import FoldEstimate
 from heldout.findings.review import Review

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import ValuesError, listing
-from heldout.resampling.outcome import Codes, Problem, ScoreKind
-
-Floats = NDArray[np.float64]
+from heldout.arguments import listing
+from heldout.arrays import Codes, Floats
+from heldout.errors import ValuesError
+from heldout.resampling.outcome import Problem, ScoreKind
 
 # Probabilities are exponentials of rounded logarithms: this far outside [0, 1] is rounding, and is clipped.
 HAIR = 1e-6

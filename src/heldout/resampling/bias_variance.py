@@ -14,9 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.errors import LabelError, OptionError, ValuesError, listing
-from heldout.estimates.interval import check_level, check_whole
-from heldout.estimates.proportion import wilson_at, z_value
+from heldout.arguments import check_level, check_whole, listing
+from heldout.arrays import Floats
+from heldout.errors import LabelError, OptionError, ValuesError
+from heldout.estimates.proportion import wilson_at
+from heldout.estimates.quantiles import z_value
 from heldout.learners.problem import Problem
 from heldout.plans.splits import Splits
 from heldout.resampling.progress import Progress
@@ -26,7 +28,6 @@ from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import percent
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 REPLICATES = 1000

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heldout.plans.splits import Rows, Splits
+from heldout.arrays import Integers
+from heldout.plans.splits import Splits
 
 # Training rows predicted over all splits, at least: enough for an error within a percentage point or two.
 ENOUGH = 2000
@@ -17,10 +18,10 @@ ENOUGH = 2000
 class Drawn:
     """Training rows of all splits, one split after the other; `bounds` says where each begins."""
 
-    rows: Rows
-    bounds: Rows
+    rows: Integers
+    bounds: Integers
 
-    def of(self, i: int) -> Rows:
+    def of(self, i: int) -> Integers:
         """The rows of split i."""
         return self.rows[self.bounds[i] : self.bounds[i + 1]]
 
@@ -35,7 +36,7 @@ def wanted(train: int, test: int, splits: int) -> int:
 
 
 def draw(splits: Splits, seed: int) -> Drawn:
-    """Rows for every split that trains on what it does not test.
+    """Integers for every split that trains on what it does not test.
 
     One generator serves all splits: making one for each of thousands would take longer than the predictions do.
     """
@@ -52,22 +53,24 @@ def draw(splits: Splits, seed: int) -> Drawn:
     return Drawn(rows, bounds)
 
 
-def draw_listed(train: Rows, test: Rows, split: int, splits: int, seed: int) -> Rows | None:
-    """Rows of one split whose training rows are listed; None where it tests exactly the rows it trains on."""
+def draw_listed(train: Integers, test: Integers, split: int, splits: int, seed: int) -> Integers | None:
+    """Integers of one split whose training rows are listed; None where it tests exactly the rows it trains on."""
     distinct = np.flatnonzero(np.bincount(train))
     if len(test) == len(distinct) and np.array_equal(np.sort(test), distinct):
         return None
     return _some(distinct, wanted(len(distinct), len(test), splits), np.random.default_rng([seed, split]))
 
 
-def _some(rows: Rows, count: int, rng: np.random.Generator) -> Rows:
+def _some(rows: Integers, count: int, rng: np.random.Generator) -> Integers:
     if count == len(rows):
         return rows
-    chosen: Rows = rows[rng.choice(len(rows), count, replace=False, shuffle=False)]
+    chosen: Integers = rows[rng.choice(len(rows), count, replace=False, shuffle=False)]
     return chosen
 
 
-def _draw_few(splits: Splits, which: Rows, counts: Rows, bounds: Rows, rows: Rows, rng: np.random.Generator) -> None:
+def _draw_few(
+    splits: Splits, which: Integers, counts: Integers, bounds: Integers, rows: Integers, rng: np.random.Generator
+) -> None:
     """Fill `rows` for the splits of which few training rows are wanted."""
     if not len(which):
         return

@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heldout.plans.splits import Rows, Splits
+from heldout.arrays import Codes, Flags, Floats, Integers
+from heldout.plans.splits import Splits
 from heldout.resampling.answers import Classes
 from heldout.resampling.drawn import Drawn
-from heldout.resampling.outcome import Codes
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 # Below this a look at all rows costs as much as the fits do.
 FEWEST = 3
@@ -40,8 +36,8 @@ class Asked:
     splits: Splits
     folds: Codes
     drawn: Drawn
-    rows: Rows
-    split: Rows
+    rows: Integers
+    split: Integers
 
     @property
     def n_test(self) -> int:
@@ -49,7 +45,7 @@ class Asked:
         return len(self.splits.test_rows)
 
     @property
-    def repeat(self) -> Rows:
+    def repeat(self) -> Integers:
         """The row of `folds` that each split belongs to."""
         if len(self.folds) == 1:
             return np.zeros(len(self.splits), dtype=np.int64)

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from heldout.plans.splits import Rows
-from heldout.resampling.fast import Asked, Flags, Floats, Found
-from heldout.resampling.outcome import Codes
+from heldout.arrays import Codes, Flags, Floats, Integers
+from heldout.resampling.fast import Asked, Found
 
 EPS = float(np.finfo(np.float64).eps)
 # Log-likelihoods that are nearer than this, relative to their size, may come out in either order.
@@ -140,7 +139,7 @@ def _tested(powers: Floats, asked: Asked, start: int, stop: int) -> Floats:
     return _group_sums(group, rows, (stop - start) * size, powers).reshape(stop - start, size, -1)
 
 
-def _group_sums(group: Codes, rows: Rows, groups: int, values: Floats) -> Floats:
+def _group_sums(group: Codes, rows: Integers, groups: int, values: Floats) -> Floats:
     """The sums of the rows of each group."""
     from scipy.sparse import csr_array
 
@@ -189,7 +188,7 @@ def _models(moments: Moments, asked: Asked, start: int, stop: int) -> Models:
     return Models(means, precisions, at_mean, shift, scale, unfit)
 
 
-def _blocks(bounds: Rows, start: int, stop: int, features: int) -> Iterator[slice]:
+def _blocks(bounds: Integers, start: int, stop: int, features: int) -> Iterator[slice]:
     """Runs of what was asked: one split at a time where they are large, otherwise as many rows as fit in a block."""
     first, last = int(bounds[start]), int(bounds[stop])
     edges = bounds[start : stop + 1].tolist() if last - first >= MANY * (stop - start) else [first, last]

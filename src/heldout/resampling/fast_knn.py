@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from heldout.resampling.fast import Asked, Flags, Floats, Found
-from heldout.resampling.outcome import Codes
+from heldout.arrays import Codes, Flags, Floats
+from heldout.resampling.fast import Asked, Found
 
 EPS = float(np.finfo(np.float64).eps)
 # Distances of one pair of rows that depend on nothing but the two rows. Others (Mahalanobis, standardised) look at

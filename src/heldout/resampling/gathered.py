@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Codes
 from heldout.engines import memory
 from heldout.estimates.dependence import Dependence
 from heldout.evidence import Clusters, Confusion, Label
@@ -19,7 +20,6 @@ from heldout.predictions.scores import RawScores, Scores, settle_scores
 from heldout.predictions.table import Predictions
 from heldout.resampling.outcome import Run
 
-Codes = NDArray[np.int64]
 # Squares of classes with at most this many cells are counted in place.
 DIRECT_CELLS = 1 << 20
 TRAINING_CASES = "the cases are those it was trained on, so no interval says anything of new ones"

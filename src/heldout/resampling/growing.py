@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heldout.errors import LabelError, OptionError, ValuesError, closest, listing
-from heldout.estimates.interval import check_whole
+from heldout.arguments import check_whole, closest, listing
+from heldout.arrays import Integers
+from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.learners.problem import Problem
 from heldout.plans.splits import Splits
 
-Rows = NDArray[np.int64]
 Sizes: TypeAlias = str | Sequence[float]
 
 SPACINGS = ("geometric", "arithmetic")
@@ -93,7 +92,7 @@ def _every_class_twice(problem: Problem) -> None:
         )
 
 
-def _divided(problem: Problem, test: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+def _divided(problem: Problem, test: float, rng: np.random.Generator) -> tuple[Integers, Integers]:
     """The test rows of one draw, and the other rows in the order in which training sets take them."""
     if problem.group is not None:
         return _divided_groups(problem.truth, np.unique(problem.group, return_inverse=True)[1], test, rng)
@@ -108,7 +107,7 @@ def _divided(problem: Problem, test: float, rng: np.random.Generator) -> tuple[R
     return np.sort(shuffled[tested]), rest[np.argsort(turn, kind="stable")]
 
 
-def _rank(classes: Rows) -> tuple[Rows, Rows]:
+def _rank(classes: Integers) -> tuple[Integers, Integers]:
     """The place of every row among the rows of its class, and how many rows each class has."""
     held = np.bincount(classes)
     by_class = np.argsort(classes, kind="stable")
@@ -117,16 +116,18 @@ def _rank(classes: Rows) -> tuple[Rows, Rows]:
     return rank, held
 
 
-def _shares(held: Rows, test: float) -> Rows:
+def _shares(held: Integers, test: float) -> Integers:
     """How many rows of each class are tested, by largest remainder."""
     exact = held * test
-    whole: Rows = np.floor(exact).astype(np.int64)
+    whole: Integers = np.floor(exact).astype(np.int64)
     missing = round(float(exact.sum())) - int(whole.sum())
     whole[np.argsort(whole - exact, kind="stable")[:missing]] += 1
     return whole
 
 
-def _divided_groups(truth: Rows, group: Rows, test: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+def _divided_groups(
+    truth: Integers, group: Integers, test: float, rng: np.random.Generator
+) -> tuple[Integers, Integers]:
     present = len(np.unique(truth))
     count = int(group.max()) + 1
     size = np.bincount(group)
@@ -143,7 +144,7 @@ def _divided_groups(truth: Rows, group: Rows, test: float, rng: np.random.Genera
     )
 
 
-def _group_by_group(truth: Rows, group: Rows, order: Rows, rng: np.random.Generator) -> Rows:
+def _group_by_group(truth: Integers, group: Integers, order: Integers, rng: np.random.Generator) -> Integers:
     """The rows of these groups, group by group; groups that bring a class not met before come first."""
     shuffled = rng.permutation(len(group))
     members = np.split(shuffled[np.argsort(group[shuffled], kind="stable")], np.cumsum(np.bincount(group))[:-1])
@@ -157,7 +158,7 @@ def _group_by_group(truth: Rows, group: Rows, order: Rows, rng: np.random.Genera
     return np.concatenate([members[number] for number in [*first, *later]])
 
 
-def _least(classes: Rows, times: int) -> int:
+def _least(classes: Integers, times: int) -> int:
     """How many rows from the beginning hold each class so many times, or as often as it occurs."""
     rank, held = _rank(classes)
     return int(np.flatnonzero(rank == np.minimum(held, times)[classes] - 1).max()) + 1
@@ -203,7 +204,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _size(size: Any, most: int) -> int:
-    """Rows from a whole number, or from a share of the training part."""
+    """Integers from a whole number, or from a share of the training part."""
     if not _is_number(size) or not size > 0 or not math.isfinite(size):
         raise OptionError(f"A size is a number of rows or a share. Got {size!r}.", hint="such as 100, or 0.5.")
     if not isinstance(size, numbers.Integral) and size <= 1:

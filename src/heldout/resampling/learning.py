@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.estimates.interval import check_level
-from heldout.estimates.proportion import t_value, wilson_at, z_value
+from heldout.arguments import check_level
+from heldout.arrays import Floats
+from heldout.estimates.proportion import wilson_at
+from heldout.estimates.quantiles import t_value, z_value
 from heldout.findings.review import Review, review
 from heldout.findings.rule import Finding
 from heldout.learners.problem import Problem
@@ -31,7 +33,6 @@ from heldout.show.numbers import limits, number
 if TYPE_CHECKING:
     from heldout.curves.chart import AnyChart
 
-Floats = NDArray[np.float64]
 
 # Predictions of one row by several models are not independent cases: repeated random splits of one data set tell about
 # as much as this many times fewer of its rows, each tested once.

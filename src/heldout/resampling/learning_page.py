@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.findings.shown import findings_section
 from heldout.show.blocks import Block, Facts, Note, Prose, Section, Table
 from heldout.show.drawing import Axis, Chart, Dots, Ribbon, Stroke
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from heldout.findings.review import Review
     from heldout.resampling.learning import LearningCurve
 
-Floats = NDArray[np.float64]
 # The law is drawn to this many times the rows there are: farther, it would be a guess.
 AHEAD = 2
 

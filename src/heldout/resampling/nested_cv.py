@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arguments import check_level, check_whole
+from heldout.arrays import Codes, Floats
 from heldout.errors import LearnerError, OptionError
-from heldout.estimates.interval import check_level, check_whole
-from heldout.estimates.proportion import z_value
+from heldout.estimates.quantiles import z_value
 from heldout.learners.problem import Problem
 from heldout.plans.folds import kfold
 from heldout.plans.plan import Cases
@@ -27,9 +27,6 @@ from heldout.resampling.outcome import Run
 from heldout.resampling.progress import Progress, Ticker
 from heldout.resampling.run import OnError, run
 from heldout.resampling.workers import Jobs
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 METHOD = "nested-cv"
 REPEATS = 25

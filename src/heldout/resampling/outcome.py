@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Codes
 from heldout.learners.problem import Problem
 from heldout.plans.splits import Splits
 from heldout.resampling.heard import told
 
 __all__ = ["Codes", "Failure", "Outcome", "Problem", "Run", "ScoreKind"]
 
-Codes = NDArray[np.int64]
 ScoreKind = Literal["probability", "decision"]
 
 

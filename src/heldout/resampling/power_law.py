@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heldout.arguments import check_level, check_whole
+from heldout.arrays import Floats
 from heldout.errors import ValuesError
-from heldout.estimates.interval import check_level, check_whole
-from heldout.estimates.proportion import t_value, z_value
+from heldout.estimates.quantiles import t_value, z_value
 
-Floats = NDArray[np.float64]
 Shape = Literal["falling", "flat", "rising", "unknown"]
 
 STEEPEST = 3.0

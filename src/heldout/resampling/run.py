@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from heldout.arrays import Integers
 from heldout.errors import HeldoutError, LearnerError, OptionError, ValuesError
-from heldout.plans.splits import Rows, Splits
+from heldout.plans.splits import Splits
 from heldout.resampling.drawn import Drawn, draw
 from heldout.resampling.fast import Asked, Found, ask, complementary, path_for, pays
 from heldout.resampling.heard import told
@@ -212,7 +213,7 @@ def _shortened(setting: Setting, asked: Asked, found: Found, going: Going) -> Ru
     )
 
 
-def _entries(asked: Asked, found: Found, split: int) -> tuple[Rows, Rows]:
+def _entries(asked: Asked, found: Found, split: int) -> tuple[Integers, Integers]:
     """Which of the things asked a split predicts when it is fitted: those in doubt, or all that go with them."""
     bounds, drawn = asked.splits.bounds, asked.drawn.bounds
     test = np.arange(bounds[split], bounds[split + 1])

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arrays import Codes, Integers
 from heldout.errors import HeldoutError, OptionError
 from heldout.learners.learner import clone_learner
-from heldout.plans.splits import Rows
 from heldout.resampling.answers import Classes, classes_predicted, scores_given
 from heldout.resampling.drawn import draw_listed
 from heldout.resampling.heard import hearing
-from heldout.resampling.outcome import Codes, Outcome, Problem
+from heldout.resampling.outcome import Outcome, Problem
 
 NOTHING = np.empty(0, dtype=np.int64)
-Inner = Callable[[Rows], list[tuple[Rows, Rows]]]
+Inner = Callable[[Integers], list[tuple[Integers, Integers]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +62,10 @@ class Task:
     """
 
     split: int
-    test: Rows
-    train: Rows | None = None
-    left_out: Rows = field(default_factory=lambda: NOTHING)
-    training_rows: Rows | None = None
+    test: Integers
+    train: Integers | None = None
+    left_out: Integers = field(default_factory=lambda: NOTHING)
+    training_rows: Integers | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ def perform_away(setting: Setting, task: Task) -> Outcome | Trouble:
     return result
 
 
-def rows_of(features: Any, rows: Rows) -> Any:
+def rows_of(features: Any, rows: Integers) -> Any:
     """Some rows of the features, in whatever form they are."""
     if isinstance(features, np.ndarray):
         # Nearly twice as fast as indexing.
@@ -114,13 +114,13 @@ def rows_of(features: Any, rows: Rows) -> Any:
     return _safe_indexing(features, rows)
 
 
-def _others(n: int, rows: Rows) -> Rows:
+def _others(n: int, rows: Integers) -> Integers:
     keep = np.ones(n, dtype=bool)
     keep[rows] = False
     return np.flatnonzero(keep)
 
 
-def _outcome(setting: Setting, task: Task, train: Rows, heard: list[str]) -> Outcome:
+def _outcome(setting: Setting, task: Task, train: Integers, heard: list[str]) -> Outcome:
     model = clone_learner(setting.estimator)
     if setting.inner is not None:
         model.set_params(cv=setting.inner(train))
@@ -156,7 +156,7 @@ def _outcome(setting: Setting, task: Task, train: Rows, heard: list[str]) -> Out
     )
 
 
-def _training(setting: Setting, task: Task, train: Rows, model: Any, predicted: Codes) -> tuple[Rows, Codes]:
+def _training(setting: Setting, task: Task, train: Integers, model: Any, predicted: Codes) -> tuple[Integers, Codes]:
     """What the model says of some rows that it was trained on."""
     if not setting.training:
         return NOTHING, NOTHING

@@ -11,12 +11,13 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from heldout.arguments import closest, listing
 from heldout.engines.clusters.engine_errors import engine_errors, one_line
 from heldout.engines.clusters.engine_names import ELSEWHERE, WITH_MASTER
 from heldout.engines.clusters.places import Alike, Place, address_of, check_same, place_of
 from heldout.engines.clusters.reaching import check_greeting, check_reachable
 from heldout.engines.clusters.spark_session import check_master, on_cluster, spark_session
-from heldout.errors import HeldoutError, OptionError, closest, listing
+from heldout.errors import HeldoutError, OptionError
 
 # How long a scheduler that listens may take to answer, in seconds.
 PATIENCE = 20

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
-from heldout.errors import FileError, HeldoutError, listing
+from heldout.arguments import listing
+from heldout.errors import FileError, HeldoutError
 from heldout.files.many import KEY, Listing, Part, is_address, listed
 from heldout.files.opening import inner_ending, load_head
 from heldout.files.sniff import KIND_BY_ENDING, separator_of

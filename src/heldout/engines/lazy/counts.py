@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Codes, Floats
 from heldout.evidence import Clusters, Confusion, Label
 from heldout.evidence.folds import FoldCounts
 from heldout.evidence.keys import key_array
 from heldout.evidence.slices import SliceCounts, SliceGroups
 from heldout.predictions.encode import Coded
-
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import listing
 from heldout.engines.lazy.not_numbers import is_nan
 from heldout.engines.lazy.roles import LazyRoles, collected
-from heldout.errors import LabelError, ValuesError, listing
+from heldout.errors import LabelError, ValuesError
 from heldout.evidence.counted import ROLES
 from heldout.predictions.case_values import LARGEST, SMALLEST
 from heldout.predictions.encode import encode

@@ -11,11 +11,11 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arguments import listing
+from heldout.arrays import Codes
 from heldout.engines.lazy.first import First, check_scores, first_pass
 from heldout.engines.lazy.roles import LazyRoles, collected
-from heldout.errors import listing
 from heldout.evidence import Label
 from heldout.evidence.unfit import Unfit
 from heldout.predictions.encode import Coded, encode
@@ -25,8 +25,6 @@ from heldout.predictions.table import Predictions, assemble
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
-
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arguments import listing
+from heldout.arrays import Codes
 from heldout.engines.lazy.pushed_tables import fetched
 from heldout.engines.lazy.sides import CASE, LazySide, columns_of
-from heldout.errors import ValuesError, listing
+from heldout.errors import ValuesError
 from heldout.evidence import Label
 from heldout.predictions.pairing import copied_ids, other_cases, other_sizes, other_truth, other_units
 
-Codes = NDArray[np.int64]
 N = "n"
 
 

@@ -13,8 +13,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heldout.arguments import listing
+from heldout.arrays import Codes
 from heldout.engines.lazy.joint_sums import ScoredSide, joint_scores
 from heldout.engines.lazy.matched_ids import (
     N,
@@ -27,15 +28,13 @@ from heldout.engines.lazy.matched_ids import (
 )
 from heldout.engines.lazy.pushed_tables import fetched
 from heldout.engines.lazy.sides import CASE, LazySide, columns_of
-from heldout.errors import OptionError, listing
+from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.joint_scores import JointScores
 from heldout.evidence.pairs import PairCounts
 from heldout.predictions.encode import encode
 from heldout.predictions.match import renamed
 from heldout.predictions.pairing import common_labels
-
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

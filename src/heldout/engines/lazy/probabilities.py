@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.lazy.counts import Codes, keyed
+from heldout.arrays import Codes, Floats
+from heldout.engines.lazy.counts import keyed
 from heldout.engines.running_sums import Binner
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, SparseSums, sums_by
 from heldout.predictions.case_values import groups
@@ -22,7 +23,6 @@ from heldout.predictions.case_values import groups
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
-Floats = NDArray[np.float64]
 
 BINS = 10
 # The rounding error of a float, for which the log loss takes a probability below it: scores of frames are float64.

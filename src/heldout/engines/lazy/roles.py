@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from heldout.arguments import listing
 from heldout.engines.lazy.pushed_tables import brought
-from heldout.errors import ColumnError, HeldoutError, LabelError, ValuesError, listing
+from heldout.errors import ColumnError, HeldoutError, LabelError, ValuesError
 from heldout.predictions.guess import check_column
 from heldout.predictions.scores import may_be_score
 from heldout.predictions.slice_choice import slice_names

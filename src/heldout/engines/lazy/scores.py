@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.lazy.counts import Codes, keyed, summed
+from heldout.arrays import Codes, Floats
+from heldout.engines.lazy.counts import keyed, summed
 from heldout.engines.lazy.labels import Settled
 from heldout.engines.lazy.roles import collected
 from heldout.evidence.grid import FINEST, HUGE, POINT, WHOLE, WIDEST, floor_to
@@ -23,7 +24,6 @@ from heldout.predictions.case_values import groups
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
-Floats = NDArray[np.float64]
 
 # How many times as many bins as the evidence may have are brought here.
 FINER = 2

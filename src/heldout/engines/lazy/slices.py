@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.lazy.counts import Cells, Codes, keyed
+from heldout.arrays import Codes
+from heldout.engines.lazy.counts import Cells, keyed
 from heldout.engines.lazy.first import blanked, kept
 from heldout.engines.lazy.labels import Settled
 from heldout.engines.lazy.not_numbers import is_nan

@@ -14,10 +14,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Floats, Integers
 from heldout.engines.dense_bins import LIMIT
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 BLOCK = 1 << 17
 # Indices of bins stay below this, so that with the class they are whole numbers of 32 bits.

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import ValuesError, listing
+from heldout.arguments import listing
+from heldout.errors import ValuesError
 from heldout.evidence.counted import ROLES, Counted
 from heldout.evidence.possible import impossible
 from heldout.evidence.unfit import Unfit

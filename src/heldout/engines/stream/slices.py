@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heldout.errors import ColumnError, listing
+from heldout.arguments import listing
+from heldout.errors import ColumnError
 from heldout.files.batches import Batches
 from heldout.predictions.guess import is_usual
 from heldout.predictions.slice_choice import EVERY, NUMBERING

@@ -1,0 +1,97 @@
+"""The checking of arguments: levels, whole numbers, names of options, and what a person most likely meant."""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from heldout.errors import OptionError
+
+# From which likeness on, by difflib's ratio, a name is taken for a slip of another.
+ALIKE = 0.7
+
+
+def listing(names: Iterable[object], most: int = 12) -> str:
+    """Join names with commas, and count what does not fit.
+
+    >>> listing(["id", "y", "p"], most=2)
+    'id, y and 1 more'
+    """
+    items = list(names)
+    shown = ", ".join(map(str, items[:most]))
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def method_key(name: object) -> str:
+    """The name of a method as registers spell it: lower case, hyphens for spaces and underscores.
+
+    >>> method_key(" Corrected_T ")
+    'corrected-t'
+    """
+    return str(name).strip().casefold().replace("_", "-").replace(" ", "-")
+
+
+def closest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that a person who typed `name` most likely meant, if any is near.
+
+    >>> closest("Acuracy", ["accuracy", "recall"]), closest("nonexist", ["const"])
+    ('accuracy', None)
+    """
+    by_fold = {candidate.casefold(): candidate for candidate in candidates}
+    wanted = name.casefold()
+    # Of names that are alike to 0.6, as difflib has it, half are other words; one slip in a short name is not.
+    near = difflib.get_close_matches(wanted, by_fold, n=1, cutoff=ALIKE) or [
+        candidate for candidate in by_fold if _one_slip(wanted, candidate)
+    ]
+    return by_fold[near[0]] if near else None
+
+
+def _one_slip(name: str, other: str) -> bool:
+    """Whether two names differ by one more, one less, one other (of two at least), or two swapped."""
+    if abs(len(name) - len(other)) > 1:
+        return False
+    if min(len(name), len(other)) < 2:
+        # Of one letter only the letter itself is left: "yy" for "y".
+        return len(name) != len(other) and (name[:1] in other) and (other[:1] in name)
+    at = next((i for i, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
+    rest, wanted = name[at:], other[at:]
+    if len(rest) != len(wanted):
+        return rest[1:] == wanted if len(rest) > len(wanted) else rest == wanted[1:]
+    return rest[1:] == wanted[1:] or (rest[1::-1] == wanted[:2] and rest[2:] == wanted[2:])
+
+
+# Numbers that an error may show as examples.
+USUAL = {"replicates": 2000, "seed": 1, "most": 10}
+
+
+def check_level(level: Any) -> float:
+    """A level strictly between 0 and 1.
+
+    >>> check_level(0.9)
+    0.9
+    """
+    is_number = isinstance(level, numbers.Real) and not isinstance(level, bool | np.bool_)
+    if not is_number or not 0 < float(level) < 1:
+        raise OptionError(
+            f"The level must lie between 0 and 1. Got {level!r}.",
+            hint="write 95 % as 0.95." if is_number and float(level) >= 1 else "for example 0.95.",
+        )
+    return float(level)
+
+
+def check_whole(name: str, value: Any, least: int) -> int:
+    """A whole number from the least that makes sense.
+
+    >>> check_whole("seed", 3, 0)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise OptionError(
+            f"{name} must be a whole number from {least} up. Got {value!r}.",
+            hint=f"give {least} or more, such as {name}={max(least, USUAL.get(name, least))}.",
+        )
+    return int(value)
