@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 from benchmarks.timing import Contender, Race, race
 from heldout.comparisons.delong_tests import delong_pairs
 from heldout.comparisons.paired_counts import compare_counts
-from heldout.evidence.pairs import PairCounts
+from heldout.evidence.joint_counts import PairCounts
 from heldout.measures.catalogue import read_quantity
 
 Codes = NDArray[np.int64]

@@ -9,9 +9,9 @@ import sklearn.calibration
 import sklearn.metrics
 
 from benchmarks.timing import Contender, Race, race
-from heldout.engines.probabilities import tally, tally_classes
-from heldout.estimates.losses import loss_limits
-from heldout.estimates.multiclass import multiclass_areas
+from heldout.engines.probability_sums import tally, tally_classes
+from heldout.intervals.losses import loss_limits
+from heldout.intervals.multiclass_areas import multiclass_areas
 
 CLASSES = 10
 

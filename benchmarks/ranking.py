@@ -14,9 +14,9 @@ from sklearn import metrics
 
 from benchmarks.memory import peak_mib
 from benchmarks.timing import Contender, Race, race
-from heldout.engines.ranking import rank
-from heldout.estimates.delong import delong_logit
-from heldout.estimates.ranking_bootstrap import resampled_values
+from heldout.engines.score_sort import rank
+from heldout.intervals.areas import delong_logit
+from heldout.intervals.ranking_bootstrap import resampled_values
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import average_precision, roc_auc
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from heldout.findings.catalogue import CATALOGUE
-from heldout.report.rules import rule_blocks, rules_blocks
+from heldout.findings.catalogue import RULE_CATALOGUE
+from heldout.report.catalogue import rule_blocks, rules_blocks
 from heldout.show import Block, Prose, Title, render_markdown
 
 PAGE = Path(__file__).with_name("findings.md")
@@ -22,7 +22,7 @@ ABOUT = (
 def page() -> str:
     """The whole page: the table of rules, and a section for each in the order of the codes."""
     blocks: list[Block] = [Title("The findings"), Prose(HEAD), Prose(ABOUT), *rules_blocks()[1:]]
-    for code in CATALOGUE:
+    for code in RULE_CATALOGUE:
         blocks += rule_blocks(code)
     return render_markdown(blocks) + "\n"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heldout.api.evaluate import evaluate
 from heldout.costs import Costs, more_accurate_costs_more, read_costs, settle_costs
 from heldout.errors import FileError, MatrixError
-from heldout.front.evaluate import evaluate
 
 EXAMPLES = json.loads((Path(__file__).parent / "oracles/data/worked-examples.json").read_text(encoding="utf-8"))
 M1_M2 = next(example for example in EXAMPLES["examples"] if example["id"] == "cost-m1-m2")

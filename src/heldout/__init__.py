@@ -7,35 +7,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heldout import lab, plans
+    from heldout.api.check import check
+    from heldout.api.choose_threshold import choose_threshold
+    from heldout.api.compare import compare
+    from heldout.api.count import count
+    from heldout.api.evaluate import evaluate
+    from heldout.api.learning_curve import bias_variance, learning_curve
+    from heldout.api.validate import validate
+    from heldout.cards.api import card
     from heldout.cards.card import Card
-    from heldout.cards.making import card
     from heldout.comparison import Comparison
     from heldout.comparisons.learner_ranks import LearnerRanks
-    from heldout.comparisons.planning import (
+    from heldout.comparisons.sample_size import (
         cases_for_auc_difference,
         cases_for_difference,
         cases_for_two,
         cases_for_width,
     )
     from heldout.costs import Costs
-    from heldout.decisions.decision import Decision
-    from heldout.engines.accumulate import Evidence
+    from heldout.engines.accumulator import Evidence
     from heldout.errors import HeldoutError
-    from heldout.estimates.estimate import Estimate
     from heldout.evaluation import Evaluation
     from heldout.evidence import Confusion, Ranking
     from heldout.findings.review import Review
-    from heldout.front.check import check
-    from heldout.front.compare import compare
-    from heldout.front.count import count
-    from heldout.front.evaluate import evaluate
-    from heldout.front.learning import bias_variance, learning_curve
-    from heldout.front.thresholds import choose_threshold
-    from heldout.front.validate import validate
     from heldout.gate import Gate
+    from heldout.intervals.estimate import Estimate
     from heldout.report.report import Report
     from heldout.resampling.bias_variance import BiasVariance
-    from heldout.resampling.learning import LearningCurve
+    from heldout.resampling.learning_curve import LearningCurve
+    from heldout.thresholds.decision import Decision
     from heldout.validation import Validation, Validations
 
 __version__ = "0.1.0"
@@ -46,32 +46,32 @@ _HOMES = {
     "Comparison": "heldout.comparison",
     "Confusion": "heldout.evidence",
     "Costs": "heldout.costs",
-    "Decision": "heldout.decisions.decision",
-    "Estimate": "heldout.estimates.estimate",
+    "Decision": "heldout.thresholds.decision",
+    "Estimate": "heldout.intervals.estimate",
     "Evaluation": "heldout.evaluation",
-    "Evidence": "heldout.engines.accumulate",
+    "Evidence": "heldout.engines.accumulator",
     "Gate": "heldout.gate",
     "HeldoutError": "heldout.errors",
     "LearnerRanks": "heldout.comparisons.learner_ranks",
-    "LearningCurve": "heldout.resampling.learning",
+    "LearningCurve": "heldout.resampling.learning_curve",
     "Ranking": "heldout.evidence",
     "Report": "heldout.report.report",
     "Review": "heldout.findings.review",
     "Validation": "heldout.validation",
     "Validations": "heldout.validation",
-    "bias_variance": "heldout.front.learning",
-    "card": "heldout.cards.making",
-    "cases_for_auc_difference": "heldout.comparisons.planning",
-    "cases_for_difference": "heldout.comparisons.planning",
-    "cases_for_two": "heldout.comparisons.planning",
-    "cases_for_width": "heldout.comparisons.planning",
-    "check": "heldout.front.check",
-    "choose_threshold": "heldout.front.thresholds",
-    "compare": "heldout.front.compare",
-    "count": "heldout.front.count",
-    "evaluate": "heldout.front.evaluate",
-    "learning_curve": "heldout.front.learning",
-    "validate": "heldout.front.validate",
+    "bias_variance": "heldout.api.learning_curve",
+    "card": "heldout.cards.api",
+    "cases_for_auc_difference": "heldout.comparisons.sample_size",
+    "cases_for_difference": "heldout.comparisons.sample_size",
+    "cases_for_two": "heldout.comparisons.sample_size",
+    "cases_for_width": "heldout.comparisons.sample_size",
+    "check": "heldout.api.check",
+    "choose_threshold": "heldout.api.choose_threshold",
+    "compare": "heldout.api.compare",
+    "count": "heldout.api.count",
+    "evaluate": "heldout.api.evaluate",
+    "learning_curve": "heldout.api.learning_curve",
+    "validate": "heldout.api.validate",
 }
 # Packages that are used by name: heldout.plans.kfold(10), heldout.lab.coverage(…).
 _PACKAGES = ("lab", "plans")

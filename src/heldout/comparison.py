@@ -10,19 +10,16 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
 from heldout.arguments import listing
-from heldout.comparisons.margins import Margin
+from heldout.comparisons.omnibus import Together
 from heldout.comparisons.optimal_ranges import OptimalRanges
-from heldout.comparisons.procedure import Setting
+from heldout.comparisons.pair_test import Margin, Setting, Tested
 from heldout.comparisons.roc_pair import RocComparison
-from heldout.comparisons.tested import Tested
-from heldout.comparisons.together import Together
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.findings.review import Review, review
 from heldout.findings.rule import Finding
 from heldout.measures.catalogue import read_quantity
-from heldout.report.comparison import comparison_blocks
-from heldout.report.comparison_page import comparison_page
+from heldout.report.comparison import comparison_blocks, comparison_page
 from heldout.result import Result
 from heldout.show.blocks import Block
 

@@ -66,3 +66,13 @@ class OptionError(HeldoutError):
 
 def _rebuild(kind: type[HeldoutError], what: str, hint: str) -> HeldoutError:
     return kind(what, hint=hint)
+
+
+def first_line(error: BaseException) -> str:
+    r"""The kind of an error and the first line of what it says, without a full stop.
+
+    >>> first_line(ValueError("too small.\nMuch too small."))
+    'ValueError: too small'
+    """
+    text = str(error).strip().partition("\n")[0].rstrip(". ")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

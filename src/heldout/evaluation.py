@@ -27,33 +27,30 @@ from heldout.curves import (
     thinned,
     threshold_table,
 )
-from heldout.curves.coarse import shortened
+from heldout.curves.thinning import shortened
 from heldout.curves.thresholds import between_points
 from heldout.errors import OptionError
-from heldout.estimates.area_bounds import area_bounds
-from heldout.estimates.estimate import Estimate
-from heldout.estimates.fold_counts import FoldEstimator
-from heldout.estimates.fold_scores import FoldScores
-from heldout.estimates.interval import Estimator
-from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.counted import Counted
-from heldout.findings.confused import Confused, confused
-from heldout.findings.every_slice import slices_of
-from heldout.findings.hard_cases import HardCases, hardest
+from heldout.findings.cases import Confused, HardCases, confused, hardest
 from heldout.findings.review import Review, review
 from heldout.findings.rule import Finding
 from heldout.findings.slice_basis import Basis, CountedBasis, Divided, RowBasis, chosen_columns
+from heldout.findings.slice_search import slices_of, worst_of
 from heldout.findings.slices import Slices
-from heldout.findings.worst_slices import worst_of
+from heldout.intervals.area_bounds import area_bounds
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.fold_estimates import FoldEstimator
+from heldout.intervals.fold_scores import FoldScores
+from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
 from heldout.measures.catalogue import find, read_quantity
 from heldout.measures.quantity import AVERAGES, Average, Quantity
-from heldout.predictions.match import fitted
+from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions
-from heldout.report.page import chosen_page, evaluation_page
-from heldout.report.screen import chosen_blocks, evaluation_blocks
-from heldout.report.slices import chosen_slice_blocks, slice_blocks
+from heldout.report.evaluation import chosen_blocks, chosen_slice_blocks, evaluation_blocks, slice_blocks
+from heldout.report.evaluation_page import chosen_page, evaluation_page
 from heldout.result import Result
 from heldout.show.blocks import Block
 

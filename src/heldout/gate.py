@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from heldout.comparison import Alike
-from heldout.comparisons.tested import Tested
-from heldout.decisions.written import Written
+from heldout.comparisons.pair_test import Tested
 from heldout.errors import FileError
-from heldout.estimates.estimate import Estimate
 from heldout.evidence import Label
 from heldout.findings.rule import Finding
+from heldout.intervals.estimate import Estimate
 from heldout.report.gate import gate_blocks
 from heldout.report.junit import junit_xml
 from heldout.result import Result
 from heldout.show.blocks import Block
+from heldout.thresholds.requirement import Written
 
 Outcome: TypeAlias = Literal["passed", "failed", "undecided"]
 Kind: TypeAlias = Literal["value", "baseline", "finding"]
@@ -29,7 +29,7 @@ def decide(written: Written, value: float, low: float, high: float) -> Outcome:
 
     A value that is undefined has not met it; one without an interval leaves it undecided.
 
-    >>> from heldout.decisions.written import read_written
+    >>> from heldout.thresholds.requirement import read_written
     >>> wanted = read_written("recall >= 0.8")
     >>> decide(wanted, 0.9, 0.85, 0.95), decide(wanted, 0.9, 0.75, 0.95), decide(wanted, 0.6, 0.5, 0.7)
     ('passed', 'undecided', 'failed')

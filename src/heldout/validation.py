@@ -16,18 +16,16 @@ from numpy.typing import NDArray
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
-from heldout.estimates.estimate import Estimate
-from heldout.estimates.gap import overfitting_gap
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion
-from heldout.findings.review import Review, review
+from heldout.findings.review import Review, review, reviewed_together
 from heldout.findings.rule import Finding
-from heldout.findings.together import reviewed_together
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.overfitting import overfitting_gap
 from heldout.learners.problem import Problem
 from heldout.measures.quantity import Average
 from heldout.plans.plan import Plan
-from heldout.report.validation import FoldLine, several_blocks, validation_blocks
-from heldout.report.validation_page import validation_page, validations_page
+from heldout.report.validation import FoldLine, several_blocks, validation_blocks, validation_page, validations_page
 from heldout.resampling.optimism import Optimism
 from heldout.resampling.outcome import Run
 from heldout.result import Result

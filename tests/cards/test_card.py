@@ -19,14 +19,14 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.cards.drawn_data import mixed_table, one_that_matters
 
 import heldout
+from heldout.cards.api import card
 from heldout.cards.card import Card
-from heldout.cards.making import card
 from heldout.cards.questions import NAMES
 from heldout.cards.speed import speed_of
 from heldout.errors import HeldoutError
 from heldout.result import ROW_KEYS
 from heldout.show.blocks import Section
-from heldout.show.drawing import Chart
+from heldout.show.chart import Chart
 from heldout.show.text import render_text
 
 X, Y = one_that_matters(80)

@@ -11,7 +11,7 @@ import tomllib
 import pytest
 from tests.cards.drawn_data import mixed_table
 
-from heldout.cards.making import card
+from heldout.cards.api import card
 from heldout.cards.questions import NAMES
 from heldout.cli.app import main
 

@@ -20,11 +20,11 @@ from tests.promises.importance import (
     measure_folds,
 )
 
-from heldout.cards.exchanges import NO_LOSS, ONE_GROUP, Exchanges
-from heldout.cards.making import card
-from heldout.cards.permuting import MEASURES, Scorer, shuffle
+from heldout.cards.api import card
+from heldout.cards.importance import NO_LOSS, ONE_GROUP, Exchanges
+from heldout.cards.permutation import MEASURES, Scorer, shuffle
 from heldout.learners.problem import Problem
-from heldout.resampling.answers import Classes
+from heldout.resampling.predict import Classes
 
 
 def single_changes(model, X, y, column, order):

@@ -15,11 +15,22 @@ from statsmodels.stats.proportion import proportion_confint
 from tests.cards.drawn_data import mixed_table, one_that_matters
 
 import heldout
-from heldout.cards.fidelity import FoldLikeness, Share, beyond_commonest, fidelity
-from heldout.cards.making import card
-from heldout.cards.screen import rules
-from heldout.cards.surrogate import Asked, Fork, Leaf, Questionable, as_text, fit_surrogate, read_tree
-from heldout.estimates.dependence import Dependence
+from heldout.cards.api import card
+from heldout.cards.report import rules
+from heldout.cards.surrogate import (
+    Asked,
+    FoldLikeness,
+    Fork,
+    Leaf,
+    Questionable,
+    Share,
+    as_text,
+    beyond_commonest,
+    fidelity,
+    fit_surrogate,
+    read_tree,
+)
+from heldout.intervals.target import Dependence
 from heldout.learners.data import read_problem
 from heldout.show.text import render_text
 

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.cards.drawn_data import mixed_table, one_that_matters
 
 import heldout
-from heldout.cards.making import card
+from heldout.cards.api import card
 from heldout.errors import HeldoutError
 
 X, Y = one_that_matters(160)

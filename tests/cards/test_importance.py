@@ -19,16 +19,25 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from tests.cards.drawn_data import mixed_table, one_that_matters
 
-from heldout.cards.importance import FIELDS, FeatureImportance, FoldChanges, Importance, importance
-from heldout.cards.making import card
-from heldout.cards.permuting import MEASURES, Scorer, shuffle
-from heldout.cards.related import correlation_ratio, cramers_v, related_pairs
-from heldout.cards.stability import kuncheva_index, stability
+from heldout.cards.api import card
+from heldout.cards.importance import (
+    FIELDS,
+    FeatureImportance,
+    FoldChanges,
+    Importance,
+    correlation_ratio,
+    cramers_v,
+    importance,
+    kuncheva_index,
+    related_pairs,
+    stability,
+)
+from heldout.cards.permutation import MEASURES, Scorer, shuffle
 from heldout.errors import HeldoutError
-from heldout.estimates.dependence import Dependence
+from heldout.intervals.target import Dependence
 from heldout.learners.data import read_problem
 from heldout.learners.problem import Problem
-from heldout.resampling.answers import Classes
+from heldout.resampling.predict import Classes
 
 
 def orders_of_sklearn(seed, columns, times, n):

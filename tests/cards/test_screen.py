@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
+from heldout.cards.api import card
 from heldout.cards.card import Card
-from heldout.cards.making import card
 from heldout.show.text import render_text
 
 

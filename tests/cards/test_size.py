@@ -36,11 +36,10 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from tests.cards.drawn_data import mixed_table
 
-from heldout.cards.parts import Part
-from heldout.cards.reading import ReadingLimits, reading
-from heldout.cards.size import size_of
-from heldout.front.data import Data, ready
-from heldout.learners.spec import read_learner
+from heldout.api.learning_data import Data, ready
+from heldout.cards.components import Part
+from heldout.cards.size import ReadingLimits, reading, size_of
+from heldout.learners.learner import read_learner
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(90, 5))

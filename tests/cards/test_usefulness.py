@@ -13,7 +13,7 @@ from scipy import stats
 from tests.cards.drawn_data import one_that_matters
 
 import heldout
-from heldout.cards.making import card
+from heldout.cards.api import card
 from heldout.cards.usefulness import Judged, usefulness
 from heldout.curves.decision import GRID, decision_curve
 from heldout.evidence import Ranking

@@ -23,9 +23,9 @@ from heldout.comparisons.delong_tests import (
     model_areas,
     mover,
 )
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.errors import ValuesError
-from heldout.estimates.delong import area, delong_logit, delong_variance
+from heldout.intervals.areas import area, delong_logit, delong_variance
 
 FIGURES = read_json("r/proc_asah.json")["tests"]["s100b_vs_wfns"]
 NEAR = 1e-8

@@ -10,11 +10,11 @@ from scipy.stats import norm
 from tests.comparisons.two_models import drawn
 
 from heldout.comparisons.corrections import adjust
-from heldout.comparisons.draw_tails import swap_note, swap_p, tail_note, tail_p
+from heldout.comparisons.pair_test import swap_note, swap_p, tail_note, tail_p
 from heldout.comparisons.paired_counts import compare_counts
 from heldout.comparisons.paired_scores import compare_scores, compare_scores_unpaired
 from heldout.comparisons.score_resampling import resampled_score_differences
-from heldout.evidence.pairs import PairCounts
+from heldout.evidence.joint_counts import PairCounts
 from heldout.measures.catalogue import find, read_quantity
 
 

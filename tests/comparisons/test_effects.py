@@ -10,13 +10,13 @@ from tests.comparisons.two_models import as_probabilities, drawn
 
 from heldout import Confusion
 from heldout.comparisons.delong_tests import delong_unpaired
-from heldout.comparisons.effects import PER_CASE
+from heldout.comparisons.pair_test import PER_CASE
 from heldout.comparisons.paired_counts import compare_counts
 from heldout.comparisons.paired_losses import case_losses
 from heldout.comparisons.paired_scores import compare_scores, compare_scores_unpaired
 from heldout.comparisons.unpaired import compare_unpaired
-from heldout.engines.ranking import rank
-from heldout.evidence.pairs import PairCounts
+from heldout.engines.score_sort import rank
+from heldout.evidence.joint_counts import PairCounts
 from heldout.measures.catalogue import find, read_quantity
 
 LABELS = (0, 1, 2)

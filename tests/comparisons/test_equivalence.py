@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from statsmodels.stats.weightstats import _zstat_generic2
 
-from heldout.comparisons import tested
+from heldout.comparisons import pair_test
 from heldout.comparisons.equivalence import interval_level, judge_margin
 from heldout.comparisons.mcnemar import mcnemar
 from heldout.errors import OptionError
@@ -19,7 +19,7 @@ LEVEL = interval_level(0.95)
 
 def seen(low, high, difference=None):
     middle = (low + high) / 2 if difference is None else difference
-    return tested.Tested(middle, low, high, LEVEL, "tango", 0.5, 500)
+    return pair_test.Tested(middle, low, high, LEVEL, "tango", 0.5, 500)
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heldout.comparisons.bayes_folds import Posterior, bayes_correlated_t
-from heldout.comparisons.five_by_two import five_by_two_f, five_by_two_t
-from heldout.comparisons.folds import (
+from heldout.comparisons.fold_tests import (
     FOLD_TESTS,
     FoldValues,
+    Posterior,
+    bayes_correlated_t,
     compare_folds,
     corrected_repeated_t,
     corrected_t,
+    five_by_two_f,
+    five_by_two_t,
     paired_t,
 )
-from heldout.comparisons.procedure import PROCEDURES
+from heldout.comparisons.pair_test import PROCEDURES
 from heldout.errors import HeldoutError, OptionError, ValuesError
 
 DATA = Path(__file__).parents[1] / "oracles" / "data"

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from heldout.comparisons import paired_draws
-from heldout.comparisons.cochran import COCHRAN
+from heldout.comparisons import joint_tables
+from heldout.comparisons.joint_tables import paired_quantity
 from heldout.comparisons.mcnemar import mcnemar
-from heldout.comparisons.pair_tables import paired_quantity
+from heldout.comparisons.omnibus import COCHRAN
 from heldout.comparisons.paired_counts import OF_ANY, OF_SHARES, Shares, compare_counts, newcombe_limits
 from heldout.errors import MatrixError, OptionError
-from heldout.estimates.interval import Estimator
-from heldout.evidence.pairs import PairCounts
+from heldout.evidence.joint_counts import PairCounts
+from heldout.intervals.count_estimator import Estimator
 from heldout.measures.catalogue import COUNTED, find, read_quantity
 from heldout.measures.quantity import Quantity
 
@@ -206,9 +206,9 @@ def test_the_posterior_of_more_classes_has_one_case_in_all():
 def test_large_tables_are_drawn_as_small_ones_are(method, monkeypatch):
     # Ten classes: cells of every size, most of them small.
     seen, quantity = world(20_000, 10, accuracy=(0.9, 0.895)), read_quantity("macro f1")
-    monkeypatch.setattr(paired_draws, "EXACT_NUMBERS", 0)
+    monkeypatch.setattr(joint_tables, "EXACT_NUMBERS", 0)
     fast = compare_counts(seen, quantity, method=method, replicates=4000)
-    monkeypatch.setattr(paired_draws, "EXACT_NUMBERS", 10**12)
+    monkeypatch.setattr(joint_tables, "EXACT_NUMBERS", 10**12)
     exact = compare_counts(seen, quantity, method=method, replicates=4000)
     assert fast != exact
     width = exact.high - exact.low
@@ -217,8 +217,8 @@ def test_large_tables_are_drawn_as_small_ones_are(method, monkeypatch):
 
 
 def test_tables_of_quantiles_have_the_moments_of_their_distributions():
-    for table, spread in ((paired_draws._poisson_quantiles(), 1.0), (paired_draws._coin_quantiles(), 0.25)):
-        for count in range(1, paired_draws.NORMAL_FROM):
+    for table, spread in ((joint_tables._poisson_quantiles(), 1.0), (joint_tables._coin_quantiles(), 0.25)):
+        for count in range(1, joint_tables.NORMAL_FROM):
             mean = count if spread == 1 else count / 2
             assert table[count].mean() == pytest.approx(mean, abs=0.002)
             assert table[count].astype(float).var() == pytest.approx(spread * count, rel=0.01)

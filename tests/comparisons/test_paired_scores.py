@@ -14,9 +14,9 @@ from tests.comparisons.two_models import as_probabilities, asah, drawn, two_mode
 from tests.oracles.figures import read_json
 
 from heldout.comparisons.delong_tests import delong_paired
+from heldout.comparisons.pair_test import PROCEDURES
 from heldout.comparisons.paired_losses import case_losses, paired_loss_test, unpaired_loss_test
 from heldout.comparisons.paired_scores import compare_scores, compare_scores_unpaired, score_methods
-from heldout.comparisons.procedure import PROCEDURES
 from heldout.comparisons.score_resampling import (
     case_draws,
     judge,
@@ -25,8 +25,8 @@ from heldout.comparisons.score_resampling import (
     score_value,
     swapped_score_differences,
 )
-from heldout.engines.probabilities import tally, tally_classes
-from heldout.engines.ranking import rank
+from heldout.engines.probability_sums import tally, tally_classes
+from heldout.engines.score_sort import rank
 from heldout.errors import HeldoutError
 from heldout.measures.catalogue import CATALOGUE, find
 from heldout.measures.quantity import Bound

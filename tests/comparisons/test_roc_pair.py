@@ -15,10 +15,9 @@ from tests.comparisons.two_models import asah, drawn, two_models
 
 from heldout.comparisons.delong_tests import delong_paired
 from heldout.comparisons.optimal_ranges import optimal_ranges, probability_cost
-from heldout.comparisons.roc_crossings import crossings, stretches
-from heldout.comparisons.roc_pair import compare_roc
+from heldout.comparisons.roc_pair import compare_roc, crossings, stretches
 from heldout.curves import cost_curve, normalized_cost, roc
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Ranking
 from heldout.measures.quantity import Bound

@@ -15,7 +15,7 @@ from tests.oracles.figures import read_json
 from heldout import Confusion, count
 from heldout.comparisons.unpaired import compare_unpaired, newcombe_unpaired_limits, two_shares
 from heldout.errors import OptionError
-from heldout.estimates.interval import Estimator
+from heldout.intervals.count_estimator import Estimator
 from heldout.measures.catalogue import find, read_quantity
 from heldout.measures.quantity import Quantity
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 
 DATA = Path(__file__).parents[1] / "oracles" / "data"
 

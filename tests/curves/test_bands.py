@@ -11,7 +11,7 @@ from tests.curves.scored_cases import band_of, diabetes, scored
 
 from heldout.curves import decision_curve, det, gain, lift, measure_curve, precision_recall, reliability, roc
 from heldout.curves.bands import Mixture, _binomial_nodes, curve_ends, roc_band
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 
 PLACES = np.array([0.02, 0.1, 0.3, 0.8])

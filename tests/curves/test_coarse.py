@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from heldout.curves.coarse import SHORT, places_of, shortened
 from heldout.curves.decision import GRID, decision_curve, net_benefit
 from heldout.curves.precision_recall import precision_recall
 from heldout.curves.roc import roc
+from heldout.curves.thinning import SHORT, places_of, shortened
 from heldout.curves.thresholds import counts_at, places
-from heldout.engines.bin_counter import bins_of
-from heldout.engines.ranking import rank
+from heldout.engines.bins import bins_of
+from heldout.engines.score_sort import rank
 from heldout.measures.certified import bounds
 
 N = 250_000

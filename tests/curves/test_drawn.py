@@ -18,7 +18,7 @@ from heldout.curves import (
 )
 from heldout.curves.drawn import MOVES, SHOWN, drawn, drawn_together
 from heldout.curves.thresholds import counts_at
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.show.explorer import evaluated
 

@@ -26,9 +26,9 @@ from heldout.curves import (
     reliability,
     roc,
 )
-from heldout.curves.hull import _chain
-from heldout.engines.probabilities import tally
-from heldout.engines.ranking import rank
+from heldout.curves.curve import _chain
+from heldout.engines.probability_sums import tally
+from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.ranking import Ranking
 

@@ -11,7 +11,7 @@ from tests.curves.scored_cases import diabetes
 
 from heldout.curves import decision_curve, det, gain, lift, measure_curve, precision_recall, reliability, roc, thinned
 from heldout.curves.thinning import as_lines
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 
 

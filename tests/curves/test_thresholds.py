@@ -11,10 +11,10 @@ from tests.curves.scored_cases import DATA, band_of, diabetes, read, scored
 
 from heldout.curves import confusion_at, measure_curve, threshold_table
 from heldout.curves.thresholds import threshold_grid
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
-from heldout.estimates.interval import Estimator
 from heldout.evidence.ranking import Ranking
+from heldout.intervals.count_estimator import Estimator
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from heldout.decisions.choose import choose_rows
-from heldout.decisions.objective import read_objective
-from heldout.decisions.points import Points
-from heldout.decisions.resample import resample
-from heldout.decisions.rule import Rule
-from heldout.engines.ranking import rank
-from heldout.estimates.draws import order_limits
+from heldout.engines.score_sort import rank
+from heldout.intervals.draws import order_limits
+from heldout.thresholds.objective import read_objective
+from heldout.thresholds.selection import choose_rows
+from heldout.thresholds.selection_rule import Points, Rule
+from heldout.thresholds.uncertainty import resample
 
 COSTS = {(1, 0): 10, (0, 1): 1}
 MATRIX = np.array([[0.0, 1.0], [10.0, 0.0]])

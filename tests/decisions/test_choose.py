@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.decisions.enumerated import SCORES, choose_by_trying, counts_at
 
-from heldout.decisions.choose import choose, choose_rows
-from heldout.engines.ranking import rank
+from heldout.api.evaluate import evaluate
+from heldout.engines.score_sort import rank
 from heldout.errors import LabelError, MatrixError, OptionError, ValuesError
-from heldout.front.evaluate import evaluate
+from heldout.thresholds.selection import choose, choose_rows
 
 CASES = st.lists(st.tuples(st.integers(-4, 8), st.booleans()), min_size=2, max_size=40).filter(
     lambda cases: len({positive for _, positive in cases}) == 2

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heldout.api.evaluate import evaluate
 from heldout.costs import Costs
-from heldout.decisions import classes
-from heldout.decisions.classes import cost_of_decision, decide
 from heldout.errors import MatrixError, OptionError, ValuesError
-from heldout.front.evaluate import evaluate
+from heldout.thresholds import classes
+from heldout.thresholds.classes import cost_of_decision, decide
 
 COSTS = Costs.of([[0, 1, 5], [2, 0, 1], [20, 4, 0]], ["a", "b", "c"], rows="truth")
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from tests.decisions.enumerated import SCORES, choose_by_trying
 
-from heldout.decisions.choose import choose_rows
-from heldout.decisions.crossfit import make_folds
 from heldout.errors import OptionError
+from heldout.thresholds.selection import choose_rows
+from heldout.thresholds.uncertainty import make_folds
 
 SHIFT = 1.5
 

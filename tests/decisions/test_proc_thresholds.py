@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heldout.decisions.choose import choose_rows
+from heldout.thresholds.selection import choose_rows
 
 DATA = Path(__file__).parents[1] / "oracles" / "data" / "r"
 FIGURES = json.loads((DATA / "proc_asah.json").read_text(encoding="utf-8"))["auc"]

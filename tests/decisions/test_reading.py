@@ -9,11 +9,11 @@ import re
 import numpy as np
 import pytest
 
-from heldout.decisions.choose import choose, choose_rows
-from heldout.decisions.written import read_all
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.result import ROW_KEYS
+from heldout.thresholds.requirement import read_all
+from heldout.thresholds.selection import choose, choose_rows
 
 RNG = np.random.default_rng(7)
 POSITIVE = RNG.random(400) < 0.25

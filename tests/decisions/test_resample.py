@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from heldout.decisions.choose import choose_rows
-from heldout.decisions.objective import read_objective
-from heldout.decisions.points import Points
-from heldout.decisions.resample import MOST_THRESHOLDS, resample, thinned
-from heldout.decisions.rule import Rule
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
+from heldout.thresholds.objective import read_objective
+from heldout.thresholds.selection import choose_rows
+from heldout.thresholds.selection_rule import Points, Rule
+from heldout.thresholds.uncertainty import MOST_THRESHOLDS, resample, thinned
 
 # Negatives are standard normal, positives SHIFT further up.
 SHIFT = 1.5

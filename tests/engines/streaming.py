@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from heldout.engines.counting import counted
-from heldout.engines.stream.passes import count_stream
+from heldout.engines.memory import counted
+from heldout.engines.stream.batch_engine import count_stream
 from heldout.files.batches import batches_of
 from heldout.predictions.source import Asked, gather
 

@@ -11,9 +11,9 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pytest
 
 import heldout
-from heldout.engines import accumulate, growing
-from heldout.engines.accumulate import Evidence
-from heldout.engines.counting import counted
+from heldout.engines import accumulator, row_buffer
+from heldout.engines.accumulator import Evidence
+from heldout.engines.memory import counted
 from heldout.errors import ColumnError, HeldoutError, LabelError, MatrixError, OptionError, ValuesError
 from heldout.predictions.source import gather
 
@@ -62,14 +62,14 @@ def test_batches_of_any_size_are_the_whole(size, with_predicted):
 
 def test_rows_are_counted_together_and_not_batch_by_batch(monkeypatch):
     times: list[int] = []
-    count = growing.Growing._count
+    count = row_buffer.Growing._count
 
     def counting(self, parts):
         times.append(len(parts))
         count(self, parts)
 
-    monkeypatch.setattr(growing.Growing, "_count", counting)
-    monkeypatch.setattr(growing, "ROWS_AT_ONCE", 100)
+    monkeypatch.setattr(row_buffer.Growing, "_count", counting)
+    monkeypatch.setattr(row_buffer, "ROWS_AT_ONCE", 100)
     seen = Evidence()
     for rows in batches(5):
         seen.update(TRUTH[rows], score=SCORE[rows])
@@ -150,7 +150,7 @@ def test_where_the_other_class_cannot_be_known_it_must_be_named():
 
 
 def test_what_waits_has_an_end(monkeypatch):
-    monkeypatch.setattr(accumulate, "MOST_WAITING", 10)
+    monkeypatch.setattr(accumulator, "MOST_WAITING", 10)
     seen = Evidence()
     for _ in range(2):
         seen.update(["cat"] * 4, ["cat"] * 4, score=[0.5] * 4)

@@ -10,11 +10,10 @@ import polars as pl
 import pytest
 from tests.engines.parts import FOUND, TABLE, parts, summed
 
-from heldout.engines.clusters import java, reaching
+from heldout.engines.clusters import cluster_address, spark
+from heldout.engines.clusters.backends import ELSEWHERE, open_lazy, open_table
 from heldout.engines.clusters.engine_errors import engine_errors
-from heldout.engines.clusters.engine_names import ELSEWHERE
-from heldout.engines.clusters.opening import open_lazy, open_table
-from heldout.engines.clusters.spark_session import check_master
+from heldout.engines.clusters.spark import check_master
 from heldout.errors import FileError, HeldoutError, OptionError
 from heldout.files.batches import batches_of
 
@@ -259,7 +258,7 @@ def test_a_master_where_nobody_listens_is_refused(name, scheme, tmp_path):
     folder, port = parts(tmp_path, "parquet"), free_port()
     if name == "spark":
         with pytest.raises(OptionError, match=f"127.0.0.1:{port} refuses the connection"):
-            reaching.check_reachable(f"{scheme}://127.0.0.1:{port}")
+            cluster_address.check_reachable(f"{scheme}://127.0.0.1:{port}")
         return
     with pytest.raises(OptionError, match=f"127.0.0.1:{port} refuses the connection"):
         open_lazy(folder, name, f"{scheme}://127.0.0.1:{port}")
@@ -267,7 +266,7 @@ def test_a_master_where_nobody_listens_is_refused(name, scheme, tmp_path):
 
 def test_a_master_that_never_answers_is_given_up(monkeypatch, tmp_path):
     folder = parts(tmp_path, "parquet")
-    monkeypatch.setattr(reaching, "PATIENCE", 1.0)
+    monkeypatch.setattr(cluster_address, "PATIENCE", 1.0)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -278,7 +277,7 @@ def test_a_master_that_never_answers_is_given_up(monkeypatch, tmp_path):
 
 def test_a_host_that_cannot_be_found_is_said():
     with pytest.raises(OptionError, match=r"nowhere\.invalid:7077 is a host that cannot be found"):
-        reaching.check_reachable("spark://nowhere.invalid")
+        cluster_address.check_reachable("spark://nowhere.invalid")
 
 
 def test_a_dask_cluster_is_used_by_its_address_and_left_running(dask_client, tmp_path):
@@ -316,10 +315,10 @@ def test_a_java_that_is_missing_or_too_old_is_said_with_what_to_install(says, me
     home = str(tmp_path / "nowhere") if says is None else fake_java(tmp_path, says)
     monkeypatch.setenv("JAVA_HOME", home)
     if message is None:
-        assert java.find_java() == f"{home}/bin/java"
+        assert spark.find_java() == f"{home}/bin/java"
         return
     with pytest.raises(OptionError, match=message) as caught:
-        java.find_java()
+        spark.find_java()
     for word in ("apt-get install openjdk-17-jre-headless", "brew install openjdk@17", "conda", "JAVA_HOME"):
         assert word in caught.value.hint
 
@@ -328,7 +327,7 @@ def test_a_java_that_is_not_on_the_path_is_said(monkeypatch, tmp_path):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(OptionError, match="none is on the path"):
-        java.find_java()
+        spark.find_java()
 
 
 def test_an_error_of_an_engine_that_is_not_known_says_what_can_be_done():

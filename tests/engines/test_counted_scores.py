@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heldout.engines.counted_scores import CountedScores
-from heldout.engines.counting import counted
-from heldout.engines.scores import RowScores, ScoreEvidence
+from heldout.engines.memory import counted
+from heldout.engines.scores import CountedScores, RowScores, ScoreEvidence
 from heldout.evidence.counted import ScoreTally
 from heldout.evidence.score_bins import ScoreBins
 from heldout.predictions.scores import raw_scores

@@ -19,9 +19,9 @@ import pytest
 from tests.engines.parts import parts
 
 import heldout
-from heldout.engines.bin_counter import bins_of
-from heldout.engines.counting import counted
-from heldout.engines.lazy.passes import count_lazy
+from heldout.engines.bins import bins_of
+from heldout.engines.lazy.engine import count_lazy
+from heldout.engines.memory import counted
 from heldout.errors import ColumnError, LabelError, ValuesError
 from heldout.evidence.counted import Counted
 from heldout.measures.certified import bounds

@@ -148,7 +148,7 @@ def test_a_spark_task_that_is_tried_again_ends_in_the_right_answer(tmp_path):
         f"""
         import sys
         import heldout
-        from heldout.engines.clusters.spark_session import spark_session
+        from heldout.engines.clusters.spark import spark_session
         session, close = spark_session("local[2,4]")
         session.sparkContext.pythonExec = sys.executable
         frame = session.read.parquet({str(parts(tmp_path / "data", "parquet"))!r})

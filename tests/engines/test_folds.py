@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from heldout import count
-from heldout.engines import folds as engine
-from heldout.engines.folds import count_folds
+from heldout.engines import memory as engine
+from heldout.engines.memory import count_folds
 from heldout.predictions.table import assemble
 
 RNG = np.random.default_rng(11)

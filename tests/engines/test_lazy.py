@@ -16,15 +16,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import heldout
-from heldout.engines.bin_counter import bins_of
-from heldout.engines.counting import counted
+from heldout.engines.bins import bins_of
 from heldout.engines.lazy import slices as lazy_slices
-from heldout.engines.lazy.counts import Cells
-from heldout.engines.lazy.passes import count_lazy
-from heldout.engines.lazy.scores import finer, on_grid
+from heldout.engines.lazy.confusions import Cells
+from heldout.engines.lazy.engine import count_lazy
+from heldout.engines.lazy.score_pass import finer, on_grid
+from heldout.engines.memory import counted
 from heldout.engines.refinement import refine
 from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError
-from heldout.evidence.grid import POINT, floor_to
+from heldout.evidence.bin_grid import POINT, floor_to
 from heldout.measures.certified import bounds
 from heldout.predictions.source import ROLES, Asked, gather
 

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 from tests.engines.test_lazy import both, table
 
-from heldout.evidence.grid import POINT
-from heldout.evidence.possible import impossible
+from heldout.evidence.bin_grid import POINT
+from heldout.evidence.consistency import impossible
 from heldout.measures.certified import bounds
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import heldout
 from heldout import Evidence, evaluate
-from heldout.engines import growing
+from heldout.engines import row_buffer
 from heldout.evidence.counted import MOST_PAIRWISE
 
 K, N = 60, 2400
@@ -79,7 +79,7 @@ def test_evidence_of_very_many_classes_is_saved_and_merged(tmp_path):
 
 
 def test_batches_of_300_classes_are_counted_in_bounded_memory(monkeypatch):
-    monkeypatch.setattr(growing, "SCORES_AT_ONCE", 1 << 18)
+    monkeypatch.setattr(row_buffer, "SCORES_AT_ONCE", 1 << 18)
     rng = np.random.default_rng(0)
     k, seen = 300, Evidence(labels=list(range(300)))
     tracemalloc.start()

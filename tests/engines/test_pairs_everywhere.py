@@ -14,14 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heldout
-from heldout.comparisons.counted_areas import counted_areas, delong_counted
-from heldout.comparisons.delong_tests import case_placements, delong_paired, model_areas
+from heldout.comparisons.delong_tests import case_placements, counted_areas, delong_counted, delong_paired, model_areas
 from heldout.comparisons.paired_losses import MeanMoments, case_losses
-from heldout.engines.lazy.pairs import lazy_cases
-from heldout.engines.lazy.sides import LazySide
+from heldout.engines.lazy.pairs import LazySide, lazy_cases
 from heldout.errors import LabelError, OptionError, ValuesError
-from heldout.evidence.joint_scores import Placements
-from heldout.evidence.pairs import PairCounts
+from heldout.evidence.joint_counts import PairCounts, Placements
 from heldout.evidence.score_bins import POINT, ScoreBins
 from heldout.measures.catalogue import find
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heldout.engines import probabilities as engine
-from heldout.engines.probabilities import tally, tally_classes
+from heldout.engines import probability_sums as engine
+from heldout.engines.probability_sums import tally, tally_classes
 from heldout.errors import OptionError, ValuesError
 
 CASES = st.lists(

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from heldout.engines import ranking as engine
-from heldout.engines.ranking import BLOCK, rank
+from heldout.engines import score_sort as engine
+from heldout.engines.score_sort import BLOCK, rank
 from heldout.errors import ValuesError
 
 # Next to each other, next to 0, and the largest: nothing may be rounded away.
@@ -88,7 +88,7 @@ def test_both_sorts_give_the_same(monkeypatch):
 
 def test_a_small_ranking_does_not_import_polars():
     code = (
-        "import sys, numpy as np; from heldout.engines.ranking import rank;"
+        "import sys, numpy as np; from heldout.engines.score_sort import rank;"
         "rank(np.arange(9.0), np.arange(9) > 4); sys.exit('polars' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

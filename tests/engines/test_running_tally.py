@@ -5,8 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from heldout.engines.probabilities import LONG_BLOCK, RunningTally, tally
-from heldout.engines.running_sums import SHORT, dot
+from heldout.engines.probability_sums import LONG_BLOCK, SHORT, RunningTally, dot, tally
 
 
 @pytest.mark.parametrize("size", [1000, 50_000, 80_000])

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heldout.engines.bin_counter import BinCounter, bins_of
+from heldout.engines.bins import BinCounter, bins_of
 from heldout.engines.refinement import SubBins, refine
 from heldout.errors import ValuesError
-from heldout.evidence.grid import POINT
+from heldout.evidence.bin_grid import POINT
 from heldout.measures.certified import bounds
 
 KINDS = ["even", "decimals", "one", "wide", "two crowds", "signed", "single", "tiny", "drifting"]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout import count
-from heldout.engines import slices as engine
-from heldout.engines.slices import count_slices
+from heldout.engines import memory as engine
+from heldout.engines.memory import count_slices
 from heldout.errors import MatrixError
 from heldout.evidence.slices import left_of
 from heldout.predictions.slices import slice_column

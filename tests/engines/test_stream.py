@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 from tests.engines.streaming import asked_for, at_once, differing, parts, streamed, table
 
-from heldout.engines.bin_counter import bins_of
-from heldout.engines.stream.bins import StreamBins
+from heldout.api.evaluation_builder import counted_notes
+from heldout.engines.bins import bins_of
+from heldout.engines.stream.batch_engine import count_stream
 from heldout.engines.stream.checks import check_unchanged
-from heldout.engines.stream.passes import count_stream
+from heldout.engines.stream.two_class_bins import StreamBins
 from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError
 from heldout.files.batches import batches_of
-from heldout.front.counted_notes import counted_notes
 from heldout.measures.certified import bounds
 
 # Where the number of bins is looked up: small files then need more than there may be.
@@ -207,8 +207,8 @@ def test_more_distinct_scores_than_bins_are_certain_to_the_tolerance(tmp_path, m
     folder = parts(frame, tmp_path / "preds")
     exact = roc_auc_score(truth, score, sample_weight=weight if "weight" in options else None)
     if "group" in options:
-        monkeypatch.setattr("heldout.engines.counting.MOST", 64)
-        monkeypatch.setattr("heldout.engines.counting.bins_of", functools.partial(bins_of, most=64))
+        monkeypatch.setattr("heldout.engines.memory.MOST", 64)
+        monkeypatch.setattr("heldout.engines.memory.bins_of", functools.partial(bins_of, most=64))
     widths = []
     for passes in (1, 3):
         made, _ = streamed(folder, passes=passes, tolerance=1e-6, **options)
@@ -299,7 +299,7 @@ def test_folds_are_read_again_too_where_their_scores_crowd(tmp_path, monkeypatch
     expected, *_ = at_once(frame, tmp_path, fold="fold", **options)
     for place in PLACES:
         monkeypatch.setattr(place, 64)
-    monkeypatch.setattr("heldout.engines.counting.bins_of", functools.partial(bins_of, most=64))
+    monkeypatch.setattr("heldout.engines.memory.bins_of", functools.partial(bins_of, most=64))
     widths = []
     for passes in (1, 3):
         made, _ = streamed(folder, passes=passes, fold="fold", **options)

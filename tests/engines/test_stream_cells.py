@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from heldout.engines.bin_counter import bins_of
-from heldout.engines.stream.bins import StreamBins
-from heldout.engines.stream.cells import Cells, Layout, Rows
+from heldout.engines.bins import bins_of
+from heldout.engines.stream.two_class_bins import Cells, Layout, Rows, StreamBins
 
 
 def pieces(score, truth, size=30_000):

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from tests.engines.streaming import at_once, differing, parts, streamed, table
 
-from heldout.engines.counting import counted
+from heldout.engines.memory import counted
 from heldout.errors import ColumnError, HeldoutError, ValuesError
 from heldout.predictions.source import gather
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heldout.engines.counted_scores import CountedScores
-from heldout.engines.counting import counted
-from heldout.estimates.area_bounds import area_bounds, bounds_note
+from heldout.api.evaluate import evaluate
+from heldout.engines.memory import counted
+from heldout.engines.scores import CountedScores
 from heldout.evaluation import Evaluation
 from heldout.evidence.counted import Counted, ScoreTally
 from heldout.evidence.score_bins import ScoreBins
-from heldout.front.evaluate import evaluate
+from heldout.intervals.area_bounds import area_bounds, bounds_note
 from heldout.predictions.scores import raw_scores
 from heldout.predictions.table import assemble
-from heldout.report.explorer import threshold_explorer
 from heldout.report.provenance import evaluation_facts
+from heldout.report.slider import threshold_explorer
 
 N = 3000
 DRAW = np.random.default_rng(11)

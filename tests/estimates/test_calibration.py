@@ -13,16 +13,10 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from heldout.engines.probabilities import tally, tally_classes
-from heldout.engines.ranking import rank
-from heldout.estimates.calibration import (
-    STATISTICS,
-    Error,
-    calibration_limits,
-    null_expectation,
-    recalibration_limits,
-)
-from heldout.estimates.proportion import wilson
+from heldout.engines.probability_sums import tally, tally_classes
+from heldout.engines.score_sort import rank
+from heldout.intervals.calibration import STATISTICS, Error, calibration_limits, null_expectation, recalibration_limits
+from heldout.intervals.proportion import wilson
 from heldout.measures import probability as measures
 
 MEASURES = {

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from heldout.estimates.class_areas import AT_MOST, AVERAGES, areas_of_bins
-from heldout.estimates.multiclass import multiclass_areas
 from heldout.evidence.score_bins import ScoreBins
+from heldout.intervals.multiclass_areas import AT_MOST, AVERAGES, areas_of_bins, multiclass_areas
 
 Floats = NDArray[np.float64]
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from heldout import Confusion, Costs, Estimate, Evaluation, evaluate
-from heldout.estimates.interval import Estimator
-from heldout.estimates.methods import METHODS
-from heldout.estimates.score_paired import paired_difference_limits
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.methods import METHODS
+from heldout.intervals.score_limits import paired_difference_limits
 from heldout.measures.catalogue import CATALOGUE, find, read_quantity
 from heldout.measures.quantity import Quantity
 
@@ -86,7 +86,7 @@ def test_posterior_draws_to_their_monte_carlo_error(
     table: Any, name: str, low: float, high: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Many draws, so that only the error of the published figures is left.
-    monkeypatch.setattr("heldout.estimates.draws.LADDER", (199_999,))
+    monkeypatch.setattr("heldout.intervals.draws.LADDER", (199_999,))
     seen = labelled(table)
     found = seen[name]
     assert found.method == "dirichlet"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from heldout.estimates.dependence import LEAST, Dependence
-from heldout.estimates.fold_methods import FOLD_METHODS, corrected_t, mean_area_limits, naive_t, nothing_told, spread
+from heldout.intervals.fold_estimates import FOLD_METHODS, corrected_t, mean_area_limits, naive_t, nothing_told, spread
+from heldout.intervals.target import LEAST, Dependence
 from heldout.measures.catalogue import find
 
 values = st.lists(st.floats(0, 1), min_size=2, max_size=40).map(np.array)

@@ -12,8 +12,8 @@ from sklearn import metrics
 
 import heldout
 from heldout.errors import OptionError
-from heldout.estimates import fold_scores
-from heldout.estimates.dependence import LEAST
+from heldout.intervals import fold_scores
+from heldout.intervals.target import LEAST
 
 # Estimates over folds hold more than others do, which the type checker cannot know.
 evaluate: Any = heldout.evaluate

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from heldout.estimates.estimate import Estimate
-from heldout.estimates.gap import overfitting_gap
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.overfitting import overfitting_gap
 
 
 def error(value, low, high):

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import norm, skew, t
 
-from heldout.engines.probabilities import tally, tally_classes
-from heldout.estimates.losses import hall, loss_limits, mean_limits, skill_limits, top_k_limits
-from heldout.estimates.proportion import wilson
+from heldout.engines.probability_sums import tally, tally_classes
 from heldout.evidence.probabilities import Moments
+from heldout.intervals.losses import hall, loss_limits, mean_limits, skill_limits, top_k_limits
+from heldout.intervals.proportion import wilson
 
 
 def hall_by_roots(losses: np.ndarray, level: float) -> tuple[float, float]:

@@ -13,9 +13,9 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import t as student
 
 from heldout.errors import ValuesError
-from heldout.estimates.macro import Cells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
-from heldout.estimates.proportion import wilson
-from heldout.estimates.score_f import f_score_limits
+from heldout.intervals.macro import Cells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
+from heldout.intervals.proportion import wilson
+from heldout.intervals.score_limits import f_score_limits
 
 ALL_RIGHT = [[20, 0, 0], [0, 20, 0], [0, 0, 20]]
 ONE_SMALL = [[30, 0, 0], [0, 28, 0], [0, 0, 2]]

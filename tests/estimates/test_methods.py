@@ -12,8 +12,8 @@ from scipy import stats
 
 from heldout import Confusion, count, evaluate
 from heldout.errors import OptionError
-from heldout.estimates.interval import Estimator
-from heldout.estimates.methods import METHODS
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.methods import METHODS
 from heldout.measures.catalogue import find, read_quantity
 
 Z = float(stats.norm.ppf(0.975))

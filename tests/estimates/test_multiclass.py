@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 from scipy.stats import t
 
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
-from heldout.estimates.delong import delong_variance, newcombe
-from heldout.estimates.multiclass import (
+from heldout.intervals.areas import delong_variance, newcombe
+from heldout.intervals.multiclass_areas import (
     AREA_AVERAGES,
     AreaAverage,
     multiclass_areas,

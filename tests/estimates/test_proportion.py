@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout.errors import OptionError
-from heldout.estimates import proportion
-from heldout.estimates.proportion import Limits, normal, wilson, wilson_at, wilson_cc
-from heldout.estimates.quantiles import t_value, z_value
+from heldout.intervals import proportion
+from heldout.intervals.proportion import Limits, normal, wilson, wilson_at, wilson_cc
+from heldout.intervals.quantiles import t_value, z_value
 
 R_FILE = Path(__file__).parents[1] / "oracles" / "data" / "r" / "binom_intervals.csv"
 COLUMNS = {

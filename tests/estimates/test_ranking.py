@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
-from heldout.estimates.delong import (
+from heldout.evidence import Ranking
+from heldout.intervals.areas import (
     area,
+    average_precision_influence,
+    average_precision_limits,
+    average_precision_variance,
     delong,
     delong_logit,
     delong_variance,
@@ -21,16 +25,10 @@ from heldout.estimates.delong import (
     newcombe,
     placements,
 )
-from heldout.estimates.precision_area import (
-    average_precision_influence,
-    average_precision_limits,
-    average_precision_variance,
-)
-from heldout.estimates.proportion import wilson
-from heldout.estimates.quantiles import z_value
-from heldout.estimates.ranking import ranking_limits
-from heldout.estimates.ranking_bootstrap import bootstrap_limits, resampled_values, resamples
-from heldout.evidence import Ranking
+from heldout.intervals.proportion import wilson
+from heldout.intervals.quantiles import z_value
+from heldout.intervals.ranking_bootstrap import bootstrap_limits, resampled_values, resamples
+from heldout.intervals.score_methods import ranking_limits
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import MEASURES, average_precision, gini, kolmogorov_smirnov, partial_auc, roc_auc
 

@@ -10,11 +10,9 @@ from scipy.optimize import brentq, minimize_scalar
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from heldout.errors import OptionError, ValuesError
-from heldout.estimates.proportion import wilson
-from heldout.estimates.quantiles import z_value
-from heldout.estimates.score_cost import mean_cost_limits
-from heldout.estimates.score_f import f_score_limits
-from heldout.estimates.score_ratio import odds_ratio_limits, ratio_limits
+from heldout.intervals.proportion import wilson
+from heldout.intervals.quantiles import z_value
+from heldout.intervals.score_limits import f_score_limits, mean_cost_limits, odds_ratio_limits, ratio_limits
 
 Z = z_value(0.95)
 COUNT = st.integers(0, 60)

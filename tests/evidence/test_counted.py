@@ -7,11 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from heldout.engines.counting import counted, left_out
+from heldout.engines.memory import counted, left_out
 from heldout.errors import HeldoutError, MatrixError
 from heldout.evidence.confusion import Confusion
 from heldout.evidence.counted import Counted
-from heldout.evidence.slice_labels import join_slices, natural
+from heldout.evidence.slices import join_slices, natural
 from heldout.predictions.source import gather
 
 RNG = np.random.default_rng(7)

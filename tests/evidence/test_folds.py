@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout import evaluate
-from heldout.engines.folds import count_folds
+from heldout.engines.memory import count_folds
 from heldout.evidence import folds as module
 from heldout.evidence.folds import FoldCounts
 from heldout.predictions.table import assemble

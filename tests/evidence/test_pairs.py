@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from heldout import count
 from heldout.errors import MatrixError
-from heldout.evidence import pairs as module
-from heldout.evidence.pairs import PairCounts
+from heldout.evidence import joint_counts as module
+from heldout.evidence.joint_counts import PairCounts
 
 LABELS = ("ant", "bee", "cat", "dog")
 cases = st.lists(st.tuples(*[st.integers(0, 3)] * 3), max_size=30)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heldout.engines.probabilities import tally, tally_classes
+from heldout.engines.probability_sums import tally, tally_classes
 from heldout.errors import ValuesError
 from heldout.evidence.probabilities import Moments
 

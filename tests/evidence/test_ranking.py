@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.errors import ValuesError
 from heldout.evidence import Ranking
 from heldout.evidence.ranking import smallest

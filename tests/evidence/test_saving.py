@@ -20,15 +20,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heldout.engines.counting import counted
+from heldout.engines.memory import counted
 from heldout.errors import FileError
-from heldout.evidence import saving
+from heldout.evidence import storage
 from heldout.evidence.confusion import Confusion
+from heldout.evidence.consistency import _of_bins, impossible
 from heldout.evidence.counted import Counted
-from heldout.evidence.packing import packed, unpacked
-from heldout.evidence.possible import _of_bins, impossible
-from heldout.evidence.saving import START, as_bytes, from_bytes, is_evidence_file, load, loaded, save
 from heldout.evidence.score_bins import ScoreBins
+from heldout.evidence.storage import START, as_bytes, from_bytes, is_evidence_file, load, loaded, packed, save, unpacked
 from heldout.predictions.source import gather
 
 RNG = np.random.default_rng(3)
@@ -292,7 +291,7 @@ def crafted(header, arrays=b""):
     """A file that somebody made by hand, with a checksum that fits."""
     text = zlib.compress(header, 9)
     content = struct.pack("<Q", len(text)) + text + arrays
-    front = b"heldout evidence" + struct.pack("<IQ", saving.VERSION, len(content))
+    front = b"heldout evidence" + struct.pack("<IQ", storage.VERSION, len(content))
     return front + hashlib.sha256(front + content).digest() + content
 
 
@@ -329,7 +328,7 @@ def test_no_memory_left_is_said_in_words(monkeypatch):
     def full(*_):
         raise MemoryError
 
-    monkeypatch.setattr(saving, "unpacked", full)
+    monkeypatch.setattr(storage, "unpacked", full)
     with pytest.raises(FileError, match="needs more memory than there is"):
         from_bytes(as_bytes(rich()), "part.evidence")
 
@@ -413,8 +412,8 @@ import sys
 import numpy as np
 from heldout.evidence.confusion import Confusion
 from heldout.evidence.counted import Counted
-from heldout.evidence.saving import as_bytes
-from heldout.files.whole import write_whole
+from heldout.evidence.storage import as_bytes
+from heldout.files.atomic_write import write_whole
 table = np.random.default_rng(0).integers(1, 2**40, (500, 500))
 data = as_bytes(Counted(Confusion.of(table), rows=int(table.sum())))
 while True:
@@ -441,5 +440,5 @@ def test_a_process_that_is_ended_while_it_writes_leaves_a_whole_file_and_nothing
 
 def test_the_version_is_2():
     # A file must never be read as what it is not: a new layout takes a new number.
-    assert saving.VERSION == 2
+    assert storage.VERSION == 2
     assert as_bytes(rich())[:20] == b"heldout evidence\x02\x00\x00\x00"

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.errors import ValuesError
-from heldout.evidence.grid import HUGE, POINT, WIDEST, above, ends_of, exponent_for, floor_to, meeting, scaled
+from heldout.evidence.bin_grid import HUGE, POINT, WIDEST, above, ends_of, exponent_for, floor_to, meeting, scaled
 from heldout.evidence.score_bins import MOST, ScoreBins
 
 TINY = 5e-324

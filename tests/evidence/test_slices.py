@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heldout.engines.slices import count_slices
+from heldout.engines.memory import count_slices
 from heldout.errors import MatrixError
 from heldout.evidence import Confusion
 from heldout.evidence.slices import SliceCounts

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heldout.evidence.ranking import Ranking
+from heldout.evidence.ranking import Ranking, split_at
 from heldout.evidence.score_bins import ScoreBins
-from heldout.evidence.split import split_at
 
 
 @given(

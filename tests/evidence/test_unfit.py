@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heldout.engines.counting import counted
-from heldout.evidence.possible import impossible
-from heldout.evidence.saving import as_bytes, from_bytes
-from heldout.evidence.unfit import Unfit, joined
+from heldout.engines.memory import counted
+from heldout.evidence.consistency import impossible
+from heldout.evidence.probabilities import Unfit, joined
+from heldout.evidence.storage import as_bytes, from_bytes
 from heldout.predictions.scores import Scores
 from heldout.predictions.source import gather
 

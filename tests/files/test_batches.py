@@ -18,10 +18,9 @@ from heldout.errors import ColumnError, FileError, HeldoutError
 from heldout.files import batches as batches_module
 from heldout.files import read_table
 from heldout.files.batches import Batches, batches_of
-from heldout.files.column_kinds import as_kind, joined_kind, kind_of_piece
 from heldout.files.column_types import typed
-from heldout.files.many import listed
-from heldout.files.text_batches import TextBatches
+from heldout.files.paths import listed
+from heldout.files.text_batches import TextBatches, as_kind, joined_kind, kind_of_piece
 
 
 def opened(path, batch: int = 7) -> Batches:

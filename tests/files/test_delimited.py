@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from heldout.errors import ColumnError, FileError
 from heldout.files import column_names, read_table
 from heldout.files.delimited import read_delimited
-from heldout.files.opening import Content
+from heldout.files.input_stream import Content
 
 
 def test_types_come_from_the_whole_file(write):

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import heldout
 from heldout.cli.app import app
-from heldout.engines.stream import passes
-from heldout.files.many import listed
+from heldout.engines.stream import batch_engine
+from heldout.files.paths import listed
 from heldout.files.text_batches import TextBatches
 
 CLASSES = {"numbers": ("0", "1"), "text": ("no", "yes"), "booleans": ("false", "true")}
@@ -145,7 +145,7 @@ def test_the_note_comes_out_where_all_is_read_once(tmp_path, monkeypatch):
     def refused(*_):
         raise AssertionError("the table was read more than once")
 
-    monkeypatch.setattr(passes, "_thoroughly", refused)
+    monkeypatch.setattr(batch_engine, "_thoroughly", refused)
     quick = heldout.evaluate(tmp_path, positive="yes")
     assert quick.labels == ("1", "yes")
     assert [note for note in quick.notes if "count as text" in note] == thorough

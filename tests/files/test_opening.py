@@ -91,7 +91,7 @@ def test_a_link_that_leads_nowhere_is_called_one(to, tmp_path, refusal):
 
 
 def test_a_name_that_cannot_be_opened_is_not_suggested_again(tmp_path, monkeypatch):
-    from heldout.files.opening import existing_file
+    from heldout.files.input_stream import existing_file
 
     (tmp_path / "churn.csv").touch()
     # As where a file of a network is listed and is not there.

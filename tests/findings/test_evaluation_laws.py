@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.findings.evaluation_cases import CASES, fired, ranked
 
 import heldout
-from heldout.findings.catalogue import CATALOGUE
+from heldout.findings.catalogue import RULE_CATALOGUE
 from heldout.result import json_safe
 
-RULES = [rule for rule in CATALOGUE.values() if rule.about == "evaluation"]
+RULES = [rule for rule in RULE_CATALOGUE.values() if rule.about == "evaluation"]
 LABELS = (
     [0, 1],
     ["no", "yes"],
@@ -125,7 +125,7 @@ def test_the_order_of_the_rows_does_not_matter(code):
 
 def test_a_review_ranks_no_scores_again(monkeypatch):
     from heldout.engines import scores as engine
-    from heldout.findings import threshold_points
+    from heldout.findings import rules_threshold
 
     truth, score = ranked()
     seen = heldout.evaluate(truth, (score >= 0.4).astype(int), score=score, costs={(1, 0): 10, (0, 1): 1})
@@ -135,5 +135,5 @@ def test_a_review_ranks_no_scores_again(monkeypatch):
         raise AssertionError(message)
 
     monkeypatch.setattr(engine, "rank", again)
-    monkeypatch.setattr(threshold_points, "rank", again)
+    monkeypatch.setattr(rules_threshold, "rank", again)
     assert {"H004", "H011", "H020", "H023"} <= {f.code for f in seen.review.findings if f.outcome != "not applicable"}

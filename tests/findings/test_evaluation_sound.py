@@ -59,14 +59,14 @@ def test_rows_copied_in_part_are_seen_by_scores_of_full_precision(kind):
 
 @pytest.mark.parametrize("size", [1, 7, 1 << 16])
 def test_copies_are_counted_alike_in_blocks_of_any_size(size, monkeypatch):
-    from heldout.findings import copied
+    from heldout.findings import rules_scores
 
     truth, score = ranked.__wrapped__(n=300)
     rows = np.r_[0:300, 0:200]
     ranking = heldout.evaluate(truth[rows], score=score[rows]).ranking()
-    whole = copied.copies_of(ranking)
-    monkeypatch.setattr(copied, "BLOCK", size)
-    found = copied.copies_of(ranking)
+    whole = rules_scores.copies_of(ranking)
+    monkeypatch.setattr(rules_scores, "BLOCK", size)
+    found = rules_scores.copies_of(ranking)
     assert (found.repeated, found.mixed) == (200, 0)
     assert found.chance == pytest.approx(whole.chance)
 

@@ -10,7 +10,7 @@ import pytest
 
 from heldout import evaluate
 from heldout.errors import OptionError
-from heldout.findings import hard_cases
+from heldout.findings import cases
 
 
 def binary(n=500, seed=0):
@@ -22,7 +22,7 @@ def binary(n=500, seed=0):
 @pytest.mark.parametrize("block", [1 << 16, 7])
 @pytest.mark.parametrize("threshold", [0.5, 0.3])
 def test_binary_cases_are_ranked_as_by_sorting(threshold, block, monkeypatch):
-    monkeypatch.setattr(hard_cases, "BLOCK", block)
+    monkeypatch.setattr(cases, "BLOCK", block)
     truth, score = binary()
     found = evaluate(truth, score=score, threshold=threshold).hardest(15)
     predicted = (score >= threshold).astype(int)

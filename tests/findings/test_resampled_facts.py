@@ -39,7 +39,7 @@ from tests.findings.resampled_cases import (
 )
 
 import heldout
-from heldout.comparisons.procedure import PROCEDURES
+from heldout.comparisons.pair_test import PROCEDURES
 
 
 def fired(code: str) -> dict:

@@ -17,8 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from tests.findings.resampled_cases import CASES
 
 import heldout
-from heldout.findings.catalogue import CATALOGUE
-from heldout.findings.feature_columns import chance_of_same, same_rows
+from heldout.findings.catalogue import RULE_CATALOGUE
+from heldout.findings.rules_data import chance_of_same, same_rows
 from heldout.learners.problem import Problem
 from heldout.result import json_safe
 
@@ -31,7 +31,7 @@ PLANS = [
 def check(seen, *about):
     review = seen.review
     assert [found.code for found in review.findings] == [
-        rule.code for kind in about for rule in CATALOGUE.values() if rule.about == kind
+        rule.code for kind in about for rule in RULE_CATALOGUE.values() if rule.about == kind
     ]
     for found in review.findings:
         assert found.title
@@ -189,6 +189,6 @@ def test_every_rule_answers_every_comparison(seen):
 @pytest.mark.parametrize("code", CASES)
 def test_a_rule_answers_the_same_when_it_is_asked_again(code):
     seen = CASES[code].fires()
-    rule = CATALOGUE[code]
+    rule = RULE_CATALOGUE[code]
     subject = getattr(seen, "evaluation", seen) if rule.about == "evaluation" else seen
     assert json_safe(rule(subject).document()) == json_safe(seen.review[code].document())

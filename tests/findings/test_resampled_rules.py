@@ -11,11 +11,11 @@ import heldout
 from heldout.comparison import Comparison
 from heldout.errors import OptionError
 from heldout.evaluation import Evaluation
-from heldout.findings.catalogue import CATALOGUE
+from heldout.findings.catalogue import RULE_CATALOGUE
 from heldout.findings.subjects_comparison import ComparisonSubject
 from heldout.findings.subjects_learning import CurveSubject
 from heldout.findings.subjects_validation import FoldedSubject, ValidationSubject
-from heldout.resampling.learning import LearningCurve
+from heldout.resampling.learning_curve import LearningCurve
 from heldout.validation import Validation
 
 # What was measured of a method is quoted whole.
@@ -30,7 +30,7 @@ def subjects(
 
 
 def test_every_rule_has_a_case_that_fires_and_one_that_passes():
-    assert set(CASES) == {code for code in CATALOGUE if code >= "H030"}
+    assert set(CASES) == {code for code in RULE_CATALOGUE if code >= "H030"}
 
 
 @pytest.mark.parametrize("code", CASES)
@@ -42,7 +42,7 @@ def test_it_fires(code):
     assert found.facts
     assert re.search(r"[.?]$", found.title)
     assert found.advice.endswith(".")
-    assert found.reference == CATALOGUE[code].reference
+    assert found.reference == RULE_CATALOGUE[code].reference
     assert code in [getattr(block, "code", "") for block in seen.review.full_blocks()]
     assert code == "H058" or re.search(r"\d", found.title), "a finding comes with its numbers"
     assert code in QUOTED or len(found.title) <= 150
@@ -67,7 +67,7 @@ def test_it_says_why_it_cannot_look(code):
 
 @pytest.mark.parametrize("code", CASES)
 def test_what_fires_fires_no_more_at_a_limit_that_nothing_passes(code):
-    rule = CATALOGUE[code]
+    rule = RULE_CATALOGUE[code]
     if not rule.limits:
         return
     # Shares and cases that are asked for at least are turned down to 0, what is allowed at most up to anything.

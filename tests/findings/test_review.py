@@ -10,7 +10,7 @@ from tests.findings.evaluation_cases import of_matrix
 
 import heldout
 from heldout.errors import OptionError
-from heldout.findings.catalogue import CATALOGUE, find_rule
+from heldout.findings.catalogue import RULE_CATALOGUE, find_rule
 from heldout.findings.review import SHOWN, Review, check_codes, review
 from heldout.findings.rule import RULES, Finding, Fired, NotApplicable, Passed, rule
 from heldout.result import ROW_KEYS
@@ -128,8 +128,8 @@ def test_codes_that_do_not_exist_are_refused_with_the_nearest():
 
 
 def test_codes_are_in_order_and_each_rule_says_what_it_must():
-    assert list(CATALOGUE) == sorted(CATALOGUE)
-    for code, one in CATALOGUE.items():
+    assert list(RULE_CATALOGUE) == sorted(RULE_CATALOGUE)
+    for code, one in RULE_CATALOGUE.items():
         assert code == one.code
         assert one.title
         assert one.summary.endswith(".")

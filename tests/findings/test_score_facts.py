@@ -160,18 +160,18 @@ def test_an_area_a_little_below_one_half_may_be_chance():
 
 @pytest.mark.parametrize("size", [1, 7, 400])
 def test_the_best_threshold_is_the_same_in_blocks_of_any_size(size, monkeypatch):
-    from heldout.findings import threshold_points
+    from heldout.findings import rules_threshold
 
     truth, score = ranked()
     ranking = heldout.evaluate(truth, score=score).ranking()
-    monkeypatch.setattr(threshold_points, "BLOCK", size)
-    found = threshold_points.best_of(ranking, threshold_points.AIMS)
+    monkeypatch.setattr(rules_threshold, "BLOCK", size)
+    found = rules_threshold.best_of(ranking, rules_threshold.AIMS)
     values = [f1_score(truth, (score >= t).astype(int)) for t in ranking.scores]
     assert found["F1"].value == pytest.approx(max(values))
     assert found["F1"].threshold == ranking.scores[int(np.argmax(values))]
     called = (score >= 0.4).astype(int)
     predictions = heldout.evaluate(truth, called, score=score).predictions
     assert predictions is not None
-    order = threshold_points.order_of(predictions, 1)
+    order = rules_threshold.order_of(predictions, 1)
     assert order is not None
     assert (order.astray, (score >= order.threshold).tolist()) == (0.0, (called == 1).tolist())

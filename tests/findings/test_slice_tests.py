@@ -13,10 +13,10 @@ from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from heldout import count, evaluate
-from heldout.estimates.estimate import Estimate
 from heldout.evidence import Confusion
 from heldout.evidence.slices import left_of
-from heldout.findings.slice_tests import against_rest, clustered, exact_p, of_estimates, quick_test
+from heldout.findings.slice_search import against_rest, clustered, exact_p, of_estimates, quick_test
+from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find, read_quantity
 from heldout.measures.quantity import Quantity
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from heldout.api.evaluate import evaluate
 from heldout.evaluation import Evaluation
-from heldout.front.evaluate import evaluate
 
 
 def sliced(**columns: Any) -> Evaluation:

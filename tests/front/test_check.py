@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from heldout.decisions.written import read_all, read_written
+from heldout.api.check import check
+from heldout.api.evaluate import evaluate
 from heldout.errors import HeldoutError, OptionError
-from heldout.front.check import check
-from heldout.front.evaluate import evaluate
 from heldout.gate import decide
 from heldout.result import ROW_KEYS
+from heldout.thresholds.requirement import read_all, read_written
 
 RANK = {"failed": 0, "undecided": 1, "passed": 2}
 SIGNS = (">=", ">", "<=", "<")

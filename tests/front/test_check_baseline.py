@@ -13,10 +13,10 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 from statsmodels.stats.proportion import confint_proportions_2indep
 
+from heldout.api.check import check
+from heldout.api.compare import compare
+from heldout.api.evaluate import evaluate
 from heldout.errors import FileError, HeldoutError, OptionError
-from heldout.front.check import check
-from heldout.front.compare import compare
-from heldout.front.evaluate import evaluate
 
 
 def tango(gained: int, lost: int, n: int, level: float = 0.95) -> tuple[float, float]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from heldout.api.check import check
+from heldout.api.evaluate import evaluate
 from heldout.errors import OptionError
-from heldout.front.check import check
-from heldout.front.evaluate import evaluate
 
 # Of 10,100 cases 100 are of the second class, and 10 of them are found.
 RARE = evaluate(matrix=[[9990, 10], [90, 10]], labels=["c1", "c2"])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heldout.api.check import check
 from heldout.errors import FileError
-from heldout.front.check import check
 from heldout.gate import Gate, Requirement
 from heldout.report.junit import allowed
 

@@ -15,9 +15,9 @@ from sklearn.naive_bayes import GaussianNB
 from statsmodels.stats.multitest import multipletests
 
 import heldout
+from heldout.api import compare as front
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.errors import ColumnError, HeldoutError, OptionError, ValuesError
-from heldout.front import compare as front
 
 # A comparison or ranks, one learner or several: which of them comes is not for the type checker here.
 compare: Any = front.compare

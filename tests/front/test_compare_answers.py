@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import heldout
+from heldout.api import compare as front
 from heldout.errors import OptionError
-from heldout.front import compare as front
 from heldout.result import ROW_KEYS
 
 # A comparison or ranks: which of the two comes is not for the type checker here.

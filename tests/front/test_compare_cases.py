@@ -13,10 +13,10 @@ from scipy import stats
 
 import heldout
 from heldout import files
+from heldout.api import compare as front
 from heldout.comparisons import delong_tests
 from heldout.comparisons.delong_tests import delong_paired
 from heldout.errors import ColumnError, FileError, OptionError, ValuesError
-from heldout.front import compare as front
 
 compare: Any = front.compare
 evaluate: Any = heldout.evaluate
@@ -131,7 +131,7 @@ def test_one_file_is_read_once(tmp_path, monkeypatch):
         seen.append(place)
         return read(place, **options)
 
-    monkeypatch.setattr("heldout.front.contestants.read_table", counted)
+    monkeypatch.setattr("heldout.api.contestants.read_table", counted)
     monkeypatch.setattr("heldout.predictions.source.read_table", counted)
     assert len(compare(path, truth="truth", predicted=["sharp", "plain"], measure="accuracy")) == 1
     assert seen == [path]

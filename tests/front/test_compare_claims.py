@@ -12,12 +12,11 @@ from scipy import stats
 from sklearn.datasets import load_iris
 
 import heldout
-from heldout.comparisons.bayes_folds import Posterior
-from heldout.comparisons.procedure import PROCEDURES
-from heldout.comparisons.tested import Tested
+from heldout.api import compare as front
+from heldout.api.pairwise import needed, outcome
+from heldout.comparisons.fold_tests import Posterior
+from heldout.comparisons.pair_test import PROCEDURES, Tested
 from heldout.errors import OptionError
-from heldout.front import compare as front
-from heldout.front.outcomes import needed, outcome
 
 compare: Any = front.compare
 evaluate: Any = heldout.evaluate

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from heldout.api.compare import compare
+from heldout.api.evaluate import evaluate
 from heldout.comparison import Comparison
-from heldout.front.compare import compare
-from heldout.front.evaluate import evaluate
 
 
 def wrong_in(*rows: int, n: int = 200) -> object:

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from heldout.engines.accumulate import Evidence
-from heldout.engines.counting import counted
-from heldout.evidence.saving import as_bytes, from_bytes
-from heldout.front.counted_notes import counted_notes
-from heldout.front.evaluate import evaluate
+from heldout.api.evaluate import evaluate
+from heldout.api.evaluation_builder import counted_notes
+from heldout.engines.accumulator import Evidence
+from heldout.engines.memory import counted
+from heldout.evidence.storage import as_bytes, from_bytes
 from heldout.predictions.source import gather
 
 # Truth and prediction of two parts, and what is said of all the rows.

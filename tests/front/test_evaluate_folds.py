@@ -13,7 +13,7 @@ from sklearn import metrics
 
 import heldout
 from heldout.errors import HeldoutError, OptionError, ValuesError
-from heldout.estimates.fold_estimate import FoldEstimate
+from heldout.intervals.fold_estimates import FoldEstimate
 
 # Estimates over folds hold more than others do, which the type checker cannot know.
 evaluate: Any = heldout.evaluate

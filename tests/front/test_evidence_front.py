@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 from heldout import Evidence, choose_threshold, count, evaluate
-from heldout.engines.bin_counter import bins_of
+from heldout.engines.bins import bins_of
 from heldout.errors import HeldoutError, LabelError, OptionError, ValuesError
-from heldout.estimates.area_bounds import area_bounds, bounds_note, bounds_words
 from heldout.evidence.counted import Counted
+from heldout.intervals.area_bounds import area_bounds, bounds_note, bounds_words
 
 RNG = np.random.default_rng(5)
 N = 3000

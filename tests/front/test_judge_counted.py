@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heldout.engines.counting import counted
+from heldout.api.check import check
+from heldout.api.evaluate import evaluate
+from heldout.engines.memory import counted
 from heldout.errors import OptionError
 from heldout.evaluation import Evaluation
 from heldout.evidence.counted import Counted
-from heldout.front.check import check
-from heldout.front.evaluate import evaluate
 from heldout.predictions.source import gather
 from heldout.show.blocks import Section
 from heldout.show.html import render_html

@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 import heldout
 from heldout import Validation, Validations, plans
 from heldout.errors import HeldoutError, OptionError
-from heldout.learners.spec import read_learner
+from heldout.learners.learner import read_learner
 
 # One learner or several: which of the two answers comes is not for the type checker here.
 validate: Any = heldout.validate

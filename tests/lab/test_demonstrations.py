@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from heldout import lab
 from heldout.errors import HeldoutError, LabelError, OptionError, ValuesError
-from heldout.estimates.proportion import wilson
+from heldout.intervals.proportion import wilson
 from heldout.result import ROW_KEYS
 
 # Brown, Cai & DasGupta (2001), Statistical Science 16, 101-133, on the erratic coverage of the standard interval.

@@ -19,8 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from heldout.errors import OptionError
-from heldout.lab.linear import LinearRule, linear_rule
-from heldout.lab.worlds import Checkers, Gaussians, Noise
+from heldout.lab.worlds import Checkers, Gaussians, LinearRule, Noise, linear_rule
 
 WORLDS = [Gaussians(1.5, 3, 0.3), Gaussians(0.0), Noise(4, 0.3), Checkers(4, 0.1), Checkers(3)]
 LINEAR = [

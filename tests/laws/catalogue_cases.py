@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from heldout.estimates.estimate import Estimate
-from heldout.estimates.interval import Estimator
 from heldout.evidence import Confusion
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import COUNTED, find
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from heldout.curves.precision_recall import precision_recall
 from heldout.curves.roc import roc
-from heldout.curves.table import threshold_table
-from heldout.engines.bin_counter import BinCounter, bins_of
+from heldout.curves.threshold_table import threshold_table
+from heldout.engines.bins import BinCounter, bins_of
 from heldout.engines.refinement import refine
-from heldout.engines.stream.bins import StreamBins
+from heldout.engines.stream.two_class_bins import StreamBins
 from heldout.evidence.score_bins import POINT, ScoreBins
 from heldout.measures.certified import bounds
 

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heldout.engines.accumulate import Evidence
-from heldout.engines.counting import counted
-from heldout.evidence.saving import as_bytes, from_bytes
+from heldout.engines.accumulator import Evidence
+from heldout.engines.memory import counted
+from heldout.evidence.storage import as_bytes, from_bytes
 from heldout.predictions.source import gather
 
 # Sums of such weights are exact in any order, and so are the counts; sums of losses are not.

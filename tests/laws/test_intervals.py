@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.laws.catalogue_cases import CASES, FULL_TABLES, TABLES, Case, cost_matrix, rows_of, tables
 
 import heldout
-from heldout.estimates.estimate import Estimate
-from heldout.estimates.interval import Estimator
-from heldout.estimates.methods import METHODS, Method
 from heldout.evidence import Confusion
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.methods import METHODS, Method
 from heldout.measures.catalogue import COUNTED
 
 KINDS = ("plain", "weighted", "grouped", "grouped and weighted")

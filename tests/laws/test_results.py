@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.laws.catalogue_cases import BY_MEASURE, TABLES, cost_matrix, rows_of, tables
 
 import heldout
-from heldout.estimates.estimate import Estimate
+from heldout.intervals.estimate import Estimate
 from heldout.result import ROW_KEYS
 
 every_table = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

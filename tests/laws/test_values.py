@@ -13,9 +13,9 @@ from tests.laws import brute_force
 from tests.laws.catalogue_cases import BY_MEASURE, ORDERED, Case, cost_matrix, rows_of, tables
 
 import heldout
-from heldout.estimates.estimate import Estimate
-from heldout.estimates.interval import Estimator
 from heldout.evidence import Confusion
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import CATALOGUE, COUNTED, find
 from heldout.measures.cells import TableBatch
 from heldout.measures.quantity import averaged_tables

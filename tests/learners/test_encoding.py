@@ -22,11 +22,9 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScale
 from sklearn.svm import SVC
 
 from heldout.learners.data import read_problem
-from heldout.learners.encoding import prepared
-from heldout.learners.learner import clone_learner
-from heldout.learners.quantile_bins import QuantileBins
-from heldout.learners.shortcuts import SHORTCUTS
-from heldout.learners.spec import read_learner
+from heldout.learners.encoding import QuantileBins, prepared
+from heldout.learners.learner import clone_learner, read_learner
+from heldout.learners.registry import SHORTCUTS
 
 WEKA = Path(__file__).parents[1] / "oracles" / "data" / "weka"
 FILES = ("iris", "labor", "vote", "breast-cancer", "weather.nominal")

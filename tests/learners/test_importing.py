@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from heldout.errors import OptionError
-from heldout.learners.spec import read_learner
+from heldout.learners.learner import read_learner
 
 OWN = """
 from sklearn.linear_model import LogisticRegression

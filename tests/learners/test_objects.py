@@ -17,8 +17,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from heldout.errors import OptionError
-from heldout.learners.learner import clone_learner, takes_missing
-from heldout.learners.spec import read_learner
+from heldout.learners.learner import clone_learner, read_learner, takes_missing
 
 
 class Plain:

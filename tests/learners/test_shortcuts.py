@@ -10,8 +10,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from heldout.errors import OptionError
-from heldout.learners.shortcuts import SHORTCUTS
-from heldout.learners.spec import read_learner
+from heldout.learners.learner import read_learner
+from heldout.learners.registry import SHORTCUTS
 
 # What scikit-learn itself shows of an estimator: its class and what is not a default.
 BUILT = {
@@ -146,7 +146,7 @@ def test_an_empty_name_is_refused():
 
 def test_listing_the_shortcuts_loads_nothing_heavy():
     code = (
-        "import sys; from heldout.learners.shortcuts import SHORTCUTS\n"
+        "import sys; from heldout.learners.registry import SHORTCUTS\n"
         "print([s.usage for s in SHORTCUTS.values()], *{'numpy', 'sklearn', 'scipy', 'polars'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from heldout.engines.ranking import rank
-from heldout.measures.binned_logistic import MANY, bin_logits
-from heldout.measures.recalibration import logit, recalibrate
+from heldout.engines.score_sort import rank
+from heldout.measures.recalibration import MANY, bin_logits, logit, recalibrate
 
 N = MANY + 20_000
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from heldout.engines.bin_counter import bins_of
-from heldout.engines.ranking import rank
+from heldout.engines.bins import bins_of
+from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.evidence import Ranking
-from heldout.evidence.inside import total
+from heldout.evidence.bin_bounds import total
 from heldout.measures.catalogue import find
 from heldout.measures.certified import CERTIFIED, bounds, bounds_of
 from heldout.measures.ranking import MEASURES

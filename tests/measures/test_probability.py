@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heldout.engines.probabilities import tally, tally_classes
-from heldout.engines.ranking import rank
+from heldout.engines.probability_sums import tally, tally_classes
+from heldout.engines.score_sort import rank
 from heldout.evidence.ranking import Ranking
 from heldout.measures import probability as measures
 from heldout.measures import recalibration

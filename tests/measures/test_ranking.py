@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.evidence import Ranking
 from heldout.measures.quantity import Bound
-from heldout.measures.ranked import BLOCK, RankingBatch, sweep
 from heldout.measures.ranking import MEASURES, value_range
+from heldout.measures.ranking_batch import BLOCK, RankingBatch, sweep
 
 BY_NAME = {m.name: m for m in MEASURES}
 NEEDS_BOTH = {m.name for m in MEASURES} - {

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from heldout.errors import OptionError
-from heldout.estimates.interval import Estimator
 from heldout.evidence import Confusion
+from heldout.intervals.count_estimator import Estimator
 from heldout.measures.catalogue import COUNTED, find
 from heldout.measures.quantity import Quantity
-from heldout.measures.traced import cost_per_case, of_two_classes
+from heldout.measures.symbolic import cost_per_case, of_two_classes
+from heldout.report.explanations import put_in
 from heldout.show.explorer import evaluated
-from heldout.show.formula_words import put_in
 
 # Of ordered classes; their sums run over distances between classes.
 NOT_FOLLOWED = {"linear_kappa", "quadratic_kappa"}

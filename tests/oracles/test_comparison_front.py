@@ -9,9 +9,9 @@ import pytest
 from tests.oracles.figures import DATA, read_json, worked_example
 
 from heldout import Costs, evaluate
+from heldout.api.compare import compare
 from heldout.comparison import Comparison
 from heldout.comparisons.learner_ranks import LearnerRanks
-from heldout.front.compare import compare
 
 ASAH = DATA / "r" / "aSAH.csv"
 MCNEMAR = {case["name"]: case for case in read_json("r/mcnemar.json")}

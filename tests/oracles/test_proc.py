@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.oracles.figures import DATA, WEKA, WEKA_RUNS, read_json, weka_figures, worked_example
 
-from heldout.engines.ranking import rank
-from heldout.estimates.delong import area, delong, delong_variance, hanley_mcneil_variance
+from heldout.engines.score_sort import rank
 from heldout.evidence import Ranking
+from heldout.intervals.areas import area, delong, delong_variance, hanley_mcneil_variance
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import MEASURES
 

@@ -8,7 +8,7 @@ import pytest
 from tests.oracles.figures import number, read_json
 
 from heldout import Evaluation, evaluate
-from heldout.estimates.quantiles import z_value
+from heldout.intervals.quantiles import z_value
 
 TABLES = {table["name"]: table for table in read_json("r/caret_confusion.json")["tables"]}
 TAKAHASHI = read_json("r/takahashi_f1.json")

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
-from heldout.engines.ranking import rank
+from heldout.engines.score_sort import rank
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import average_precision, corrected_partial_auc, roc_auc
 

@@ -10,8 +10,8 @@ import pytest
 from tests.oracles.figures import read_json, worked_example
 
 from heldout import Costs, Evaluation, evaluate
-from heldout.estimates.proportion import normal
-from heldout.estimates.quantiles import z_value
+from heldout.intervals.proportion import normal
+from heldout.intervals.quantiles import z_value
 
 COUNTED = [example["id"] for example in read_json("worked-examples.json")["examples"] if "matrix" in example]
 

@@ -12,7 +12,7 @@ from tests.plans.drawn_cases import cases, pairs
 
 from heldout import plans
 from heldout.plans import Cases
-from heldout.plans.strata import shares
+from heldout.plans.strata_and_groups import shares
 
 
 @given(cases(fewest=7, most=40), st.integers(2, 7), st.integers(0, 99))

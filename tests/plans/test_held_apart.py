@@ -9,7 +9,7 @@ from sklearn import model_selection as ms
 from heldout import plans
 from heldout.errors import OptionError
 from heldout.plans import Cases
-from heldout.plans.held_apart import check_apart
+from heldout.plans.plan import check_apart
 
 TRUTH = np.array([0, 1] * 6)
 GROUP = np.repeat(np.arange(4), 3)

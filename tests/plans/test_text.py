@@ -10,7 +10,7 @@ import pytest
 from heldout import plans
 from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError
 from heldout.plans import Cases, read_plan
-from heldout.plans.text import EXAMPLES
+from heldout.plans.parser import EXAMPLES
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 import heldout
 from heldout.files import parquet, read_table
-from heldout.predictions.encode import encode
+from heldout.predictions.label_encoding import encode
 
 TEXTS = ["b", "a", "", "ä", "b", "日本", "a\u0301", "a", None]
 

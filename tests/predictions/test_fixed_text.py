@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heldout.predictions import fixed_text
-from heldout.predictions.encode import encode
-from heldout.predictions.fixed_text import encode_fixed
+from heldout.predictions import label_encoding
+from heldout.predictions.label_encoding import encode, encode_fixed
 
 
 def fast(array):
@@ -50,36 +49,36 @@ def test_labels_of_two_letters_stay_apart(labels, seed):
 def test_many_rows_in_many_blocks(kind, count):
     rng = np.random.default_rng(count)
     labels = np.array([f"a label {i:05d} of many" for i in range(count)]).astype(kind)
-    assert_exact(labels[rng.integers(count, size=3 * fixed_text.BLOCK + 7)])
+    assert_exact(labels[rng.integers(count, size=3 * label_encoding.TEXT_BLOCK + 7)])
 
 
 def test_labels_too_rare_for_the_sample_are_found():
     # Every third row is looked at first.
-    array = np.full(2 * fixed_text.SAMPLE, "common", dtype="U12")
+    array = np.full(2 * label_encoding.SAMPLE, "common", dtype="U12")
     array[::4] = "usual"
     array[1], array[778], array[-1] = "rare", "a rare one", "rare"
     codes, labels = fast(array)
     assert labels.tolist() == ["a rare one", "common", "rare", "usual"]
-    assert np.bincount(codes).tolist() == [1, 3 * fixed_text.SAMPLE // 2 - 3, 2, fixed_text.SAMPLE // 2]
+    assert np.bincount(codes).tolist() == [1, 3 * label_encoding.SAMPLE // 2 - 3, 2, label_encoding.SAMPLE // 2]
     assert labels[codes].tolist() == array.tolist()
 
 
 def test_a_rare_label_that_differs_in_one_letter_is_not_mistaken():
     # The sample's labels are told apart by their last letter alone; the rare one shares it.
-    array = np.array(["xa", "xb"] * fixed_text.SAMPLE)
+    array = np.array(["xa", "xb"] * label_encoding.SAMPLE)
     array[2] = "ya"
     codes, labels = fast(array)
     assert labels.tolist() == ["xa", "xb", "ya"]
-    assert np.bincount(codes).tolist() == [fixed_text.SAMPLE - 1, fixed_text.SAMPLE, 1]
+    assert np.bincount(codes).tolist() == [label_encoding.SAMPLE - 1, label_encoding.SAMPLE, 1]
 
 
 def test_where_it_would_not_be_fast_it_steps_aside():
-    labels = np.array([f"{i}" for i in range(fixed_text.MOST_LABELS + 1)])
+    labels = np.array([f"{i}" for i in range(label_encoding.MOST_LABELS + 1)])
     assert encode_fixed(labels) is None
     assert encode_fixed(np.array(["a", "b"]).astype(">U1")) is None
     assert encode_fixed(np.array([], dtype="U3")) is None
     # Two rows of three hold labels that the sample missed.
-    hidden = np.array([f"{i}" for i in range(2 * fixed_text.SAMPLE)])
+    hidden = np.array([f"{i}" for i in range(2 * label_encoding.SAMPLE)])
     hidden[::3] = "known"
     assert encode_fixed(hidden) is None
     for array in (labels, hidden):

@@ -16,7 +16,7 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pytest
 
 import heldout
-from heldout.predictions.encode import encode
+from heldout.predictions.label_encoding import encode
 
 # Counted by hand: rows are the truth.
 TRUTH = ["b", "a", "b", "c", "a", "b", "a"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import heldout
-from heldout.predictions.match import look_alike, usual_positive
+from heldout.predictions.positive_class import look_alike, usual_positive
 
 
 def evaluate(truth, predicted, **options):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout.errors import LabelError, ValuesError
-from heldout.predictions.pairing import key_texts, lost_rows, pair
+from heldout.predictions.alignment import key_texts, lost_rows, pair
 from heldout.predictions.table import assemble
 
 NAMES = ["one", "two"]

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout.errors import ColumnError, ValuesError
-from heldout.predictions.slice_plan import MOST_TEXTS, plan_of
-from heldout.predictions.slices import planned, slice_column
+from heldout.predictions.slices import MOST_TEXTS, plan_of, planned, slice_column
 
 RNG = np.random.default_rng(9)
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from heldout import evaluate
 from heldout.errors import ColumnError, OptionError, ValuesError
-from heldout.predictions.slice_plan import MOST_TEXTS
-from heldout.predictions.slices import slice_column
+from heldout.predictions.slices import MOST_TEXTS, slice_column
 from heldout.predictions.source import gather
 from heldout.predictions.table import assemble
 

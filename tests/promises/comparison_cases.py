@@ -15,13 +15,13 @@ from functools import cache, cached_property
 import numpy as np
 from scipy import stats
 
-from heldout.comparisons.cochran import cochran_q
+from heldout.comparisons.joint_tables import paired_quantity
 from heldout.comparisons.mcnemar import mcnemar, mcnemar_p
-from heldout.comparisons.pair_tables import paired_quantity
+from heldout.comparisons.omnibus import cochran_q
 from heldout.comparisons.paired_counts import compare_counts
 from heldout.comparisons.unpaired import compare_unpaired, two_shares
 from heldout.evidence import Confusion
-from heldout.evidence.pairs import PairCounts
+from heldout.evidence.joint_counts import PairCounts
 from heldout.measures.catalogue import read_quantity
 
 WHOLE = 10**12

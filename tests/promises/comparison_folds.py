@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from heldout.comparisons.folds import FoldValues, compare_folds
+from heldout.comparisons.fold_tests import FoldValues, compare_folds
 from heldout.comparisons.ranks import friedman, iman_davenport, nemenyi_difference, tied_ranks
 from heldout.comparisons.wilcoxon import sign_test, wilcoxon
 from heldout.learners.problem import Problem

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.estimates.macro import Cells, macro_f_limits, macro_proportion_limits
-from heldout.estimates.proportion import wilson
-from heldout.estimates.score_cost import mean_cost_limits
-from heldout.estimates.score_f import f_score_limits
-from heldout.estimates.score_ratio import odds_ratio_limits, ratio_limits
+from heldout.intervals.macro import Cells, macro_f_limits, macro_proportion_limits
+from heldout.intervals.proportion import wilson
+from heldout.intervals.score_limits import f_score_limits, mean_cost_limits, odds_ratio_limits, ratio_limits
 
 Floats = NDArray[np.float64]
 Measure = Callable[[Floats], Floats]

@@ -25,11 +25,11 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
 
 from heldout.cards.importance import FeatureImportance, FoldChanges, importance
-from heldout.cards.looking import Looking
-from heldout.cards.permuting import MEASURES
-from heldout.estimates.dependence import Dependence
+from heldout.cards.inspection import Looking
+from heldout.cards.permutation import MEASURES
+from heldout.intervals.target import Dependence
 from heldout.learners.problem import Problem
-from heldout.resampling.answers import Classes
+from heldout.resampling.predict import Classes
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.probabilities import tally
-from heldout.engines.ranking import rank
-from heldout.estimates.calibration import calibration_limits, recalibration_limits
-from heldout.estimates.losses import loss_limits, skill_limits
-from heldout.estimates.multiclass import multiclass_auc_limits
+from heldout.engines.probability_sums import tally
+from heldout.engines.score_sort import rank
 from heldout.evidence.probabilities import Probabilities
+from heldout.intervals.calibration import calibration_limits, recalibration_limits
+from heldout.intervals.losses import loss_limits, skill_limits
+from heldout.intervals.multiclass_areas import multiclass_auc_limits
 
 Floats = NDArray[np.float64]
 Limits = tuple[float, float]
@@ -124,7 +124,7 @@ def truth_of(setting: Setting) -> float:
         return MEASURES[setting.measure][0](tally(p, rng.random(LARGE) < true))
     if setting.measure.startswith("recalibration"):
         return LINES[setting.where][COEFFICIENTS[setting.measure.split()[1]]]
-    from heldout.estimates.multiclass import multiclass_auc
+    from heldout.intervals.multiclass_areas import multiclass_auc
 
     scores, codes = _class_cases(rng, setting.where, LARGE // 4)
     return multiclass_auc(scores, codes, scores.shape[1], _average(setting))

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from heldout.engines.ranking import rank
-from heldout.estimates.delong import delong, delong_logit, hanley_mcneil
-from heldout.estimates.precision_area import average_precision_limits
-from heldout.estimates.ranking_bootstrap import FORMS, Draw, Form, limits_from, resampled_values, usual_draw
+from heldout.engines.score_sort import rank
 from heldout.evidence import Ranking
+from heldout.intervals.areas import average_precision_limits, delong, delong_logit, hanley_mcneil
+from heldout.intervals.ranking_bootstrap import FORMS, Draw, Form, limits_from, resampled_values, usual_draw
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import MEASURES
 

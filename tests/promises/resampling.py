@@ -24,7 +24,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
 
-from heldout.front.validate import validate
+from heldout.api.validate import validate
 from heldout.lab.worlds import Gaussians
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.promises.probabilities import DRAWS, Setting, measure_coverage
 
-from heldout.engines.probabilities import tally
+from heldout.engines.probability_sums import tally
 
 REPLICATES = 400
 

@@ -10,7 +10,7 @@ import pytest
 from tests.report.moved import COSTS, churn, names_at, spread
 
 import heldout
-from heldout.report.explorer import FIGURES, threshold_explorer, why_none
+from heldout.report.slider import FIGURES, threshold_explorer, why_none
 from heldout.show.explorer import Explorer, evaluated
 
 

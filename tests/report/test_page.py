@@ -11,7 +11,7 @@ from tests.report.moved import COSTS, churn
 
 import heldout
 from heldout.show.blocks import Block, Facts, Note, Number, Prose, Section, Table, Title
-from heldout.show.drawing import Chart
+from heldout.show.chart import Chart
 from heldout.show.explorer import Explorer
 
 HOSTILE = (

@@ -12,13 +12,13 @@ from tests.report.moved import churn
 from tests.report.test_page import checked, of
 
 import heldout
-from heldout.comparisons.datasets import rank_learners
+from heldout.comparisons.data_sets import rank_learners
 from heldout.comparisons.result_table import ResultTable
 from heldout.errors import OptionError
 from heldout.report.report import Report
 from heldout.result import ROW_KEYS
 from heldout.show.blocks import Note, Section, Table
-from heldout.show.drawing import Chart
+from heldout.show.chart import Chart
 
 
 @pytest.fixture(scope="module")

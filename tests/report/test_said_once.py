@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from heldout.front.check import check
-from heldout.front.evaluate import evaluate
-from heldout.report.screen import chosen_blocks
+from heldout.api.check import check
+from heldout.api.evaluate import evaluate
+from heldout.report.evaluation import chosen_blocks
 from heldout.show.blocks import Note
 
 

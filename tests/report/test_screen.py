@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import heldout
-from heldout.estimates.track import track_floor
 from heldout.evidence import Confusion
-from heldout.report.tables import estimate_table
+from heldout.intervals.interval_axis import track_floor
+from heldout.report.evaluation import estimate_table
 from heldout.show.blocks import Span
 
 

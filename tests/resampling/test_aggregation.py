@@ -36,9 +36,9 @@ from sklearn.model_selection import (
     cross_validate,
 )
 
+from heldout.api.evaluate import evaluate
+from heldout.api.validate import validate
 from heldout.costs import Costs
-from heldout.front.evaluate import evaluate
-from heldout.front.validate import validate
 from heldout.measures.catalogue import COUNTED
 
 WEKA = Path(__file__).parents[1] / "oracles" / "data" / "weka"

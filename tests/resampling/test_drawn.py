@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.resampling.making import leave_one_out
 
 from heldout.plans.splits import Splits
-from heldout.resampling.drawn import draw, draw_listed, wanted
+from heldout.resampling.split_task import draw, draw_listed, wanted
 
 
 @settings(max_examples=60, deadline=None)

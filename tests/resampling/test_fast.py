@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from heldout.errors import LearnerError
 from heldout.plans.splits import Splits
-from heldout.resampling.fast_knn import METRICS
+from heldout.resampling.fast_paths import METRICS
 
 
 @pytest.fixture(autouse=True)

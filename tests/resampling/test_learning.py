@@ -16,13 +16,13 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from heldout.errors import HeldoutError, LabelError, OptionError, ValuesError
-from heldout.estimates.proportion import wilson_at
-from heldout.estimates.quantiles import z_value
+from heldout.intervals.proportion import wilson_at
+from heldout.intervals.quantiles import z_value
 from heldout.learners.problem import Problem
-from heldout.resampling.growing import growing_sets
-from heldout.resampling.learning import learn
-from heldout.resampling.learning_verdict import verdict
+from heldout.resampling.learning_curve import learn
+from heldout.resampling.learning_report import verdict
 from heldout.resampling.power_law import fit_power_law
+from heldout.resampling.training_sizes import growing_sets
 from heldout.result import ROW_KEYS
 
 FLOOR, SCALE, EXPONENT = 0.05, 1.0, 0.5

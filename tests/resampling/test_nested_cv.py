@@ -17,9 +17,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from heldout.api.evaluate import evaluate
+from heldout.api.validate import validate
 from heldout.errors import LearnerError, OptionError
-from heldout.front.evaluate import evaluate
-from heldout.front.validate import validate
 from heldout.learners.problem import Problem
 from heldout.plans import Cases, kfold
 from heldout.resampling.nested_cv import Sums, _interval, nested_cv, rounds

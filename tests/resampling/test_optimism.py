@@ -16,8 +16,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from heldout.api.validate import validate
 from heldout.evidence import Confusion
-from heldout.front.validate import validate
 from heldout.resampling.optimism import mix
 
 tables = st.integers(2, 4).flatmap(

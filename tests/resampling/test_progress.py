@@ -9,8 +9,8 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 
-from heldout.resampling import progress
-from heldout.resampling.progress import Ticker
+from heldout.resampling import workers
+from heldout.resampling.workers import Ticker
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def terminal(monkeypatch):
 
 
 def test_a_long_run_shows_a_bar_and_removes_it(monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    monkeypatch.setattr(workers, "PATIENCE", 0.05)
     with terminal(monkeypatch) as written, Ticker(8) as ticker:
         ticker.tick(3)
         time.sleep(0.5)
@@ -56,7 +56,7 @@ def test_a_short_run_shows_nothing(monkeypatch):
 
 
 def test_false_shows_nothing_however_long(monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    monkeypatch.setattr(workers, "PATIENCE", 0.01)
     with terminal(monkeypatch) as written, Ticker(3, progress=False) as ticker:
         time.sleep(0.2)
         ticker.tick()
@@ -64,7 +64,7 @@ def test_false_shows_nothing_however_long(monkeypatch):
 
 
 def test_without_a_terminal_there_is_no_bar(capfd, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    monkeypatch.setattr(workers, "PATIENCE", 0.01)
     with Ticker(3) as ticker:
         time.sleep(0.2)
         ticker.tick()

@@ -18,7 +18,7 @@ from tests.resampling.making import folds, leave_one_out, problem_of, run, two_c
 
 from heldout.errors import LearnerError, OptionError, ValuesError
 from heldout.plans.splits import Splits
-from heldout.resampling.drawn import ENOUGH
+from heldout.resampling.split_task import ENOUGH
 
 
 class Stub(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

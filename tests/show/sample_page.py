@@ -27,7 +27,7 @@ from heldout.show import (
     Title,
     Verbatim,
 )
-from heldout.show.drawing import Tone
+from heldout.show.chart import Tone
 
 TONES: tuple[Tone, ...] = ("accent", "second", "third", "fourth", "fifth", "sixth", "seventh")
 

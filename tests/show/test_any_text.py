@@ -37,8 +37,8 @@ from heldout.show import (
     render_markdown,
     render_text,
 )
-from heldout.show.drawing import Tone
-from heldout.show.printable import visible
+from heldout.show.chart import Tone
+from heldout.show.escape import visible
 
 NASTY = st.sampled_from(
     [

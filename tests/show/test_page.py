@@ -26,9 +26,8 @@ from heldout.show import (
     render_html,
     render_page,
 )
-from heldout.show.drawing import Axis
-from heldout.show.html import FOLDER, page_policy
-from heldout.show.markup import SHADES
+from heldout.show.chart import Axis
+from heldout.show.html import FOLDER, SHADES, page_policy
 
 
 def test_the_policy_names_the_hashes_of_the_one_script_and_the_one_style() -> None:

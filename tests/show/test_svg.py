@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout.show import Axis, Chart, Dots, Ribbon, Stroke
-from heldout.show.drawing import Tone
-from heldout.show.svg import DASHES, chart_svg, framed
-from heldout.show.ticks import ticks
+from heldout.show.chart import Tone
+from heldout.show.svg import DASHES, chart_svg, framed, ticks
 
 NAN = float("nan")
 EMPTY = Chart("title", "what it shows", Axis("x", 0, 10), Axis("y", -1, 1))

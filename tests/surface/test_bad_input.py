@@ -208,7 +208,7 @@ def test_a_fault_of_our_own_is_no_traceback_either(monkeypatch, capsys):
     def fail(*_args, **_options):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("heldout.front.evaluate.evaluate", fail)
+    monkeypatch.setattr("heldout.api.evaluate.evaluate", fail)
     status, output, said = run("evaluate ok.csv", monkeypatch, capsys)
     assert (status, output) == (70, "")
     assert said.startswith("heldout failed, and should not have: ZeroDivisionError: division by zero.\nHint: ")
@@ -233,7 +233,7 @@ def test_every_end_has_its_status(raised, status, words, monkeypatch, capsys):
     def fail(*_args, **_options):
         raise raised
 
-    monkeypatch.setattr("heldout.front.evaluate.evaluate", fail)
+    monkeypatch.setattr("heldout.api.evaluate.evaluate", fail)
     assert run("evaluate ok.csv", monkeypatch, capsys)[0] == status
     monkeypatch.setattr(sys, "argv", ["heldout", "evaluate", "ok.csv"])
     with pytest.raises(SystemExit):

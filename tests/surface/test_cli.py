@@ -23,7 +23,7 @@ import heldout
 from heldout.cli.app import app
 from heldout.cli.evaluate import evaluate
 from heldout.cli.options import split_labels
-from heldout.cli.writing import write_files
+from heldout.cli.output import write_files
 from heldout.errors import HeldoutError, OptionError
 
 HELDOUT = Path(sys.executable).with_name("heldout")

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from heldout.api.check import check
+from heldout.api.evaluate import evaluate
 from heldout.cli.app import main
 from heldout.errors import OptionError
-from heldout.front.check import check
-from heldout.front.evaluate import evaluate
 
 HELDOUT = Path(sys.executable).with_name("heldout")
 # 45 of 50 spam found, 190 of 200 ham left alone.
@@ -218,7 +218,7 @@ def test_the_engine_reads_the_baseline_too(run, parts):
 
 
 def test_a_baseline_that_was_counted_before_needs_no_engine(run, parts):
-    from heldout.front.count import count
+    from heldout.api.count import count
 
     count("rows.csv").save("rows.evidence")
     call = ["--baseline", "rows.evidence", "--require", "accuracy >= baseline - 0.2"]

@@ -6,9 +6,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from heldout.cli.explain import explain
+from heldout.cli.catalogue import explain
 from heldout.errors import OptionError
-from heldout.findings.catalogue import CATALOGUE
+from heldout.findings.catalogue import RULE_CATALOGUE
 
 app = typer.Typer()
 app.command()(explain)
@@ -22,13 +22,13 @@ def shown(*call: str) -> str:
 
 def test_all_rules_are_listed():
     text = shown()
-    for code in CATALOGUE:
+    for code in RULE_CATALOGUE:
         assert code in text
 
 
-@pytest.mark.parametrize("code", CATALOGUE)
+@pytest.mark.parametrize("code", RULE_CATALOGUE)
 def test_one_rule_is_explained(code):
-    rule = CATALOGUE[code]
+    rule = RULE_CATALOGUE[code]
     text = " ".join(shown(code).split())
     for part in (rule.title, rule.summary, rule.advice, rule.reference, f"--mute {code}"):
         assert " ".join(part.split()) in text

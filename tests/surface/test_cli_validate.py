@@ -19,7 +19,7 @@ from tests.surface.learning_files import FILES, WRONG, flags
 
 import heldout
 from heldout.cli.app import main
-from heldout.cli.learning_options import read_grid, read_jobs
+from heldout.cli.options import read_grid, read_jobs
 from heldout.errors import HeldoutError
 
 HELDOUT = Path(sys.executable).with_name("heldout")

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import heldout
 from heldout.cli.app import app
-from heldout.engines.stream.passes import count_stream
+from heldout.engines.stream.batch_engine import count_stream
 from heldout.errors import FileError
 from heldout.files.batches import batches_of
 from heldout.predictions.source import Asked

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from heldout.learners.shortcuts import SHORTCUTS
+from heldout.learners.registry import SHORTCUTS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "resampling.md"
 

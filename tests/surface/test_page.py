@@ -27,7 +27,7 @@ from heldout.show import (
     Title,
     Verbatim,
 )
-from heldout.show.printable import visible
+from heldout.show.escape import visible
 
 HOSTILE = (
     "<script>window.hurt = 1</script>",

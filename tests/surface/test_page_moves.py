@@ -13,10 +13,10 @@ from playwright.sync_api import Page
 from tests.browsing import opened, slid
 from tests.show.sample_page import charts, explorer
 
+from heldout.report.explanations import worded
 from heldout.show import Axis, Chart, Explorer, Knob, Moving, Prose, Section
 from heldout.show.explorer import OPERATORS, evaluated
-from heldout.show.formula_words import worded
-from heldout.show.moving import names_at
+from heldout.show.explorer_state import names_at
 from heldout.show.numbers import limits, number, percent
 
 NAN, INF = math.nan, math.inf

@@ -12,7 +12,7 @@ from tests.web.serving import IRIS, Server, estimate, hanging, predictions, unti
 
 from heldout.cli.serve import serve
 from heldout.errors import FileError, HeldoutError, OptionError
-from heldout.web.folder import own_folder
+from heldout.web.server import own_folder
 
 
 def gone(pid: int) -> bool:

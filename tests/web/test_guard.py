@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from starlette.datastructures import Headers
 from tests.web.serving import in_a_loop, predictions
 
-from heldout.web.fault import FAULT
 from heldout.web.guard import HEADERS, POLICY, Guard, from_own_page, own_names
+from heldout.web.job import FAULT
 
 
 @pytest.fixture(scope="module")

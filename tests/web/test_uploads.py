@@ -12,9 +12,7 @@ from tests.web.serving import in_a_loop, until
 from heldout.errors import HeldoutError
 from heldout.web.jobs import Workers
 from heldout.web.limits import Limits, read_size
-from heldout.web.names import shown_name
-from heldout.web.receiving import StalledError, receive
-from heldout.web.uploads import FullError, Uploads
+from heldout.web.uploads import FullError, StalledError, Uploads, receive, shown_name
 
 
 def shelf(tmp_path, **limits) -> Uploads:
@@ -109,7 +107,7 @@ def test_a_file_that_comes_steadily_may_take_longer_than_a_pause_and_not_longer_
 
 
 def test_a_form_that_never_ends_is_refused():
-    from heldout.web.answers import _form
+    from heldout.web.routes import _form
 
     with pytest.raises(StalledError, match="The form did not arrive whole"):
         in_a_loop(_form(dripping(b" ", 0.05), 0.4))

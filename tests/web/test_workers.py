@@ -16,9 +16,8 @@ import pytest
 from tests.web.serving import PATIENCE, predictions
 
 from heldout.web.choices import Choices
-from heldout.web.jobs import Workers
+from heldout.web.jobs import COMMAND, Workers
 from heldout.web.limits import Limits
-from heldout.web.process import COMMAND
 from heldout.web.uploads import Upload, Uploads
 
 # Imports what it needs when it needs it: most tests here end a worker before it has done anything.

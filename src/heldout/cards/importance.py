@@ -1,22 +1,264 @@
-"""Which features a model leans on: how much worse it gets when a column is shuffled, with intervals over the folds."""
+"""Which features a model leans on, with intervals; whether the folds agree; features that share their importance."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
-from heldout.cards.exchanges import REFERENCE as OVER_CASES
-from heldout.cards.exchanges import Exchanges
-from heldout.cards.permuting import LossMeasure
-from heldout.cards.related import Related
-from heldout.cards.stability import Stability, stability
-from heldout.estimates.dependence import Dependence
-from heldout.estimates.fold_methods import corrected_t, nothing_told
+from heldout.cards.permutation import LossMeasure
+from heldout.intervals.fold_estimates import corrected_t, nothing_told
+from heldout.intervals.quantiles import t_value
+from heldout.intervals.target import Dependence
+from heldout.learners.problem import Problem
+
+# The interval of an importance from one test part, in which every case counts twice: for what it gets and gives.
+#
+# Let h(i, d) be the change of the loss of case i when it gets the value of case d. The importance of a fixed model is
+# the mean of h over independent i and d, a U-statistic (Fisher, Rudin & Dominici 2019), and a shuffle is a part of
+# its pairs in which every case receives once and gives once. By Hoeffding (1948) h = mean + a(i) + b(d) + e(i, d)
+# with parts that are uncorrelated for i ≠ d. In a shuffle every a and every b is there exactly once, so that of n
+# cases and K shuffles the mean has the variance
+#
+# [Var(a + b) + Var(e) / K] / n,
+#
+# the second part being that of an incomplete U-statistic (Blom 1976). A t interval over the changes that cases
+# receive leaves out b, and with it that all cases get their values from the same few donors.
+#
+# The means over the shuffles of what a case received and of what it gave sum to a + b and noise. The noise of the
+# first is that of b(d) + e(i, d), that of the second of a(i) + e(i, d), each over K: together [Var(a) + Var(b) + 2
+# Var(e)] / K, of which Var(e) / K belongs there. What is too much, [Var(a) + Var(b) + Var(e)] / K, is the variance of
+# the single changes over K, which is seen and is taken off. Unless a and b pull against each other, that is at most
+# half of all; no more is taken off, and then the interval is too wide rather than too narrow.
+
+VARIANCE_REFERENCE = "Hoeffding (1948), Annals of Mathematical Statistics 19; Blom (1976), Biometrika 63"
+MOST_NOISE = 0.5
+ONE_GROUP = "all cases are of one group, so there is no spread to judge by"
+NO_LOSS = "no exchange changed a loss, so there is no spread to judge by"
+
+
+@dataclass(frozen=True, eq=False)
+class Exchanges:
+    """What shuffling one column did to each case.
+
+    `received` is the mean change of its own loss, `given` that of the losses of those who got its value, and `variance`
+    that of the single changes. `group` is the group of each case, where these are what is independent.
+    """
+
+    received: Floats
+    given: Floats
+    variance: float
+    shuffles: int
+    group: NDArray[np.int64] | None = None
+
+    def limits(self, level: float) -> tuple[float, float, str]:
+        """Student's t limits of the mean change, or why there are none.
+
+        >>> changes = np.array([0.0, 0.2, 0.1, 0.1])
+        >>> low, high, _ = Exchanges(changes, changes[::-1], 0.01, 5).limits(0.95)
+        >>> print(f"{low:.3f} {high:.3f}")
+        -0.064 0.264
+        """
+        n, mean = len(self.received), float(self.received.mean())
+        influence = self.received + self.given - 2 * mean
+        if self.group is not None:
+            place = np.unique(self.group, return_inverse=True)[1]
+            influence = np.asarray(np.bincount(place, weights=influence), dtype=np.float64)
+        units = len(influence)
+        if units < 2:
+            return math.nan, math.nan, ONE_GROUP
+        spread = float(np.square(influence).sum())
+        if spread == 0:
+            return math.nan, math.nan, NO_LOSS
+        noise = min(n * self.variance / self.shuffles, MOST_NOISE * spread)
+        half = float(t_value(level, units - 1)) * math.sqrt((spread - noise) * units / (units - 1)) / n
+        return mean - half, mean + half, ""
+
+
+# Whether the folds agree on which features matter: rank correlations, and the overlap of the first few.
+
+TOP = 5
+ONE_FOLD = "there is one model only, and so nothing that could differ from it"
+ONE_FEATURE = "there is one feature only, and so nothing to rank"
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """How far the rankings of the features agree, as means over all pairs of folds.
+
+    `kendall` is tau-b and `spearman` rho: 1 for the same order, 0 for none in common. `kuncheva` is the overlap of the
+    first `top` features beyond what chance gives. Each is nan with a reason where it is not defined.
+    """
+
+    kendall: float
+    spearman: float
+    kuncheva: float
+    top: int
+    pairs: int
+    undefined: str = ""
+    kuncheva_undefined: str = ""
+
+    def document(self) -> dict[str, object]:
+        """The figures as they stand in a JSON document."""
+        names = ("kendall", "spearman", "kuncheva", "top", "pairs", "undefined", "kuncheva_undefined")
+        return {name: getattr(self, name) for name in names}
+
+
+def stability(values: Floats) -> Stability:
+    """The agreement of the folds, from one row per fold and one column per feature.
+
+    >>> found = stability(np.array([[0.3, 0.2, 0.1], [0.4, 0.1, 0.2]]))
+    >>> round(found.kendall, 3), round(found.spearman, 3), round(found.kuncheva, 3)
+    (0.333, 0.5, 1.0)
+    """
+    folds, features = values.shape
+    nan = math.nan
+    why = ONE_FOLD if folds < 2 else ONE_FEATURE if features < 2 else ""
+    if not why and not np.isfinite(values).all():
+        why = "an importance is infinite or undefined in some fold"
+    if why:
+        return Stability(nan, nan, nan, 0, 0, why, why)
+    top = max(1, min(TOP, features // 2))
+    firsts = [set(np.argsort(-row, kind="stable")[:top].tolist()) for row in values]
+    pairs = list(combinations(range(folds), 2))
+    kendall, spearman = _correlations(values, pairs)
+    overlaps = [kuncheva_index(len(firsts[a] & firsts[b]), top, features) for a, b in pairs]
+    flat = "no fold ranks the features: all of them matter alike" if math.isnan(kendall) else ""
+    if flat:
+        return Stability(nan, nan, nan, top, len(pairs), flat, flat)
+    return Stability(kendall, spearman, float(np.mean(overlaps)), top, len(pairs))
+
+
+def _correlations(values: Floats, pairs: list[tuple[int, int]]) -> tuple[float, float]:
+    """The means of tau-b and rho over the pairs in which both folds rank at all."""
+    from scipy.stats import kendalltau, rankdata
+
+    taus, rhos = [], []
+    ranks = rankdata(values, axis=1)
+    for a, b in pairs:
+        if np.ptp(values[a]) == 0 or np.ptp(values[b]) == 0:
+            continue
+        found: Any = kendalltau(values[a], values[b])
+        taus.append(float(found.statistic))
+        rhos.append(float(np.corrcoef(ranks[a], ranks[b])[0, 1]))
+    return (float(np.mean(taus)), float(np.mean(rhos))) if taus else (math.nan, math.nan)
+
+
+def kuncheva_index(shared: int, top: int, features: int) -> float:
+    """The overlap of two choices of `top` out of so many features, corrected for chance. Kuncheva (2007).
+
+    It is 1 for the same choice and about 0 for two that were drawn.
+
+    >>> kuncheva_index(5, 5, 20), round(kuncheva_index(1, 5, 20), 3)
+    (1.0, -0.067)
+    """
+    if not 0 < top < features:
+        return math.nan
+    return (shared * features - top**2) / (top * (features - top))
+
+
+# Features that say nearly the same: pairs whose association is so close that they share their importance.
+
+# Beyond this association two features count as closely related. What that does to permutation importance: Strobl et al.
+# (2008), BMC Bioinformatics 9:307, and Molnar (2022), Interpretable Machine Learning. The line itself is a convention.
+CLOSE = 0.8
+MOST_FEATURES = 200
+MOST_ROWS = 10_000
+LEAST_ROWS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Two features and how closely they go together: by |r|, Cramér's V, or the correlation ratio eta."""
+
+    first: str
+    second: str
+    strength: float
+    how: str
+
+
+def related_pairs(problem: Problem, seed: int = 0, close: float = CLOSE) -> tuple[Related, ...]:
+    """The pairs of columns that go together beyond `close`, the closest first.
+
+    >>> X = np.column_stack([np.arange(20.0), 2 * np.arange(20.0) + 1, np.tile([0.0, 1.0], 10)])
+    >>> problem = Problem(X, np.tile([0, 1], 10), np.tile([0, 1], 10), (0, 1), names=("a", "b", "c"))
+    >>> [(pair.first, pair.second, round(pair.strength, 2)) for pair in related_pairs(problem)]
+    [('a', 'b', 1.0)]
+    """
+    matrix = problem.features
+    if not isinstance(matrix, np.ndarray) or matrix.dtype.kind not in "fiub" or matrix.shape[1] < 2:
+        return ()
+    if matrix.shape[1] > MOST_FEATURES:
+        return ()
+    if len(matrix) > MOST_ROWS:
+        rows = np.random.default_rng(seed).choice(len(matrix), MOST_ROWS, replace=False)
+        matrix = matrix[rows]
+    columns = np.asarray(matrix, dtype=np.float64)
+    found: list[Related] = []
+    names = problem.names or tuple(f"x{at}" for at in range(columns.shape[1]))
+    for a in range(columns.shape[1]):
+        for b in range(a + 1, columns.shape[1]):
+            strength, how = _association(columns[:, a], columns[:, b], a in problem.nominal, b in problem.nominal)
+            if strength > close:
+                found.append(Related(names[a], names[b], strength, how))
+    return tuple(sorted(found, key=lambda pair: -pair.strength))
+
+
+def _association(a: Floats, b: Floats, first: bool, second: bool) -> tuple[float, str]:
+    there = ~(np.isnan(a) | np.isnan(b))
+    a, b = a[there], b[there]
+    if len(a) < LEAST_ROWS or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return math.nan, ""
+    if first and second:
+        return cramers_v(a, b), "Cramér's V"
+    if first or second:
+        return (correlation_ratio(a, b) if first else correlation_ratio(b, a)), "eta"
+    return abs(float(np.corrcoef(a, b)[0, 1])), "|r|"
+
+
+def cramers_v(a: NDArray[Any], b: NDArray[Any]) -> float:
+    """The association of two columns of categories, corrected for chance. Bergsma (2013).
+
+    >>> cramers_v(np.array([0, 0, 1, 1] * 5), np.array([0, 0, 1, 1] * 5))
+    1.0
+    """
+    _, x = np.unique(a, return_inverse=True)
+    _, y = np.unique(b, return_inverse=True)
+    r, k, n = int(x.max()) + 1, int(y.max()) + 1, len(x)
+    counts = np.bincount(x * k + y, minlength=r * k).reshape(r, k)
+    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / n
+    phi = float((np.square(counts - expected) / expected).sum()) / n
+    corrected = max(0.0, phi - (r - 1) * (k - 1) / (n - 1))
+    sides = min(r - (r - 1) ** 2 / (n - 1), k - (k - 1) ** 2 / (n - 1)) - 1
+    return min(1.0, math.sqrt(corrected / sides)) if sides > 0 else math.nan
+
+
+def correlation_ratio(category: NDArray[Any], amount: Floats) -> float:
+    """How much of an amount's spread lies between categories: eta, the root of that share, corrected for chance.
+
+    The share is epsilon squared (Kelley 1935), which many categories do not raise by themselves.
+
+    >>> round(correlation_ratio(np.array([0, 0, 1, 1]), np.array([1.0, 1.2, 5.0, 5.2])), 3)
+    0.998
+    """
+    _, x = np.unique(category, return_inverse=True)
+    k, n = int(x.max()) + 1, len(x)
+    if n <= k:
+        return math.nan
+    means = np.bincount(x, weights=amount) / np.bincount(x)
+    within = float(np.square(amount - means[x]).sum()) / (n - k)
+    whole = float(np.square(amount - amount.mean()).sum()) / (n - 1)
+    return math.sqrt(max(0.0, 1 - within / whole)) if whole > 0 else math.nan
+
+
+# Which features a model leans on: how much worse it gets when a column is shuffled, with intervals over the folds.
+
 
 REFERENCE = "Breiman (2001), Machine Learning 45; Fisher, Rudin & Dominici (2019), JMLR 20(177)"
 FIELDS = ("feature", "value", "low", "high", "folds", "moved", "undefined")
@@ -85,7 +327,7 @@ class Importance:
     @property
     def reference(self) -> str:
         """Where shuffling is described, and the interval over the cases of one test part."""
-        return f"{REFERENCE}; {OVER_CASES}" if self.folds == 1 else REFERENCE
+        return f"{REFERENCE}; {VARIANCE_REFERENCE}" if self.folds == 1 else REFERENCE
 
     def document(self) -> dict[str, object]:
         """The importance as it stands in a JSON document."""
@@ -145,7 +387,7 @@ def importance(
 
     Over one fold alone, the interval is over its cases, as they receive and give values, and about that one model.
 
-    >>> from heldout.cards.permuting import MEASURES
+    >>> from heldout.cards.permutation import MEASURES
     >>> folds = [FoldChanges(np.array([x, 0.0]), np.array([True, False]), 5) for x in (0.2, 0.3, 0.25)]
     >>> plan = Dependence(15, ratio=0.5, independent=3)
     >>> found = importance(["a", "b"], folds, MEASURES["accuracy"], plan, shuffles=5, level=0.95)

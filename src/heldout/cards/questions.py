@@ -114,7 +114,7 @@ def read_answers(given: Any) -> Answers:
 def _of_file(place: str | Path) -> Answers:
     import tomllib
 
-    from heldout.files.opening import load, utf8_text
+    from heldout.files.input_stream import load, utf8_text
 
     content = load(place)
     try:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.resampling.task import rows_of
+from heldout.resampling.split_task import rows_of
 
 BATCH = 1000
 # No more repeats and no more seconds than these for either size; the median needs a few in any case.

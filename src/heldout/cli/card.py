@@ -7,36 +7,42 @@ from typing import Annotated
 
 import typer
 
-from heldout.cli.learning_options import (
+from heldout.cli.options import (
+    INPUT,
+    OUTPUT,
     RUNNING,
     Data,
     Drop,
     Features,
-    Jobs,
-    OneLearner,
-    OnError,
-    Target,
-    check_data,
-    read_jobs,
-)
-from heldout.cli.options import (
-    INPUT,
-    OUTPUT,
     Full,
     Group,
     Html,
+    Jobs,
     Json,
     Labels,
     Latex,
     Level,
     Markdown,
     Missing,
+    OneLearner,
+    OnError,
     Positive,
     Seed,
+    Target,
+    check_data,
+    read_jobs,
     split_labels,
 )
-from heldout.cli.output import STANDARD_OUTPUT, Outputs, check_place, deliver
-from heldout.cli.writing import learners_may_print, print_document, tell, write_files
+from heldout.cli.output import (
+    STANDARD_OUTPUT,
+    Outputs,
+    check_place,
+    deliver,
+    learners_may_print,
+    print_document,
+    tell,
+    write_files,
+)
 from heldout.errors import FileError
 
 
@@ -125,7 +131,7 @@ def card(
     check_data(data, learner, "card")
     outputs = Outputs(json, html, markdown, latex, full=full)
     outputs.check([data, answers])
-    from heldout.cards.making import card as make
+    from heldout.cards.api import card as make
 
     with learners_may_print():
         found = make(
@@ -171,7 +177,7 @@ def check_questions(place: str, others: list[str | None]) -> None:
 def _write_questions(place: str, answers: str | None) -> None:
     """The questions, with the answers that were given already."""
     from heldout.cards.questions import questionnaire, read_answers
-    from heldout.show.printable import visible
+    from heldout.show.escape import visible
 
     text = questionnaire(read_answers(answers))
     if place == STANDARD_OUTPUT:

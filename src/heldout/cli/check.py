@@ -41,8 +41,7 @@ from heldout.cli.options import (
     one_or_all,
     split_labels,
 )
-from heldout.cli.output import STANDARD_OUTPUT, Outputs, check_place, deliver
-from heldout.cli.writing import tell, write_files
+from heldout.cli.output import STANDARD_OUTPUT, Outputs, check_place, deliver, tell, write_files
 from heldout.errors import FileError
 
 GATE = "Gate"
@@ -169,8 +168,8 @@ def _gate(
     predictions: str, require: list[str], requirements: str | None, baseline: str | None, forbid: list[str], *,
     strict: bool, options: dict[str, Any],
 ) -> Any:  # fmt: skip
-    from heldout.front.check import check as run
-    from heldout.front.requirement_file import read_requirement_file
+    from heldout.api.check import check as run
+    from heldout.api.check import read_requirement_file
 
     wanted = [*(read_requirement_file(requirements) if requirements is not None else []), *require]
     return run(predictions, require=wanted, baseline=baseline, forbid=forbid, strict=strict, **options)

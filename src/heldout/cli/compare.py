@@ -9,18 +9,22 @@ from typing import Annotated, Any
 import typer
 
 from heldout.arguments import closest, listing
-from heldout.cli.learning_options import RUNNING, Drop, Features, Jobs, Learners, Target, read_jobs
 from heldout.cli.options import (
     INPUT,
     OUTPUT,
+    RUNNING,
     Costs,
+    Drop,
     Engine,
+    Features,
     Full,
     Group,
     Html,
+    Jobs,
     Json,
     Labels,
     Latex,
+    Learners,
     Level,
     Markdown,
     Master,
@@ -31,12 +35,13 @@ from heldout.cli.options import (
     Positive,
     Replicates,
     Seed,
+    Target,
     Tolerance,
     Truth,
+    read_jobs,
     split_labels,
 )
-from heldout.cli.output import Outputs, check_place, deliver
-from heldout.cli.writing import tell
+from heldout.cli.output import Outputs, check_place, deliver, tell
 from heldout.errors import FileError, OptionError
 
 CLAIM = "Claim"
@@ -191,7 +196,7 @@ def compare(
     outputs = Outputs(json, html, markdown, latex, full=full)
     outputs.check(paths)
     _check_chart(chart, paths, outputs, learners=bool(learner))
-    from heldout.front.compare import compare as run
+    from heldout.api.compare import compare as run
 
     options: dict[str, Any] = {
         "measure": measure or None,
@@ -303,7 +308,7 @@ def _validated(
         raise OptionError("Learners are compared on one file of data.", hint="give one file, or leave out --learner.")
     if len(learners) < 2:
         raise OptionError(f"There is one learner only: {learners[0]}.", hint="name at least two with --learner.")
-    from heldout.front.validate import validate
+    from heldout.api.validate import validate
 
     return validate(
         learners,

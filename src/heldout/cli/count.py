@@ -1,4 +1,4 @@
-"""`heldout count`: count files of predictions into one small file of evidence, to be merged and judged later."""
+"""`heldout count` and `heldout merge`: count files into evidence, put evidence together, judge it or write it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,36 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from heldout.cli.evaluate import split_chart
 from heldout.cli.options import (
+    INPUT,
     OUTPUT,
+    Charts,
+    CostRows,
+    Costs,
     Engine,
     Fold,
+    Full,
     Group,
+    Html,
+    Json,
     Labels,
+    Latex,
+    Layout,
+    Level,
+    Limit,
+    Markdown,
     Master,
+    Measures,
+    Method,
     Missing,
+    Mute,
     Passes,
     Positive,
     Predicted,
+    Replicates,
     Scores,
+    Seed,
     Slices,
     Threshold,
     Tolerance,
@@ -27,13 +45,16 @@ from heldout.cli.options import (
     named_slices,
     one_or_all,
     split_labels,
+    split_limits,
 )
-from heldout.cli.output import check_place
-from heldout.cli.writing import tell
+from heldout.cli.output import Outputs, check_place, deliver, tell
 from heldout.errors import FileError, HeldoutError, OptionError
 
 if TYPE_CHECKING:
     from heldout.predictions.source import Source
+
+
+# `heldout count`: count files of predictions into one small file of evidence, to be merged and judged later.
 
 EvidenceFile = Annotated[
     str | None,
@@ -81,7 +102,7 @@ def count(
             "There is nothing to count: no file of predictions.", hint="heldout count predictions.csv -o part.evidence"
         )
     place = checked_output(output, files)
-    from heldout.evidence.saving import is_evidence_file
+    from heldout.evidence.storage import is_evidence_file
 
     for path in files:
         if is_evidence_file(path):
@@ -90,9 +111,9 @@ def count(
                 hint=f"put it together with other evidence: heldout merge {path} … -o {place}.",
             )
     roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "fold": fold}
-    from heldout.engines.accumulate import checked_threshold
-    from heldout.front.count import count_with_source
-    from heldout.front.large import Where
+    from heldout.api.count import count_with_source
+    from heldout.api.engine_choice import Where
+    from heldout.engines.accumulator import checked_threshold
     from heldout.predictions.source import Asked
 
     # What was not said of large data has a usual value.
@@ -127,7 +148,7 @@ def _missing(asked: str | None) -> Any:
 
 def told_columns(path: str, source: Source) -> None:
     """Say which columns were read, where some of them were guessed."""
-    from heldout.show.printable import visible
+    from heldout.show.escape import visible
 
     if source.guessed:
         tell(visible(f"Read {path}: {source.sentence()}"))
@@ -150,7 +171,88 @@ def checked_output(output: str | None, inputs: list[str]) -> str:
 
 def told(place: str, rows: int) -> None:
     """Say what was written, and how small it is."""
-    from heldout.show.printable import visible
+    from heldout.show.escape import visible
 
     size = Path(place).stat().st_size if Path(place).is_file() else 0
     tell(f"Wrote {visible(place)}: {rows:,} {'row' if rows == 1 else 'rows'} counted, in {size:,} bytes")
+
+
+# `heldout merge`: put evidence together that was counted apart, and judge it or write it.
+
+
+def merge(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="EVIDENCE…", help="Files that heldout count or Evidence.save wrote."),
+    ] = None,
+    output: EvidenceFile = None,
+    same: Annotated[
+        bool,
+        typer.Option(
+            "--same",
+            help="Count files of the same content each for itself, instead of refusing them.",
+            rich_help_panel=INPUT,
+        ),
+    ] = False,
+    costs: Costs = None,
+    cost_rows: CostRows = None,
+    positive: Positive = None,
+    level: Level = 0.95,
+    method: Method = None,
+    replicates: Replicates = 2000,
+    seed: Seed = 0,
+    measure: Measures = None,
+    mute: Mute = None,
+    limit: Limit = None,
+    full: Full = False,
+    layout: Layout = None,
+    json: Json = None,
+    html: Html = None,
+    markdown: Markdown = None,
+    latex: Latex = None,
+    chart: Charts = None,
+) -> None:
+    """Judge all the cases that were counted apart, as if they had been in one file; or write them to one.
+
+    Files must have been counted with the same options, and each case in one of them.
+
+    \b
+    Examples:
+      heldout merge part-*.evidence
+      heldout merge part-*.evidence --measure roc_auc --json -
+      heldout merge monday.evidence tuesday.evidence -o week.evidence
+      heldout evaluate week.evidence
+    """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    paths = list(files or [])
+    outputs = Outputs(json, html, markdown, latex, layout, full, bool(measure))
+    outputs.check(paths)
+    place = None if output is None else checked_output(output, paths)
+    charts = [split_chart(text) for text in chart or []]
+    from heldout.api.count import merge as run
+
+    total = run(paths, same=same)
+    if place is not None:
+        total.save(place)
+        told(place, total.n)
+        if not outputs.forms() and not charts:
+            return
+    from heldout.api.evaluate import evaluate
+
+    result = evaluate(
+        total,
+        positive=positive,
+        measures=measure or "all",
+        costs=costs,
+        cost_rows=cost_rows,
+        level=level,
+        method=method,
+        replicates=replicates,
+        seed=seed,
+        mute=mute or (),
+        limits=split_limits(limit),
+    )
+    for kind, picture in charts:
+        result.curve(kind).save(picture)
+    deliver(result, outputs)
+    for _, picture in charts:
+        tell(f"Wrote {picture}")

@@ -47,8 +47,7 @@ from heldout.cli.options import (
     split_labels,
     split_limits,
 )
-from heldout.cli.output import Outputs, deliver
-from heldout.cli.writing import tell
+from heldout.cli.output import Outputs, deliver, tell
 from heldout.errors import OptionError
 
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ def split_chart(text: str) -> tuple[str, str]:
 def _evaluation(
     predictions: str | None, matrix: str | None, rows: str | None, roles: dict[str, Any], settings: dict[str, Any]
 ) -> Evaluation:
-    from heldout.front.evaluate import evaluate as run
+    from heldout.api.evaluate import evaluate as run
 
     if matrix is not None:
         _refuse_beside_matrix(predictions, roles)

@@ -8,22 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from heldout.arguments import listing
-from heldout.cli.learning_options import (
+from heldout.cli.options import (
+    OUTPUT,
     RUNNING,
     Data,
     Drop,
     Features,
-    Jobs,
-    OneLearner,
-    OnError,
-    Target,
-    check_data,
-    read_jobs,
-)
-from heldout.cli.options import (
-    OUTPUT,
     Group,
     Html,
+    Jobs,
     Json,
     Labels,
     Latex,
@@ -31,11 +24,15 @@ from heldout.cli.options import (
     Markdown,
     Missing,
     Mute,
+    OneLearner,
+    OnError,
     Seed,
+    Target,
+    check_data,
+    read_jobs,
     split_labels,
 )
-from heldout.cli.output import Outputs, check_place, deliver
-from heldout.cli.writing import learners_may_print, tell
+from heldout.cli.output import Outputs, check_place, deliver, learners_may_print, tell
 from heldout.errors import OptionError
 
 SPACINGS = ("geometric", "arithmetic")
@@ -91,7 +88,7 @@ def learn(
     outputs.check([data])
     if chart is not None:
         check_chart(chart)
-    from heldout.front.learning import learning_curve
+    from heldout.api.learning_curve import learning_curve
 
     with learners_may_print():
         curve = learning_curve(

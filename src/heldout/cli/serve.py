@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from heldout.cli.writing import tell
+from heldout.cli.output import tell
 from heldout.errors import OptionError
 
 SERVER, LIMITS = "Server", "Limits"
@@ -81,7 +81,7 @@ def serve(
       heldout serve --host 0.0.0.0 --port 8080 --max-upload 1GB
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     _check(port, timeout, workers)
-    from heldout.files.opening import existing_file
+    from heldout.files.input_stream import existing_file
     from heldout.web.guard import is_loopback
     from heldout.web.limits import Limits, read_size, usual_memory, usual_workers
     from heldout.web.server import run

@@ -118,14 +118,14 @@ def thresholds(
       heldout thresholds predictions.csv --score p_yes --grid 11
       heldout thresholds 'predictions/*.parquet' --score p_yes --maximize youden --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
-    from heldout.front.thresholds import choose_threshold
+    from heldout.api.choose_threshold import choose_threshold
 
     outputs = Outputs(json, html, markdown, latex)
     outputs.check([predictions])
     large = of_large(engine, master, tolerance, passes)
     if grid is not None:
-        from heldout.evidence.saving import is_evidence_file
-        from heldout.front.evaluate import evaluate
+        from heldout.api.evaluate import evaluate
+        from heldout.evidence.storage import is_evidence_file
 
         # Any threshold will do to read the columns: the classes that it gives are not used.
         options: dict[str, Any] = {

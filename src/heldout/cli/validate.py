@@ -6,42 +6,39 @@ from typing import Annotated
 
 import typer
 
-from heldout.cli.learning_options import (
-    RUNNING,
-    Data,
-    Drop,
-    Features,
-    Jobs,
-    Learners,
-    OnError,
-    Target,
-    check_data,
-    read_grid,
-    read_jobs,
-)
 from heldout.cli.options import (
     INTERVALS,
     OUTPUT,
+    RUNNING,
     CostRows,
     Costs,
+    Data,
+    Drop,
+    Features,
     Full,
     Group,
     Html,
+    Jobs,
     Json,
     Labels,
     Latex,
+    Learners,
     Level,
     Markdown,
     Measures,
     Missing,
     Mute,
+    OnError,
     Positive,
     Replicates,
     Seed,
+    Target,
+    check_data,
+    read_grid,
+    read_jobs,
     split_labels,
 )
-from heldout.cli.output import Outputs, deliver
-from heldout.cli.writing import learners_may_print
+from heldout.cli.output import Outputs, deliver, learners_may_print
 from heldout.errors import OptionError
 
 
@@ -138,7 +135,7 @@ def validate(
             "--predictions writes the predictions of one learner, and there are several.",
             hint="run each learner by itself; with the same seed the splits are the same.",
         )
-    from heldout.front.validate import validate as run
+    from heldout.api.validate import validate as run
 
     with learners_may_print():
         found = run(

@@ -10,10 +10,9 @@ import math
 from typing import get_args
 
 from heldout.arguments import check_level, closest, listing, method_key
-from heldout.comparisons.margins import Kind, Margin, MarginOutcome
-from heldout.comparisons.tested import Tested
+from heldout.comparisons.pair_test import Kind, Margin, MarginOutcome, Tested
 from heldout.errors import OptionError
-from heldout.estimates.quantiles import z_value
+from heldout.intervals.quantiles import z_value
 from heldout.measures.declare import Direction
 from heldout.show.numbers import digits_between, limits, number, plain
 

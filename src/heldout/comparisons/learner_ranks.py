@@ -15,9 +15,9 @@ from heldout.comparisons.ranks import NEMENYI, Omnibus, wins_and_ties
 from heldout.comparisons.result_table import ResultTable
 from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Table, Title
-from heldout.show.fitting import shorten
+from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
-from heldout.show.printable import visible
+from heldout.show.text_width import shorten
 
 if TYPE_CHECKING:
     from heldout.curves.chart import AnyChart
@@ -91,7 +91,7 @@ class LearnerRanks(Result):
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """The learners that cannot be told apart, in the order of their ranks; with a control, those like it."""
-        from heldout.comparisons.critical_difference import groups_of
+        from heldout.comparisons.ranks_report import groups_of
 
         average = self.average_ranks
         if self.control is not None:
@@ -211,7 +211,7 @@ class LearnerRanks(Result):
 
     def page_blocks(self) -> list[Block]:
         """The report as a page, with the ranks drawn."""
-        from heldout.comparisons.ranks_page import ranks_page
+        from heldout.comparisons.ranks_report import ranks_page
 
         return ranks_page(self)
 
@@ -254,19 +254,19 @@ class LearnerRanks(Result):
 
     def chart(self) -> AnyChart:
         """The critical difference diagram as an Altair chart: learners by rank, bars over those not told apart."""
-        from heldout.comparisons.critical_difference import rank_chart
+        from heldout.comparisons.ranks_report import rank_chart
 
         return rank_chart(self)
 
     def to_tikz(self) -> str:
         """The same diagram for LaTeX, which needs the package tikz."""
-        from heldout.comparisons.critical_difference import rank_tikz
+        from heldout.comparisons.ranks_report import rank_tikz
 
         return rank_tikz(self)
 
     def save(self, path: str | Path) -> Path:
         """Write the diagram to a file, as its ending says: svg, png, html, json (Vega-Lite) or tex (TikZ)."""
-        from heldout.comparisons.critical_difference import save_ranks
+        from heldout.comparisons.ranks_report import save_ranks
 
         return save_ranks(self, path)
 

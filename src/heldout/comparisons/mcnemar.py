@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 
-from heldout.comparisons.procedure import find_procedure, procedure
-from heldout.comparisons.tested import Tested
+from heldout.comparisons.pair_test import Tested, find_procedure, procedure
 from heldout.errors import OptionError
-from heldout.estimates.score_paired import paired_difference_limits
+from heldout.intervals.score_limits import paired_difference_limits
 
 MID_P = procedure(
     "mcnemar",

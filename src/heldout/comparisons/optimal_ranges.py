@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from heldout.arguments import listing
 from heldout.curves.cost import normalized_cost
-from heldout.curves.curve import Curve
-from heldout.curves.hull import hull_places
+from heldout.curves.curve import Curve, hull_places
 from heldout.curves.roc import roc
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label

@@ -12,19 +12,33 @@ from numpy.typing import NDArray
 
 from heldout.arguments import check_level, check_whole, listing
 from heldout.arrays import Floats
-from heldout.comparisons.draw_tails import HAIR, swap_note, swap_p, tail_note, tail_p
-from heldout.comparisons.effects import PER_CASE, per_case
+from heldout.comparisons.joint_tables import (
+    PairedQuantity,
+    bootstrap_differences,
+    paired_quantity,
+    permuted_differences,
+    posterior_differences,
+    success,
+)
 from heldout.comparisons.mcnemar import EFFECT, MID_P, TESTS, mcnemar, mcnemar_p, odds_ratio
-from heldout.comparisons.pair_tables import PairedQuantity, paired_quantity, success
-from heldout.comparisons.paired_draws import bootstrap_differences, permuted_differences, posterior_differences
-from heldout.comparisons.procedure import find_procedure, procedure
-from heldout.comparisons.tested import Tested
+from heldout.comparisons.pair_test import (
+    HAIR,
+    PER_CASE,
+    Tested,
+    find_procedure,
+    per_case,
+    procedure,
+    swap_note,
+    swap_p,
+    tail_note,
+    tail_p,
+)
 from heldout.errors import OptionError
-from heldout.estimates.draws import MOST_CELLS, order_limits
-from heldout.estimates.proportion import wilson
-from heldout.estimates.quantiles import z_value
-from heldout.estimates.score_paired import paired_difference_limits
-from heldout.evidence.pairs import PairCounts
+from heldout.evidence.joint_counts import PairCounts
+from heldout.intervals.draws import MOST_CELLS, order_limits
+from heldout.intervals.proportion import wilson
+from heldout.intervals.quantiles import z_value
+from heldout.intervals.score_limits import paired_difference_limits
 from heldout.measures.quantity import Quantity
 
 SAME_ANSWERS = "the two give the same answer to every case"

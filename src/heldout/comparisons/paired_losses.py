@@ -16,14 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
-from heldout.comparisons.effects import PER_CASE, per_case_of_two
-from heldout.comparisons.procedure import procedure
-from heldout.comparisons.tested import Tested
-from heldout.engines.probabilities import tally, tally_classes
+from heldout.comparisons.pair_test import PER_CASE, Tested, per_case_of_two, procedure
+from heldout.engines.probability_sums import tally, tally_classes
 from heldout.errors import OptionError, ValuesError
-from heldout.estimates.losses import ALIKE, hall
-from heldout.estimates.quantiles import t_value, z_value
-from heldout.evidence.joint_scores import GapSums
+from heldout.evidence.joint_counts import GapSums
+from heldout.intervals.losses import ALIKE, hall
+from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.probability import NO_CASES, brier, log_loss
 from heldout.measures.quantity import Bound
 

@@ -25,8 +25,19 @@ from heldout.comparisons.delong_tests import (
     delong_paired,
     delong_unpaired,
 )
-from heldout.comparisons.draw_tails import swap_note, swap_p, tail_note, tail_p
-from heldout.comparisons.effects import PER_CASE, per_case, per_case_of_two
+from heldout.comparisons.pair_test import (
+    PER_CASE,
+    Procedure,
+    Setting,
+    Tested,
+    find_procedure,
+    per_case,
+    per_case_of_two,
+    swap_note,
+    swap_p,
+    tail_note,
+    tail_p,
+)
 from heldout.comparisons.paired_losses import (
     LOSSES,
     PAIRED_HALL,
@@ -38,7 +49,6 @@ from heldout.comparisons.paired_losses import (
     paired_loss_test,
     unpaired_loss_test,
 )
-from heldout.comparisons.procedure import Procedure, Setting, find_procedure
 from heldout.comparisons.score_resampling import (
     PAIRED_BOOTSTRAP,
     PAIRED_PERMUTATION,
@@ -51,7 +61,6 @@ from heldout.comparisons.score_resampling import (
     score_value,
     swapped_score_differences,
 )
-from heldout.comparisons.tested import Tested
 from heldout.errors import OptionError, ValuesError
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import gini, roc_auc, value_range

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from heldout.arrays import Floats, Integers
-from heldout.comparisons.procedure import procedure
+from heldout.comparisons.pair_test import procedure
 from heldout.comparisons.result_table import ResultTable
-from heldout.estimates.quantiles import z_value
+from heldout.intervals.quantiles import z_value
 
 # Values that differ by rounding alone are ties, though a computer may have put one above the other.
 ROUNDING = 1e-12

@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
+from heldout.comparisons.pair_test import procedure
 from heldout.comparisons.paired_losses import LOSSES, case_losses
-from heldout.comparisons.procedure import procedure
-from heldout.engines.probabilities import tally, tally_classes
-from heldout.engines.ranking import rank
+from heldout.engines.probability_sums import tally, tally_classes
+from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
-from heldout.estimates.draws import order_limits
 from heldout.evidence import Ranking
+from heldout.intervals.draws import order_limits
 from heldout.measures.declare import Measure
 from heldout.measures.probability import brier, brier_skill, log_loss, log_loss_skill
 from heldout.measures.quantity import Bound, divide
-from heldout.measures.ranked import RankingBatch
 from heldout.measures.ranking import follows_prevalence
+from heldout.measures.ranking_batch import RankingBatch
 
 Judge = Callable[[NDArray[Any]], Floats]
 

@@ -10,20 +10,25 @@ import numpy as np
 
 from heldout.arguments import check_level, check_whole, listing
 from heldout.arrays import Floats
-from heldout.comparisons.draw_tails import tail_note, tail_p
-from heldout.comparisons.effects import PER_CASE, per_case_of_two
+from heldout.comparisons.pair_test import (
+    PER_CASE,
+    Tested,
+    find_procedure,
+    per_case_of_two,
+    procedure,
+    tail_note,
+    tail_p,
+)
 from heldout.comparisons.paired_counts import set_aside
-from heldout.comparisons.procedure import find_procedure, procedure
-from heldout.comparisons.tested import Tested
 from heldout.errors import OptionError
-from heldout.estimates.draws import CELL_PRIOR, MOST_CELLS, Draws, order_limits, posterior_draws
-from heldout.estimates.interval import Estimator
-from heldout.estimates.proportion import wilson
-from heldout.estimates.quantiles import z_value
-from heldout.estimates.spread import cluster_variance, effective_scale
-from heldout.estimates.subject import Subject
 from heldout.evidence import Confusion
 from heldout.evidence.labels import join_labels
+from heldout.intervals.cluster_errors import cluster_variance, effective_scale
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.draws import CELL_PRIOR, MOST_CELLS, Draws, order_limits, posterior_draws
+from heldout.intervals.proportion import wilson
+from heldout.intervals.quantiles import z_value
+from heldout.intervals.target import Subject
 from heldout.measures.cells import class_cells
 from heldout.measures.quantity import Quantity, micro_cells
 
@@ -294,3 +299,27 @@ def _fisher(hits_a: float, n_a: float, hits_b: float, n_b: float) -> float:
 def _procedure(method: str) -> str:
     key = str(method).strip().casefold()
     return find_procedure(SHORT.get(key, key), "different cases").name
+
+
+# The difference of two independent estimates of which only the values and limits are known.
+
+MOVER = "mover"
+Limits = tuple[float, float, float]
+
+
+def of_limits(first: Limits, second: Limits) -> Limits:
+    """The first less the second, with its limits; each is a value, a lower and an upper limit.
+
+    Each limit of the difference takes the distances to the limits that push it there, joined by Pythagoras: Zou &
+    Donner (2008), Statistics in Medicine 27, 1693-1702. For shares with Wilson's limits this is Newcombe's interval.
+
+    >>> print(*(f"{end:.3f}" for end in of_limits((0.9, 0.82, 0.95), (0.8, 0.71, 0.87))))
+    0.100 -0.006 0.203
+    """
+    (value, low, high), (other, other_low, other_high) = first, second
+    difference = value - other
+    return (
+        difference,
+        difference - math.hypot(value - low, other_high - other),
+        difference + math.hypot(high - value, other - other_low),
+    )

@@ -10,11 +10,10 @@ import numpy as np
 
 from heldout.arguments import check_level, closest, listing
 from heldout.arrays import Floats
-from heldout.comparisons.procedure import procedure
+from heldout.comparisons.pair_test import Tested, procedure
 from heldout.comparisons.ranks import ROUNDING, normal_p, tied_ranks
-from heldout.comparisons.tested import Tested
 from heldout.errors import OptionError, ValuesError
-from heldout.estimates.quantiles import z_value
+from heldout.intervals.quantiles import z_value
 
 Zeros = Literal["drop", "split"]
 Form = Literal["auto", "exact", "normal"]

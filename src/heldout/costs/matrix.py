@@ -1,18 +1,55 @@
-"""The cost matrix: what each kind of error costs, with the axis of the truth always named."""
+"""The cost matrix: what each kind of error costs, read from one line of text, a small table or a TOML file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.arguments import listing
-from heldout.costs.naming import class_index
+from heldout.arguments import closest, listing
 from heldout.errors import MatrixError
 from heldout.evidence import Label
+from heldout.files.formats import separator_of
+
+# Which class a written name means, and what it most likely meant where it means none.
+
+
+def class_index(name: Any, labels: Sequence[Label]) -> int:
+    """The place of the class that a text or a label names; the number 1 is also called "1" and "1.0".
+
+    >>> class_index("yes", ["no", "yes"]), class_index("1.0", [0, 1])
+    (1, 1)
+    """
+    by_text = {str(label): position for position, label in enumerate(labels)}
+    text = str(name).strip()
+    if text in by_text:
+        return by_text[text]
+    value = _value(text)
+    if value is not None:
+        same = [position for position, label in enumerate(labels) if _value(str(label)) == value]
+        if len(same) == 1:
+            return same[0]
+    near = closest(text, by_text)
+    raise MatrixError(
+        f"The costs name the class {name!r}, which is not among the classes: {listing(labels)}.",
+        hint=f"did you mean {near!r}?" if near else "use one of these.",
+    )
+
+
+def _value(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+# The cost matrix: what each kind of error costs, with the axis of the truth always named.
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,10 +188,292 @@ def settle_costs(costs: Any, labels: Sequence[Label]) -> NDArray[np.float64]:
     if isinstance(costs, Mapping):
         return Costs.of_pairs(costs, labels).matrix
     if isinstance(costs, str):
-        from heldout.costs.reading import read_costs
-
         return read_costs(costs, labels).matrix
     raise MatrixError(
         "A bare table of costs does not say whether its rows are the truth or the prediction.",
         hint="write Costs.of(table, labels, rows='truth'), or costs by {(truth, predicted): cost}.",
     )
+
+
+# Costs written in one line: `truth,predicted:cost` for each kind of error, separated by semicolons.
+
+HOW = "write truth,predicted:cost and separate them by semicolons, such as '1,0:100; 0,1:1'."
+AXES = ("truth", "predicted")
+# Text between quotes is taken as it stands, so that a label may hold a comma, a colon or a semicolon.
+PIECE = r"""(?:"[^"]*"|'[^']*'|[^"',:;])+"""
+ENTRY = re.compile(rf"\s*(?P<first>{PIECE}),(?P<second>{PIECE}):(?P<cost>[^:;\"']*)\s*")
+AXIS = re.compile(r"\s*(?P<axis>truth|predicted)\s*=(?P<label>.*)", re.DOTALL)
+
+
+def parse_costs(text: str) -> dict[tuple[str, str], float]:
+    """Costs by (truth, predicted), from one line of text.
+
+    >>> parse_costs("1,0:100; 0,1:1")
+    {('1', '0'): 100.0, ('0', '1'): 1.0}
+    >>> parse_costs("predicted='no, never', truth=yes: 2.5")
+    {('yes', 'no, never'): 2.5}
+    """
+    pairs: dict[tuple[str, str], float] = {}
+    for entry in _entries(text):
+        match = ENTRY.fullmatch(entry)
+        if match is None:
+            raise MatrixError(f"{entry.strip()!r} is not a cost.", hint=HOW)
+        pair = _pair(match["first"], match["second"], entry)
+        if pair in pairs:
+            raise MatrixError(
+                f"The costs name truth {pair[0]!r} predicted {pair[1]!r} twice.",
+                hint="name each kind of error once.",
+            )
+        pairs[pair] = _cost(match["cost"], entry)
+    if not pairs:
+        raise MatrixError("The costs are empty.", hint=HOW)
+    return pairs
+
+
+def _entries(text: str) -> list[str]:
+    parts = re.findall(r"""(?:"[^"]*"|'[^']*'|[^;"']|["'])+""", text)
+    return [part for part in parts if part.strip()]
+
+
+def _pair(first: str, second: str, entry: str) -> tuple[str, str]:
+    matches = [AXIS.fullmatch(part) for part in (first, second)]
+    if not any(matches):
+        return _bare(first), _bare(second)
+    named = {match["axis"]: _bare(match["label"]) for match in matches if match is not None}
+    if len(named) != 2:
+        raise MatrixError(
+            f"{entry.strip()!r} does not name both axes once.",
+            hint="write truth=…,predicted=…:cost, or neither name: truth,predicted:cost.",
+        )
+    return named["truth"], named["predicted"]
+
+
+def _bare(text: str) -> str:
+    stripped = text.strip()
+    if len(stripped) >= 2 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
+        return stripped[1:-1]
+    return stripped
+
+
+def _cost(text: str, entry: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise MatrixError(f"The cost in {entry.strip()!r} is {text.strip()!r}, expected a number.", hint=HOW) from None
+
+
+# A small table of costs in a delimited file, whose corner says which axis is the truth.
+
+Rows = Literal["truth", "predicted"]
+
+SHAPE = "give a header with the classes, and one row per class with that class first."
+CORNER = (
+    r"write truth\predicted in the corner of the table if its rows are the truth, or predicted\truth, "
+    "or name the rows (cost_rows=, --cost-rows)."
+)
+TRUTH = re.compile(r"truth|true|actual", re.IGNORECASE)
+PREDICTED = re.compile(r"predict", re.IGNORECASE)
+
+
+def parse_table(text: str, name: str, ending: str, rows: str | None) -> tuple[list[str], list[list[str]], Rows]:
+    r"""The labels, the entries as they are written and what the rows are.
+
+    >>> parse_table("truth\\predicted,no,yes\nyes,100,0\nno,0,1\n", "c.csv", ".csv", None)
+    (['no', 'yes'], [['0', '1'], ['100', '0']], 'truth')
+    """
+    lines = [line for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n") if line.strip()]
+    separator = separator_of(lines[0], lines[1] if len(lines) > 1 else "", ending)
+    cells = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
+    header, body = cells[0], cells[1:]
+    labels = header[1:]
+    odd = next((at for at, row in enumerate(body) if len(row) != len(header)), None)
+    if not labels or len(body) != len(labels) or odd is not None:
+        found = f"row {odd + 2} has {len(body[odd])} cells" if odd is not None else f"it has {len(body)} rows"
+        raise MatrixError(
+            f"{name} does not hold a square table of costs: its header names {len(labels)} classes "
+            f"({listing(labels)}), but {found}.",
+            hint=SHAPE,
+        )
+    entries = {row[0]: row[1:] for row in body}
+    if len(set(labels)) < len(labels) or set(entries) != set(labels):
+        raise MatrixError(
+            f"The rows of {name} are for {listing(row[0] for row in body)}, its columns for {listing(labels)}.",
+            hint="give the rows and the columns the same classes, each once.",
+        )
+    return labels, [entries[label] for label in labels], settle_rows(corner_rows(header[0]), rows, name)
+
+
+def corner_rows(corner: str) -> Rows | None:
+    r"""What the rows are, by the corner cell: the axis that it names first, or alone.
+
+    >>> corner_rows("truth\\predicted"), corner_rows("Predicted / actual"), corner_rows("class")
+    ('truth', 'predicted', None)
+    """
+    truth, predicted = TRUTH.search(corner), PREDICTED.search(corner)
+    if truth is None:
+        return None if predicted is None else "predicted"
+    return "truth" if predicted is None or truth.start() < predicted.start() else "predicted"
+
+
+def settle_rows(written: str | None, asked: str | None, name: str) -> Rows:
+    """What the rows are, by the file and by the caller, who must not disagree."""
+    for said in (written, asked):
+        if said is not None and said not in ("truth", "predicted"):
+            raise MatrixError(
+                f"The rows of a cost matrix are 'truth' or 'predicted'. Got {said!r}.",
+                hint="text books write both; say which yours is.",
+            )
+    if written is not None and asked is not None and written != asked:
+        raise MatrixError(
+            f"{name} says that its rows are the {_called(written)}, the call that they are the {_called(asked)}.",
+            hint="leave out rows, or mend the file.",
+        )
+    chosen = written or asked
+    if chosen is None:
+        raise MatrixError(
+            f"{name} does not say whether its rows are the truth or the prediction, and text books write both.",
+            hint=CORNER,
+        )
+    return "truth" if chosen == "truth" else "predicted"
+
+
+def _called(rows: str) -> str:
+    return "truth" if rows == "truth" else "prediction"
+
+
+# Costs in a TOML file: a table with its axis named, or one entry per kind of error.
+
+TOML_EXAMPLE = (
+    'write [costs] with rows = "truth", labels = […] and matrix = [[…]], or [[cost]] with truth, predicted and cost.'
+)
+
+
+def parse_toml(text: str, name: str) -> dict[str, Any] | dict[tuple[str, str], Any]:
+    r"""Costs by (truth, predicted), or the table `costs` with its keys rows, labels and matrix.
+
+    >>> parse_toml('[[cost]]\ntruth = 1\npredicted = 0\ncost = 100', "c.toml")
+    {('1', '0'): 100}
+    """
+    import tomllib
+
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise MatrixError(f"{name} is not TOML: {error}.", hint=TOML_EXAMPLE) from None
+    table, entries = document.get("costs"), document.get("cost")
+    if isinstance(table, dict) and entries is None:
+        for key in ("labels", "matrix"):
+            if not isinstance(table.get(key), list):
+                raise MatrixError(f"The table [costs] of {name} has no list {key!r}.", hint=TOML_EXAMPLE)
+        return table
+    if not isinstance(entries, list) or table is not None:
+        raise MatrixError(f"{name} must hold either one table [costs] or entries [[cost]].", hint=TOML_EXAMPLE)
+    return _read_toml_entries(entries, name)
+
+
+def _read_toml_entries(entries: list[Any], name: str) -> dict[tuple[str, str], Any]:
+    pairs: dict[tuple[str, str], Any] = {}
+    for at, entry in enumerate(entries, start=1):
+        absent = [key for key in ("truth", "predicted", "cost") if not isinstance(entry, dict) or key not in entry]
+        if absent:
+            raise MatrixError(f"Entry {at} of [[cost]] in {name} has no {absent[0]!r}.", hint=TOML_EXAMPLE)
+        pair = str(entry["truth"]), str(entry["predicted"])
+        if pair in pairs:
+            raise MatrixError(
+                f"{name} gives the cost of truth {pair[0]!r} predicted {pair[1]!r} twice.",
+                hint="name each kind of error once.",
+            )
+        pairs[pair] = entry["cost"]
+    return pairs
+
+
+# Reading costs from one line of text, a small CSV table or a TOML file.
+
+
+FILE = re.compile(r"[^\n;]*\.(?:csv|tsv|txt|toml)(?:\.gz)?\s*", re.IGNORECASE)
+
+
+def read_costs(source: str | Path, labels: Sequence[Label] | None = None, rows: str | None = None) -> Costs:
+    r"""Costs from a text such as "1,0:100; 0,1:1" (truth,predicted:cost), or from a CSV or TOML file.
+
+    A table in a file must say which of its axes is the truth, in its corner (`truth\predicted`), as `rows = "truth"`
+    (TOML), or by `rows=` here: some text books write C(truth, predicted), some C(predicted | actual). Without
+    `labels` the classes are those that the source names, as text.
+
+    >>> read_costs("1,0:100; 0,1:1", [0, 1]).matrix
+    array([[  0.,   1.],
+           [100.,   0.]])
+    """
+    if isinstance(source, str) and not _names_file(source):
+        if rows is not None:
+            raise MatrixError(
+                "Costs in one line name the truth first, and rows= was given as well.",
+                hint="leave out rows, or write truth=…,predicted=…:cost.",
+            )
+        return _of_pairs(parse_costs(source), labels)
+    from heldout.files.input_stream import load, utf8_text
+
+    content = load(source)
+    text = utf8_text(content).decode("utf-8")
+    if content.ending == ".toml":
+        found = parse_toml(text, content.name)
+        if "matrix" not in found:
+            return _of_pairs({pair: cost for pair, cost in found.items() if isinstance(pair, tuple)}, labels)
+        table: Any = found
+        settled = settle_rows(table.get("rows"), rows, content.name)
+        return _of_table(table["labels"], table["matrix"], settled, labels, content.name)
+    named, entries, settled = parse_table(text, content.name, content.ending, rows)
+    return _of_table(named, entries, settled, labels, content.name)
+
+
+def _names_file(source: str) -> bool:
+    if FILE.fullmatch(source):
+        return True
+    try:
+        return Path(source).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _of_pairs(pairs: Mapping[tuple[str, str], Any], labels: Sequence[Label] | None) -> Costs:
+    if labels is None:
+        labels = list(dict.fromkeys(name for pair in pairs for name in pair))
+    return Costs.of_pairs(pairs, labels)
+
+
+def _of_table(
+    named: Sequence[Any], entries: Iterable[Sequence[Any]], rows: str, labels: Sequence[Label] | None, file: str
+) -> Costs:
+    table = [
+        [_read_number(cell, file, row, column) for column, cell in enumerate(line)] for row, line in enumerate(entries)
+    ]
+    if any(len(line) != len(named) for line in table) or len(table) != len(named):
+        widths = listing(sorted({len(line) for line in table}))
+        raise MatrixError(
+            f"{file} names {len(named)} classes ({listing(named)}), but its matrix has {len(table)} rows of {widths}.",
+            hint="give one row and one column per class, in the order of the labels.",
+        )
+    if labels is None:
+        return Costs.of(table, [str(name) for name in named], rows=rows)
+    places = [class_index(name, labels) for name in named]
+    absent = [label for at, label in enumerate(labels) if at not in places]
+    if absent or len(set(places)) < len(places):
+        raise MatrixError(
+            f"{file} has costs for the classes {listing(named)}, but the cases have {listing(labels)}.",
+            hint="give one row and one column for each class of the cases.",
+        )
+    order = np.argsort(places)
+    return Costs.of(np.asarray(table)[np.ix_(order, order)], labels, rows=rows)
+
+
+def _read_number(cell: Any, file: str, row: int, column: int) -> float:
+    try:
+        number = float(cell)
+    except (TypeError, ValueError):
+        number = np.nan
+    if isinstance(cell, bool) or not np.isfinite(number):
+        raise MatrixError(
+            f"The cost in row {row + 1}, column {column + 1} of {file} is {cell!r}, expected a finite number.",
+            hint="costs are plain numbers with a point for decimals; a negative one is a gain.",
+        )
+    return number

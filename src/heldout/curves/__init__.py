@@ -7,13 +7,12 @@ from heldout.curves.cost import cost_curve, normalized_cost
 from heldout.curves.curve import Band, Curve, Reference, Scale
 from heldout.curves.decision import decision_curve, net_benefit
 from heldout.curves.gain import gain, lift
-from heldout.curves.measure import measure_curve
 from heldout.curves.precision_recall import interpolated, precision_recall
 from heldout.curves.reliability import reliability
 from heldout.curves.roc import det, roc
 from heldout.curves.saving import save_chart
-from heldout.curves.table import ThresholdTable, threshold_table
 from heldout.curves.thinning import thinned
+from heldout.curves.threshold_table import ThresholdTable, measure_curve, threshold_table
 from heldout.curves.thresholds import confusion_at, counts_at
 
 __all__ = [

@@ -19,8 +19,8 @@ from heldout.arguments import check_level, closest, listing
 from heldout.arrays import Floats
 from heldout.curves.curve import Band, BandKind
 from heldout.errors import OptionError
-from heldout.estimates.quantiles import t_value, z_value
 from heldout.evidence.ranking import Ranking
+from heldout.intervals.quantiles import t_value, z_value
 
 KINDS: tuple[BandKind, ...] = ("pointwise", "simultaneous")
 NODES = 32  # of the quadrature over the number of negatives above the threshold

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from heldout.arrays import Floats
-from heldout.curves.curve import Curve, Reference, Scale
-from heldout.curves.hull import hull_places
+from heldout.curves.curve import Curve, Reference, Scale, hull_places
 from heldout.curves.roc import one_class, share, started
 from heldout.curves.thresholds import between_points
 from heldout.evidence import Label

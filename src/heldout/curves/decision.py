@@ -13,10 +13,10 @@ from heldout.curves.bands import check_bands
 from heldout.curves.curve import Band, Curve, Reference, Scale
 from heldout.curves.thresholds import Thresholds, between_points, counts_at, places, settled_grid, threshold_grid
 from heldout.errors import OptionError, ValuesError
-from heldout.estimates.quantiles import t_value
-from heldout.estimates.score_cost import many_cost_limits
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
+from heldout.intervals.quantiles import t_value
+from heldout.intervals.score_limits import many_cost_limits
 from heldout.measures.counts import NO_CASES
 
 THRESHOLD = Scale("threshold", "Threshold probability")

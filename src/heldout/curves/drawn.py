@@ -17,7 +17,7 @@ from heldout.curves.decision import net_formula
 from heldout.curves.precision_recall import interpolated
 from heldout.curves.thinning import placed, thinned
 from heldout.errors import OptionError
-from heldout.measures.moved_names import (
+from heldout.measures.symbolic import (
     COST_ALARM,
     COST_MISS,
     PREVALENCE,
@@ -25,9 +25,9 @@ from heldout.measures.moved_names import (
     RAW_NEGATIVES,
     RAW_POSITIVES,
     RAW_TP,
+    Symbol,
 )
-from heldout.measures.traced import Symbol
-from heldout.show.drawing import Axis, Chart, Dots, Ribbon, Shape, Stroke, Tone
+from heldout.show.chart import Axis, Chart, Dots, Ribbon, Shape, Stroke, Tone
 from heldout.show.explorer import POSITION, Expression
 from heldout.show.numbers import number
 

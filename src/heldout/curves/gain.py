@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from heldout.curves.bands import check_bands
-from heldout.curves.count_intervals import count_band
 from heldout.curves.curve import Curve, Reference, Scale
 from heldout.curves.roc import share, started
-from heldout.curves.thresholds import between_points
+from heldout.curves.thresholds import between_points, count_band
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.measures.catalogue import find

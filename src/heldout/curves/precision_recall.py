@@ -8,10 +8,9 @@ import numpy as np
 
 from heldout.arrays import Floats
 from heldout.curves.bands import check_bands
-from heldout.curves.count_intervals import count_band
 from heldout.curves.curve import ABSENT, Band, Curve, Reference, Scale
 from heldout.curves.roc import TPR, share
-from heldout.curves.thresholds import between_points
+from heldout.curves.thresholds import between_points, count_band
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking

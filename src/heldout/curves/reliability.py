@@ -13,11 +13,11 @@ from heldout.arrays import Floats
 from heldout.curves.curve import Band, Curve, Reference, Scale
 from heldout.curves.decision import check_probabilities
 from heldout.errors import OptionError
-from heldout.estimates.proportion import wilson, wilson_at
-from heldout.estimates.quantiles import t_value, z_value
 from heldout.evidence import Label
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.ranking import Ranking
+from heldout.intervals.proportion import wilson, wilson_at
+from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.counts import NO_CASES
 
 Strategy = Literal["uniform", "quantile"]

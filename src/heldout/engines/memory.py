@@ -1,15 +1,29 @@
-"""Counting predictions that are in memory, with NumPy, exactly."""
+"""The engine for rows in memory: confusion matrices of all rows, of every fold and slice, and what the scores tell."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.evidence import Clusters, Confusion
-from heldout.evidence.keys import key_array
+from heldout.engines.bins import bins_of
+from heldout.engines.probability_sums import tally, tally_classes
+from heldout.errors import ValuesError
+from heldout.evidence import Clusters, Confusion, Label
+from heldout.evidence.counted import Counted, CountedColumn, ScoreTally, class_columns, sided
+from heldout.evidence.folds import FoldCounts
+from heldout.evidence.labels import key_array, places
+from heldout.evidence.score_bins import MOST
+from heldout.evidence.slices import SliceCounts, SliceGroups
+from heldout.predictions.label_encoding import Coded
+from heldout.predictions.positive_class import usual_positive
+from heldout.predictions.slices import SliceColumn
 from heldout.predictions.table import Predictions
+
+# Counting predictions that are in memory, with NumPy, exactly.
 
 # Rows are counted in blocks that stay in the processor's cache: twice as fast as whole columns.
 BLOCK = 1 << 15
@@ -134,3 +148,325 @@ def _confusion(
         rows=None if sums is None else cases,
         clusters=clusters,
     )
+
+
+# Counting predictions fold by fold, in one pass.
+
+# Where fold, truth and prediction together have at most this many cells they are counted in place.
+DIRECT_FOLD_CELLS = 1 << 22
+
+
+def count_folds(predictions: Predictions, labels: tuple[Label, ...]) -> FoldCounts:
+    """Count how often each class was predicted for each true class in every fold; `labels` name all that are met.
+
+    >>> from heldout.predictions.table import assemble
+    >>> seen = count_folds(assemble(["a", "a", "b"], ["a", "b", "b"], fold=[1, 2, 2]), ("a", "b"))
+    >>> seen[1].matrix
+    array([[0, 1],
+           [0, 1]])
+    """
+    fold = predictions.fold
+    if fold is None:
+        message = "the predictions have no folds"
+        raise TypeError(message)
+    truth, predicted = predictions.truth, predictions.predicted
+    k, at = len(labels), {label: position for position, label in enumerate(labels)}
+    move = np.array([at.get(label, -1) for label in predictions.labels], dtype=np.int64)
+    numbers = fold.codes.astype(np.int64) - fold.offset
+    rows = move[predictions.truth_place][truth.codes.astype(np.int64) - truth.offset]
+    columns = move[predictions.predicted_place][predicted.codes.astype(np.int64) - predicted.offset]
+    flat = (numbers * k + rows) * k + columns
+    weight = predictions.weight
+    size = len(fold.labels) * k * k
+    if size <= DIRECT_FOLD_CELLS:
+        cases = np.bincount(flat, minlength=size)
+        cells = np.flatnonzero(cases)
+        counts = cases[cells] if weight is None else np.bincount(flat, weights=weight, minlength=size)[cells]
+    else:
+        cells, where, cases = np.unique(flat, return_inverse=True, return_counts=True)
+        counts = cases if weight is None else np.bincount(where, weights=weight)
+    met, place = np.unique(cells // (k * k), return_inverse=True)
+    keys = key_array([fold.labels[code] for code in met.tolist()])
+    return FoldCounts(labels, keys, place, cells // k % k, cells % k, counts)
+
+
+# Counting predictions slice by slice, in one pass over the rows.
+
+# Where slice, truth and prediction together have at most this many cells they are counted in place.
+DIRECT_SLICE_CELLS = 1 << 22
+# Combinations of two slice columns are counted as long as pairs · rows is at most this.
+MOST_PAIRED = 200_000_000
+
+
+def count_slices(predictions: Predictions, labels: tuple[Label, ...], columns: Sequence[SliceColumn]) -> SliceCounts:
+    """Count how often each class was predicted for each true class in every slice; `labels` name all that are met.
+
+    With several columns the slices are their combinations; the key of one is its code in base (number of slices).
+
+    >>> from heldout.predictions.slices import slice_column
+    >>> from heldout.predictions.table import assemble
+    >>> sex = slice_column(["f", "m", "m"], "sex")
+    >>> count_slices(assemble(["a", "a", "b"], ["a", "b", "b"]), ("a", "b"), [sex])[1].matrix
+    array([[0, 1],
+           [0, 1]])
+    """
+    k = len(labels)
+    slices = int(np.prod([len(column.labels) for column in columns]))
+    shared = _shares(predictions)
+    weight = predictions.weight if shared is None else shared
+    size = slices * k * k
+    if size <= DIRECT_SLICE_CELLS:
+        cells, cases, sums, squares = _in_place(predictions, labels, columns, weight, size)
+    else:
+        keys = _slice_keys(predictions, labels, columns, slice(None))
+        cells, where, cases = np.unique(keys, return_inverse=True, return_counts=True)
+        sums = squares = None
+        if weight is not None:
+            sums, squares = (
+                np.asarray(np.bincount(where, weights=w), dtype=np.float64) for w in (weight, weight * weight)
+            )
+    met, place = np.unique(cells // (k * k), return_inverse=True)
+    made = labels, met, place, cells // k % k, cells % k
+    return SliceCounts(
+        FoldCounts(*made, cases),
+        None if sums is None else FoldCounts(*made, sums),
+        None if squares is None or predictions.weight is None else FoldCounts(*made, squares),
+        _slice_groups(predictions, labels, columns, met),
+    )
+
+
+def _shares(predictions: Predictions) -> NDArray[np.float64] | None:
+    """What each row counts where models predicted a case more than once: all rows of a case count as one."""
+    if predictions.id is None or predictions.fold is None:
+        return None
+    case = predictions.id.codes.astype(np.int64) - predictions.id.offset
+    times = np.bincount(case)
+    if times.max(initial=0) <= 1:
+        return None
+    share = 1 / times[case]
+    return share if predictions.weight is None else share * predictions.weight
+
+
+def _in_place(
+    predictions: Predictions,
+    labels: tuple[Label, ...],
+    columns: Sequence[SliceColumn],
+    weight: NDArray[np.float64] | None,
+    size: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    cases = np.zeros(size, dtype=np.int64)
+    sums, squares = (None, None) if weight is None else (np.zeros(size), np.zeros(size))
+    # The sums of a block are as long as there are cells: few rows at a time must not pay for many of those.
+    block = max(BLOCK, 4 * size)
+    for start in range(0, predictions.n, block):
+        held = slice(start, start + block)
+        key = _slice_keys(predictions, labels, columns, held)
+        cases += np.bincount(key, minlength=size)
+        if weight is not None and sums is not None and squares is not None:
+            here = weight[held]
+            sums += np.bincount(key, weights=here, minlength=size)
+            squares += np.bincount(key, weights=here * here, minlength=size)
+    cells = np.flatnonzero(cases)
+    return cells, cases[cells], None if sums is None else sums[cells], None if squares is None else squares[cells]
+
+
+def _slice_keys(
+    predictions: Predictions, labels: tuple[Label, ...], columns: Sequence[SliceColumn], held: slice
+) -> NDArray[np.int64]:
+    move = places(predictions.labels, labels)
+    key = columns[0].codes[held].astype(np.int64)
+    for column in columns[1:]:
+        key *= len(column.labels)
+        key += column.codes[held]
+    for coded, place in (
+        (predictions.truth, predictions.truth_place),
+        (predictions.predicted, predictions.predicted_place),
+    ):
+        key *= len(labels)
+        # A label that no row holds has no place; its code is never looked up.
+        key += move[place][coded.codes[held].astype(np.int64) - coded.offset]
+    return key
+
+
+def _slice_groups(
+    predictions: Predictions, labels: tuple[Label, ...], columns: Sequence[SliceColumn], slices: NDArray[np.int64]
+) -> SliceGroups | None:
+    """The groups behind every cell of every slice; `slices` are the codes of those that were met."""
+    group = predictions.group
+    if group is None:
+        return None
+    cells, number = len(labels) ** 2, len(group.labels)
+    key = _slice_keys(predictions, labels, columns, slice(None))
+    key = np.searchsorted(slices, key // cells) * cells + key % cells
+    # By the place of the cell among those that were met: their numbers, times the groups, may not fit.
+    held, dense = np.unique(key, return_inverse=True)
+    entries, where, rows = np.unique(
+        dense * number + (group.codes.astype(np.int64) - group.offset), return_inverse=True, return_counts=True
+    )
+    weight = predictions.weight
+    count = rows if weight is None else np.bincount(where, weights=weight)
+    met, place = np.unique(entries % number, return_inverse=True)
+    keys = key_array([group.labels[code] for code in met.tolist()])
+    flat = held[entries // number]
+    return SliceGroups(keys, flat // cells, place, flat % cells, count)
+
+
+# From rows in memory to everything that is counted of them.
+
+
+Groups = tuple[NDArray[np.int64], NDArray[Any]]
+
+# With a score for each of very many classes every one still has this many bins.
+LEAST_BINS = 4096
+
+
+def counted(
+    predictions: Predictions,
+    *,
+    rows: int | None = None,
+    missing: Mapping[str, int] | None = None,
+    lost: int | None = None,
+    pairs: bool = False,
+) -> Counted:
+    """Count everything that the predictions hold; `pairs` also the combinations of two slice columns.
+
+    `rows`, `missing` and `lost` say how many rows were given and left out, if that is not what the predictions say.
+
+    >>> from heldout.predictions.table import assemble
+    >>> counted(assemble(["a", "a", "b"], ["a", "b", "b"])).confusion.matrix
+    array([[1, 1],
+           [0, 1]])
+    """
+    check_once(predictions)
+    confusion = count(predictions)
+    labels = confusion.labels
+    folds = None if predictions.fold is None else count_folds(predictions, labels)
+    given, gone, gaps = left_out(predictions)
+    return Counted(
+        confusion=confusion,
+        positive=_positive(predictions, labels),
+        threshold=predictions.threshold if predictions.scores is not None else None,
+        scores=None if predictions.scores is None else score_tally(predictions),
+        folds=folds,
+        fold_scores=() if folds is None or predictions.scores is None else _fold_tallies(predictions),
+        slices=tuple(
+            CountedColumn(
+                column.name, column.labels, count_slices(predictions, labels, [column]), column.kind, column.note
+            )
+            for column in predictions.slices
+        ),
+        pairs=_pairs(predictions, labels) if pairs else {},
+        rows=given if rows is None else rows,
+        lost=gone if lost is None else lost,
+        missing=gaps if missing is None else dict(missing),
+        declared=predictions.keep_labels,
+        notes=predictions.notes,
+        joined_types=predictions.joined_types,
+    )
+
+
+def _positive(predictions: Predictions, labels: tuple[Label, ...]) -> Label | None:
+    """The positive class; without scores it is one of the classes that were met."""
+    if predictions.scores is not None or predictions.positive in labels:
+        return predictions.positive
+    return usual_positive(labels)
+
+
+def most_bins(classes: int) -> int:
+    """How many bins each of so many columns of scores may have.
+
+    >>> most_bins(2), most_bins(1000)
+    (524288, 4096)
+    """
+    return max(LEAST_BINS, MOST // classes)
+
+
+def left_out(predictions: Predictions) -> tuple[int, int, dict[str, int]]:
+    """How many rows were given, how many of them were left out, and in how many each role lacked a value.
+
+    >>> from heldout.predictions.table import assemble
+    >>> left_out(assemble([1, None, 0], [1, 0, 0], missing="drop"))
+    (3, 1, {'truth': 1})
+    """
+    given = predictions.n if predictions.given is None else predictions.given
+    return given, predictions.lost, dict(predictions.missing)
+
+
+def check_once(predictions: Predictions) -> None:
+    """Counts do not know which predictions are of one case, so each is one of its own."""
+    if predictions.id is None:
+        return
+    case = predictions.id.codes.astype(np.int64) - predictions.id.offset
+    times = np.bincount(case)
+    if times.max(initial=0) > 1:
+        place = int(times.argmax())
+        raise ValuesError(
+            f"The id {predictions.id.labels[place]!r} stands in {times[place]:,} rows, and counts do not tell which "
+            "predictions are of one case.",
+            hint="evaluate cases that were predicted more than once from their rows.",
+        )
+
+
+def score_tally(predictions: Predictions, rows: NDArray[np.int64] | None = None) -> ScoreTally:
+    """What the scores of some rows tell, or of all of them."""
+    scores = predictions.scores
+    if scores is None:
+        message = "there are no scores"
+        raise TypeError(message)
+    held = slice(None) if rows is None else rows
+    values = scores.values[held]
+    weight = None if predictions.weight is None else predictions.weight[held]
+    group = _groups(predictions, held)
+    codes = _codes(predictions.truth, predictions.truth_place, held)
+    if not scores.per_class:
+        labels = predictions.labels
+        true = codes == (labels.index(predictions.positive) if predictions.positive is not None else 1)
+        single = bins_of(values, true, 2, weight=weight, group=group)
+        probabilities = tally(values, true, weight, group=group) if scores.is_probability else None
+        return ScoreTally((single,), probabilities, scores.unfit)
+    k = len(predictions.labels)
+    bins = tuple(
+        bins_of(
+            values[:, place],
+            sided(codes, place, k),
+            class_columns(k),
+            weight=weight,
+            group=group,
+            most=most_bins(k),
+        )
+        for place in range(k)
+    )
+    probabilities = tally_classes(values, codes, weight, group=group, n_classes=k) if scores.is_probability else None
+    return ScoreTally(bins, probabilities, scores.unfit, predictions.labels)
+
+
+def _codes(coded: Coded, place: NDArray[np.int64], held: Any) -> NDArray[np.int64]:
+    codes: NDArray[np.int64] = coded.codes[held].astype(np.int64)
+    return place[codes - coded.offset]
+
+
+def _groups(predictions: Predictions, held: Any) -> Groups | None:
+    """The group of some rows, with the keys of those that are met."""
+    group = predictions.group
+    if group is None:
+        return None
+    met, codes = np.unique(group.codes[held].astype(np.int64) - group.offset, return_inverse=True)
+    return codes, key_array([group.labels[code] for code in met.tolist()])
+
+
+def _fold_tallies(predictions: Predictions) -> tuple[ScoreTally, ...]:
+    """What the scores of every fold tell, in the order in which folds are counted."""
+    fold = predictions.fold
+    if fold is None:
+        return ()
+    codes = fold.codes.astype(np.int64) - fold.offset
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    return tuple(score_tally(predictions, rows) for rows in np.split(order, starts[1:]))
+
+
+def _pairs(predictions: Predictions, labels: tuple[Label, ...]) -> dict[tuple[str, str], SliceCounts]:
+    return {
+        (one.name, two.name): count_slices(predictions, labels, [one, two])
+        for one, two in itertools.combinations(predictions.slices, 2)
+    }

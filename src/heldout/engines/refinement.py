@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heldout.arrays import Floats, Integers
-from heldout.engines.bin_counter import BinCounter, bins_of
-from heldout.engines.dense_bins import BLOCK, FAR, LIMIT
+from heldout.engines.bins import BLOCK, FAR, LIMIT, BinCounter, bins_of
 from heldout.errors import ValuesError
-from heldout.evidence.grid import HUGE, POINT, ends_of, index_of, scaled
-from heldout.evidence.inside import inside
-from heldout.evidence.keys import join_keys
+from heldout.evidence.bin_bounds import inside
+from heldout.evidence.bin_grid import HUGE, POINT, ends_of, index_of, scaled
+from heldout.evidence.labels import join_keys
 from heldout.evidence.score_bins import ROOM, BinGroups, ScoreBins
 
 # What is not looked into may leave this part of the tolerance.

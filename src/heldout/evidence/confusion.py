@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arguments import listing
 from heldout.errors import MatrixError
-from heldout.evidence.keys import join_keys
-from heldout.evidence.labels import Label, join_labels, places
+from heldout.evidence.labels import Label, join_keys, join_labels, places
 from heldout.files.matrix import check_matrix
 
 Counts = NDArray[np.int64] | NDArray[np.float64]

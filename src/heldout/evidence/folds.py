@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.evidence.confusion import Confusion, Counts
-from heldout.evidence.keys import join_keys
-from heldout.evidence.labels import Label, join_labels
+from heldout.evidence.labels import Label, join_keys, join_labels
 
 # Tables of all folds are made in batches of at most this many cells.
 BATCH_CELLS = 1 << 21

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Floats
 from heldout.errors import ValuesError
-from heldout.evidence.grid import above, mirrored
-from heldout.evidence.keys import join_keys
+from heldout.evidence.bin_grid import above, mirrored
+from heldout.evidence.confusion import Clusters, Confusion
+from heldout.evidence.labels import Label, join_keys
 
 BLOCK = 1 << 15
 
@@ -276,4 +277,87 @@ def _merged_groups(one: Ranking, two: Ranking, where: NDArray[np.int64]) -> Rank
         np.concatenate([where[one.groups.place], where[two.groups.place + len(one)]]),
         np.concatenate([one.groups.positives, two.groups.positives]),
         np.concatenate([one.groups.negatives, two.groups.negatives]),
+    )
+
+
+# The 2 × 2 confusion matrix of a ranking that is cut at one place, with its weights and groups.
+
+
+def cut_at(ranking: Ranking, place: int, labels: tuple[Label, Label], rows: Ranking | None = None) -> Confusion:
+    """The counts when the scores before `place` are called positive; `labels` are the negative and the positive class.
+
+    `rows` is the same ranking without its weights, where it is known.
+
+    >>> seen = Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2]))
+    >>> cut_at(seen, 1, ("no", "yes")).matrix
+    array([[2, 0],
+           [1, 1]])
+    """
+    kind: Any = np.float64 if ranking.weighted else np.int64
+    counts: Any = np.array(_split(ranking.negatives, place) + _split(ranking.positives, place), dtype=kind)
+    met = np.flatnonzero(counts)
+    squares = cases = None
+    if ranking.positive_squares is not None and ranking.negative_squares is not None:
+        squares = np.array(_split(ranking.negative_squares, place) + _split(ranking.positive_squares, place))[met]
+        if rows is not None:
+            cases = np.array(_split(rows.negatives, place) + _split(rows.positives, place), dtype=np.int64)[met]
+        else:
+            # How many rows are behind a sum of weights is not kept in a ranking; Kish's (Σw)² / Σw² never exceeds it.
+            cases = np.maximum(np.rint(counts[met] ** 2 / squares), 1).astype(np.int64)
+    clusters = None if ranking.groups is None else _clusters(ranking.groups, place, met, kind)
+    return Confusion(labels, met // 2, met % 2, counts[met], squares=squares, rows=cases, clusters=clusters)
+
+
+def _split(values: Any, place: int) -> list[Any]:
+    """What is called negative, and what is called positive."""
+    return [values[place:].sum(), values[:place].sum()]
+
+
+def _clusters(groups: RankedGroups, place: int, met: Any, kind: Any) -> Clusters:
+    called = (groups.place < place).astype(np.int64)
+    key = np.concatenate([groups.group * 4 + called, groups.group * 4 + 2 + called])
+    held = np.concatenate([groups.negatives, groups.positives]).astype(np.float64)
+    pairs, where = np.unique(key, return_inverse=True)
+    total = np.bincount(where, weights=held)
+    kept = total > 0
+    return Clusters(groups.keys, pairs[kept] // 4, np.searchsorted(met, pairs[kept] % 4), total[kept].astype(kind))
+
+
+# A ranking of bins with one more place: a threshold inside a bin at which the counts are known.
+
+
+def split_at(ranking: Ranking, threshold: float, tp: float, fp: float) -> Ranking | None:
+    """The ranking with exact counts at a threshold at which TP and FP were counted.
+
+    It is the ranking itself where the threshold lies inside no bin, and None where weights or groups keep the bin
+    from being divided.
+
+    >>> seen = Ranking(np.array([0.5]), np.array([9]), np.array([5]), joined=np.array([True]), ends=np.array([1.0]))
+    >>> split_at(seen, 0.7, 6, 1).positives
+    array([6, 3])
+    """
+    least, most, fewest, all_ = ranking.between(threshold)
+    if (least, fewest) == (most, all_):
+        return ranking
+    if ranking.weighted or ranking.groups is not None or ranking.joined is None:
+        return None
+    at = int(np.searchsorted(-ranking.scores, -threshold, side="right"))
+    above = round(tp) - least, round(fp) - fewest
+    positives, negatives = ranking.positives.astype(np.int64), ranking.negatives.astype(np.int64)
+    inside = positives[at] - above[0], negatives[at] - above[1]
+    sides = [np.insert(held, at, part) for held, part in zip((positives, negatives), above, strict=True)]
+    for held, part in zip(sides, inside, strict=True):
+        held[at + 1] = part
+    ends = ranking.ends
+    if ends is not None:
+        ends = np.insert(ends, at, ends[at])
+        ends[at + 1] = threshold
+    joined = np.insert(ranking.joined, at, ranking.joined[at])
+    return replace(
+        ranking,
+        scores=np.insert(ranking.scores, at, threshold),
+        positives=sides[0],
+        negatives=sides[1],
+        joined=joined,
+        ends=ends,
     )

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arrays import Floats
 from heldout.errors import ValuesError
-from heldout.evidence.grid import POINT, above, distinct, ends_of, exponent_for, floor_to
-from heldout.evidence.keys import join_keys
+from heldout.evidence.bin_grid import POINT, above, distinct, ends_of, exponent_for, floor_to
+from heldout.evidence.labels import join_keys
 from heldout.evidence.ranking import RankedGroups, Ranking, smallest
 
 # At most this many bins are met; with more distinct scores than that, they become wider. One is for a score of 1, which

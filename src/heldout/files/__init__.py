@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heldout.errors import FileError
+from heldout.files.formats import Kind, kind_of
+from heldout.files.input_stream import STANDARD_INPUT, Content, existing_file, load, load_head
 from heldout.files.matrix import check_matrix, parse_matrix, read_matrix
-from heldout.files.opening import STANDARD_INPUT, Content, existing_file, load, load_head
-from heldout.files.sniff import Kind, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,18 +1,140 @@
-"""The header of an ARFF file: its attributes and where its rows begin."""
+"""The header of an ARFF file: its attributes, their types and dates, and the tokens that every line is made of."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from datetime import datetime
+from typing import Literal
 
 from heldout.errors import FileError
-from heldout.files.arff_dates import DEFAULT_FORMAT, DateFormatError, date_pattern
-from heldout.files.arff_tokens import UnclosedQuoteError, tokens, unquoted
-from heldout.files.choice import refuse_duplicates
+from heldout.files.column_types import refuse_duplicates
 
-if TYPE_CHECKING:
-    import re
+# The tokens of an ARFF line: words, quoted texts, braces and comments.
+#
+# The rules are those of the reader in Weka: commas, blanks and control characters separate, and any number of them
+# counts as one; a word ends at a quote, a brace or a percent sign; a percent sign outside quotes begins a comment.
+
+# Group-free, so that findall gives whole tokens; the last alternative is a quote that is never closed.
+_TOKEN = re.compile(
+    r"""'[^'\\]*(?:\\.[^'\\]*)*'"""
+    r'''|"[^"\\]*(?:\\.[^"\\]*)*"'''
+    r"""|[{}]|%.*|[^\x00-\x20,'"{}%]+|['"].*""",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
+class UnclosedQuoteError(Exception):
+    """A quote that opens on a line and does not close on it."""
+
+
+def tokens(line: str) -> list[str]:
+    r"""Cut a line into tokens as they are written, without its comment.
+
+    >>> tokens("5.1, 'a b',?  % remark")
+    ['5.1', "'a b'", '?']
+    """
+    found = _TOKEN.findall(line)
+    if found and found[-1].startswith("%"):
+        found.pop()
+    if found and _is_unclosed(found[-1]):
+        raise UnclosedQuoteError(found[-1])
+    return found
+
+
+def _is_unclosed(token: str) -> bool:
+    mark = token[0]
+    if mark not in "'\"":
+        return False
+    # Only a whole quoted text matches up to its own end; the rest of the line does not.
+    return re.fullmatch(rf"{mark}[^{mark}\\]*(?:\\.[^{mark}\\]*)*{mark}", token, re.DOTALL) is None
+
+
+def unquoted(token: str) -> str:
+    r"""The text that a token stands for.
+
+    >>> unquoted(r"'it\'s \u00e9'"), unquoted("plain")
+    ("it's é", 'plain')
+    """
+    if token[0] not in "'\"":
+        return token
+    inner = token[1:-1]
+    if "\\" not in inner:
+        return inner
+    return _ESCAPE.sub(_escaped, inner)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = match[1]
+    if len(code) == 5:
+        return chr(int(code[1:], 16))
+    return _ESCAPED.get(code, code)
+
+
+# Dates in ARFF files, whose formats are those of Java's SimpleDateFormat.
+
+DEFAULT_FORMAT = "yyyy-MM-dd'T'HH:mm:ss"
+
+_FIELDS = {"y": "year", "M": "month", "d": "day", "H": "hour", "m": "minute", "s": "second", "S": "milli"}
+_WIDTHS = {"y": {4}, "M": {1, 2}, "S": {1, 2, 3}}
+# A run of one letter, a quoted literal ('' is a quote itself), or any other character.
+_PART = re.compile(r"([A-Za-z])\1*|'((?:[^']|'')*)'|(.)", re.DOTALL)
+
+
+class DateFormatError(Exception):
+    """A date format that uses a letter which is not supported."""
+
+
+def date_pattern(java: str) -> re.Pattern[str]:
+    """Translate a SimpleDateFormat of years to milliseconds into a regular expression.
+
+    >>> date_pattern("dd.MM.yyyy").fullmatch("24.12.2003").groupdict()
+    {'day': '24', 'month': '12', 'year': '2003'}
+    """
+    parts = list(_PART.finditer(java))
+    pieces: list[str] = []
+    for index, part in enumerate(parts):
+        letter = part[1]
+        if letter is None:
+            literal = part[3] if part[3] is not None else part[2].replace("''", "'") or "'"
+            pieces.append(re.escape(literal))
+            continue
+        run = part[0]
+        if letter not in _FIELDS or len(run) not in _WIDTHS.get(letter, {1, 2}):
+            raise DateFormatError(run)
+        followed = index + 1 < len(parts) and parts[index + 1][1] is not None
+        # Digits run together, as in yyyyMMdd, can only be told apart by their number.
+        digits = f"{{{len(run)}}}" if followed else "{1,4}" if letter == "y" else "{1,3}"
+        pieces.append(f"(?P<{_FIELDS[letter]}>[0-9]{digits})")
+    try:
+        return re.compile("".join(pieces))
+    except re.error:
+        raise DateFormatError(java) from None
+
+
+def parse_date(pattern: re.Pattern[str], text: str) -> datetime | None:
+    """The moment that `text` names, or None where it does not fit the pattern.
+
+    >>> parse_date(date_pattern(DEFAULT_FORMAT), "2001-04-03T12:12:12")
+    datetime.datetime(2001, 4, 3, 12, 12, 12)
+    """
+    match = pattern.fullmatch(text.strip())
+    if match is None:
+        return None
+    # What a format leaves out is the beginning of 1970, as it is in Java.
+    parts = {"year": 1970, "month": 1, "day": 1} | {name: int(digits) for name, digits in match.groupdict().items()}
+    milli = parts.pop("milli", 0)
+    try:
+        return datetime(**parts, microsecond=1000 * milli)  # type: ignore[arg-type]  # noqa: DTZ001
+    except ValueError:
+        return None
+
+
+# The header of an ARFF file: its attributes and where its rows begin.
+
 
 AttributeKind = Literal["nominal", "numeric", "integer", "string", "date"]
 

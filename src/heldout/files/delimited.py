@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from heldout.errors import FileError
-from heldout.files.choice import no_rows, refuse_duplicates, wanted_names
-from heldout.files.column_types import typed
-from heldout.files.opening import Content, utf8_text
-from heldout.files.sniff import SEPARATORS, separator_of
+from heldout.files.column_types import no_rows, refuse_duplicates, typed, wanted_names
+from heldout.files.formats import SEPARATORS, separator_of
+from heldout.files.input_stream import Content, utf8_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from heldout.errors import ColumnError, FileError
-from heldout.files.choice import wanted_names
-from heldout.files.column_types import widened
-from heldout.files.opening import Content, utf8_text
+from heldout.files.column_types import wanted_names, widened
+from heldout.files.input_stream import Content, utf8_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

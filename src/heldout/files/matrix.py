@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import listing
 from heldout.errors import MatrixError
-from heldout.files.opening import existing_file, load, utf8_text
-from heldout.files.sniff import separator_of
+from heldout.files.formats import separator_of
+from heldout.files.input_stream import existing_file, load, utf8_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

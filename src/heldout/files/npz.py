@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import listing
 from heldout.errors import FileError
-from heldout.files.choice import no_rows, refuse_duplicates, wanted_names
-from heldout.files.column_types import widened
+from heldout.files.column_types import no_rows, refuse_duplicates, wanted_names, widened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from heldout.files.opening import Content
+    from heldout.files.input_stream import Content
 
 # What zipfile, zlib and NumPy raise for bytes that were changed or cut off.
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, KeyError, MemoryError)

@@ -2,26 +2,179 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from heldout.errors import ColumnError, FileError
 from heldout.files import column_names
-from heldout.files.batches import EXACT, Batches, mixed_numbers, no_rows
-from heldout.files.column_kinds import Kind, as_kind, dtype_of, joined_kind, kind_of_piece
+from heldout.files.batches import EXACT, Batches, key_columns, key_type, mixed_numbers, no_rows_in_files
+from heldout.files.column_types import blank_to_null, typed
 from heldout.files.delimited import only_newlines, parsed, parsed_row_by_row, read_header
+from heldout.files.formats import GZIP_MAGIC
+from heldout.files.input_stream import Content, inner_ending, load_head, utf8_text
 from heldout.files.json_lines import read_json_lines
-from heldout.files.many import Listing, Part, empty_note
-from heldout.files.opening import Content, inner_ending, load_head, utf8_text
-from heldout.files.partition_keys import key_columns, key_type
-from heldout.files.text_pieces import PIECE, pieces
+from heldout.files.paths import Listing, Part, empty_note
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+# Text files cut into pieces of whole records, also while they are unpacked.
+
+# Bytes of a piece. A record may be as long as a few of them, and then a quote was not closed.
+PIECE = 1 << 25
+MOST_PIECES = 8
+
+
+def pieces(part: Part, *, quoted: bool, size: int = PIECE) -> Iterator[bytes]:
+    """The bytes of a text file in pieces that end with a line; with `quoted`, a line inside quotes does not end one."""
+    rest = b""
+    for block in _blocks(part, size):
+        # Files that end their lines as computers of the last century did have no newline at all.
+        data = rest + (block.replace(b"\r", b"\n") if b"\r" in block and b"\n" not in block else block)
+        cut = _cut(data, quoted=quoted)
+        if not cut and len(data) > MOST_PIECES * size:
+            raise FileError(
+                f"{part.name} holds a record of more than {len(data) >> 20:,} MB, which no record is.",
+                hint='look for a quote (") that is not closed.',
+            )
+        if cut:
+            yield data[:cut]
+        rest = data[cut:]
+    if rest:
+        yield rest
+
+
+def _cut(data: bytes, *, quoted: bool) -> int:
+    """Where the last whole record ends."""
+    end = data.rfind(b"\n")
+    if not quoted or b'"' not in data:
+        return end + 1
+    quotes = data.count(b'"', 0, end + 1)
+    while end >= 0 and quotes % 2:
+        before = data.rfind(b"\n", 0, end)
+        quotes -= data.count(b'"', before + 1, end + 1)
+        end = before
+    return end + 1
+
+
+def _blocks(part: Part, size: int) -> Iterator[bytes]:
+    path = Path(part.path)
+    # Says what is wrong with a file that cannot be opened.
+    head = load_head(path, 4) if path.suffix.lower() == ".gz" else None
+    try:
+        with path.open("rb") as plain:
+            packed = head is not None or plain.read(2) == GZIP_MAGIC
+        with gzip.open(path, "rb") if packed else path.open("rb") as file:
+            while block := file.read(size):
+                yield block
+    except PermissionError:
+        raise FileError(
+            f"{part.name} cannot be opened: no permission to read it.",
+            hint="ask its owner for read access, or change it with chmod u+r.",
+        ) from None
+    except (OSError, EOFError, zlib.error) as error:
+        how = "ends too early" if isinstance(error, EOFError) else f"cannot be read ({error})"
+        raise FileError(
+            f"{part.name} {how}.",
+            hint="copy or download it again; of a packed file, gzip -t tells whether it is whole.",
+        ) from None
+
+
+# What a column of text is as a whole, found piece by piece: numbers, booleans or text.
+
+# What one piece is: nothing at all, whole numbers, such beyond 64 bits, other numbers (also with a decimal comma),
+# booleans in one of three spellings, or text.
+Kind = Literal["", "whole", "huge", "real", "comma", "true", "True", "TRUE", "text"]
+_BOOLEANS: tuple[Kind, ...] = ("true", "True", "TRUE")
+
+
+def kind_of_piece(text: pl.Series, *, decimal_comma: bool = False) -> Kind:
+    """What some values of a column are, by the rules for whole columns.
+
+    >>> import polars as pl
+    >>> [kind_of_piece(pl.Series(x)) for x in (["1", "2"], ["1", "0.5"], ["007", "1"], ["True", None])]
+    ['whole', 'real', 'text', 'True']
+    """
+    import polars as pl
+
+    made = typed(text, decimal_comma=decimal_comma)
+    if made.null_count() == len(made):
+        return ""
+    if made.dtype == pl.Int64:
+        return "whole"
+    if made.dtype == pl.Float64:
+        return "comma" if decimal_comma and text.str.contains(",", literal=True).any() else "real"
+    if made.dtype == pl.Boolean:
+        held = set(text.drop_nulls().unique().to_list())
+        return next(word for word in _BOOLEANS if held <= {word, _opposite(word), ""})
+    # What the first value rules out, all of them cannot be.
+    return "huge" if _only_digits(text.head(1)) and _only_digits(text) else "text"
+
+
+def _only_digits(text: pl.Series) -> bool:
+    held = blank_to_null(text.str.strip_chars()).drop_nulls()
+    return bool(held.str.contains(r"^[+-]?(0|[1-9][0-9]*)$").all())
+
+
+def joined_kind(kinds: AbstractSet[Kind]) -> Kind:
+    """What a column is whose pieces are these.
+
+    >>> joined_kind({"whole", "real", ""}), joined_kind({"whole", "text"}), joined_kind({"true", "True"})
+    ('real', 'text', 'text')
+    """
+    held = kinds - {""}
+    if len(held) == 1:
+        (alone,) = held
+        return "text" if alone == "huge" else alone
+    if not held:
+        return ""
+    if held <= {"whole", "real", "huge"} and "real" in held:
+        return "real"
+    return "comma" if held == {"whole", "comma"} else "text"
+
+
+def as_kind(text: pl.Series, kind: Kind) -> pl.Series:
+    """Some values of a column with the type of the whole.
+
+    >>> import polars as pl
+    >>> as_kind(pl.Series(["1", ""]), "real").to_list(), as_kind(pl.Series(["1", ""]), "text").to_list()
+    ([1.0, None], ['1', None])
+    """
+    text = blank_to_null(text)
+    if kind in _BOOLEANS:
+        return text == kind
+    if kind in ("", "text", "huge"):
+        return text
+    if kind != "comma":
+        made = text.cast(dtype_of(kind), strict=False)
+        if made.null_count() == text.null_count():
+            return made
+    stripped = blank_to_null(text.str.strip_chars())
+    if kind == "comma":
+        stripped = stripped.str.replace(",", ".", literal=True)
+    return stripped.cast(dtype_of(kind))
+
+
+def dtype_of(kind: Kind) -> pl.DataType:
+    """The type of Polars for columns of a kind."""
+    import polars as pl
+
+    if kind in _BOOLEANS:
+        return pl.Boolean()
+    return {"whole": pl.Int64(), "real": pl.Float64(), "comma": pl.Float64()}.get(kind, pl.String())
+
+
+def _opposite(word: str) -> str:
+    return {"true": "false", "True": "False", "TRUE": "FALSE"}[word]
+
 
 # So many values of a piece of text are looked at for numbers beside it.
 _FIRST = 1000
@@ -43,7 +196,7 @@ class TextBatches(Batches):
             else:
                 empty.append(part.inside or part.name)
         if not headers:
-            raise no_rows(listing.name, len(listing.parts))
+            raise no_rows_in_files(listing.name, len(listing.parts))
         self._texts = list(headers)
         self._headers = headers
         if empty:
@@ -111,7 +264,7 @@ class TextBatches(Batches):
                             beyond.setdefault(name, part.name)
             self._types |= {name: _one_type(name, held, beyond.get(name)) for name, held in met.items()}
         if not sum(self._sizes):
-            raise no_rows(self.name, len(self._texts))
+            raise no_rows_in_files(self.name, len(self._texts))
         self._tell()
 
     def _meet(self, part: Part, frame: pl.DataFrame, comma: bool) -> None:

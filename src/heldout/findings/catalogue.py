@@ -17,7 +17,7 @@ for _module in iter_modules(findings.__path__):
     if _module.name.startswith("of_"):
         import_module(f"{findings.__name__}.{_module.name}")
 
-CATALOGUE: Mapping[str, Rule] = MappingProxyType(dict(sorted(RULES.items())))
+RULE_CATALOGUE: Mapping[str, Rule] = MappingProxyType(dict(sorted(RULES.items())))
 
 
 def find_rule(code: str) -> Rule:
@@ -27,13 +27,13 @@ def find_rule(code: str) -> Rule:
     'evaluation'
     """
     wanted = str(code).strip().upper()
-    if wanted in CATALOGUE:
-        return CATALOGUE[wanted]
+    if wanted in RULE_CATALOGUE:
+        return RULE_CATALOGUE[wanted]
     # "H1" and "12" mean H001 and H012 more likely than any code that merely looks alike.
     digits = wanted.removeprefix("H")
     meant = f"H{int(digits):03d}" if digits.isdecimal() else ""
-    near = meant if meant in CATALOGUE else closest(wanted, CATALOGUE)
+    near = meant if meant in RULE_CATALOGUE else closest(wanted, RULE_CATALOGUE)
     raise OptionError(
-        f"There is no rule {str(code)!r}. Rules have codes from {min(CATALOGUE)} to {max(CATALOGUE)}.",
+        f"There is no rule {str(code)!r}. Rules have codes from {min(RULE_CATALOGUE)} to {max(RULE_CATALOGUE)}.",
         hint=f"did you mean {near}?" if near else "heldout explain lists them.",
     )

@@ -3,17 +3,60 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeAlias
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
-from heldout.findings.catalogue import CATALOGUE, find_rule
-from heldout.findings.limits import Limits
+from heldout.findings.catalogue import RULE_CATALOGUE, find_rule
 from heldout.findings.rule import About, Finding, Outcome
 from heldout.result import Result
 from heldout.show.blocks import Block, Cell, Column, Note, Prose, Table
+
+# Limits of rules that a person changed: by code and name, refused where there is no such rule or limit.
+
+Limits: TypeAlias = Mapping[str, Mapping[str, float]]
+EXAMPLE = "write limits={'H014': {'width': 0.1}} (--limit H014.width=0.1)."
+
+
+def check_limits(limits: Any, about: About) -> dict[str, dict[str, float]]:
+    """The limits of rules about such a result, by code and name.
+
+    >>> check_limits({"h014": {"width": 0.1}}, "evaluation")
+    {'H014': {'width': 0.1}}
+    """
+    if limits is None:
+        return {}
+    if not isinstance(limits, Mapping) or not all(isinstance(held, Mapping) for held in limits.values()):
+        raise OptionError(f"Limits are given by the code of a rule and by name. Got {limits!r}.", hint=EXAMPLE)
+    checked: dict[str, dict[str, float]] = {}
+    for code, held in limits.items():
+        rule = find_rule(code)
+        if rule.about != about:
+            raise OptionError(
+                f"The rule {rule.code} is about a {rule.about}, and this is a result of another kind: {about}.",
+                hint="leave out its limits.",
+            )
+        known = {limit.name: limit for limit in rule.limits}
+        for name, value in held.items():
+            if name not in known:
+                near = closest(str(name), known)
+                has = f"It has: {listing(known)}" if known else "It has none"
+                raise OptionError(
+                    f"The rule {rule.code} has no limit {str(name)!r}. {has}.",
+                    hint=f"did you mean {near}?" if near else f"heldout explain {rule.code} says what they mean.",
+                )
+            checked.setdefault(rule.code, {})[name] = _number(rule.code, name, value)
+    return checked
+
+
+def _number(code: str, name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(float(value)):
+        raise OptionError(f"The limit {name} of {code} must be a number. Got {value!r}.", hint=EXAMPLE)
+    return float(value)
+
 
 # More findings than this push everything else off the screen.
 SHOWN = 6
@@ -152,7 +195,7 @@ class Review(Result):
 
 def _rank(finding: Finding) -> tuple[bool, bool]:
     """What to act on before what to know, and first of all what makes the rest pointless."""
-    rule = CATALOGUE.get(finding.code)
+    rule = RULE_CATALOGUE.get(finding.code)
     return finding.severity != "act", rule is None or not rule.first
 
 
@@ -161,7 +204,7 @@ def _plain(limits: Limits) -> dict[str, dict[str, float]]:
 
 
 def _default(code: str, name: str) -> float:
-    return next(limit.default for limit in CATALOGUE[code].limits if limit.name == name)
+    return next(limit.default for limit in RULE_CATALOGUE[code].limits if limit.name == name)
 
 
 def _note(finding: Finding) -> Note:
@@ -183,8 +226,39 @@ def review(
     about: About, subject: Any, mute: Sequence[str] = (), limits: Mapping[str, Mapping[str, float]] | None = None
 ) -> Review:
     """Put every rule that is about such a result to it, except those muted; `limits` replace defaults by code."""
-    rules = [rule for rule in CATALOGUE.values() if rule.about == about]
+    rules = [rule for rule in RULE_CATALOGUE.values() if rule.about == about]
     muted = tuple(rule.code for rule in rules if rule.code in mute)
     asked = [rule for rule in rules if rule.code not in muted]
     changed = {rule.code: dict((limits or {})[rule.code]) for rule in asked if rule.code in (limits or {})}
     return Review(tuple(rule(subject, **changed.get(rule.code, {})) for rule in asked), muted, changed)
+
+
+# One review of several results of the same kind, such as learners validated by the same splits.
+
+
+def reviewed_together(reviews: Mapping[str, Review]) -> Review:
+    """What the rules say of all of them: once where it is the same for all, and by name where it is not.
+
+    A rule that fired for some stands here as fired; one that fired for none as passed, unless none had anything to
+    look at.
+
+    >>> found = Finding("H033", "fired", "know", "The smallest fold has 15 cases.", {}, "", "")
+    >>> fine = replace(found, outcome="passed", title="The smallest fold has 40 cases.")
+    >>> [one.title for one in reviewed_together({"knn": Review((found,)), "tree": Review((fine,))}).fired]
+    ['knn: The smallest fold has 15 cases.']
+    """
+    by_code: dict[str, dict[str, Finding]] = {}
+    for name, one in reviews.items():
+        for finding in one.findings:
+            by_code.setdefault(finding.code, {})[name] = finding
+    made: list[Finding] = []
+    for held in by_code.values():
+        fired = {name: finding for name, finding in held.items() if finding.outcome == "fired"}
+        if not fired:
+            passed = [finding for finding in held.values() if finding.outcome == "passed"]
+            made.append((passed or list(held.values()))[0])
+        elif len(fired) == len(reviews) and len({finding.title for finding in fired.values()}) == 1:
+            made.append(next(iter(fired.values())))
+        else:
+            made += [replace(finding, title=f"{name}: {finding.title}") for name, finding in fired.items()]
+    return Review(tuple(made), tuple(dict.fromkeys(code for one in reviews.values() for code in one.muted)))

@@ -10,19 +10,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from heldout.arguments import closest, listing
-from heldout.engines.slices import count_slices
+from heldout.engines.memory import count_slices
 from heldout.errors import ColumnError, OptionError
-from heldout.estimates.estimate import Estimate
-from heldout.estimates.interval import Estimator
-from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.evidence.slices import SliceCounts
 from heldout.findings.wording import number_of
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
 from heldout.measures.quantity import Quantity
 from heldout.predictions.slices import SliceColumn
 from heldout.predictions.table import Predictions
-from heldout.show.fitting import shorten
+from heldout.show.text_width import shorten
 
 # Fewer cases than this are no slice worth a search: the usual least number for shares of a sample, Mitchell (1997),
 # Machine Learning, section 5.2.

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heldout.arguments import listing
-from heldout.comparisons.tested import Tested
-from heldout.estimates.estimate import Estimate
+from heldout.comparisons.pair_test import Tested
 from heldout.findings.wording import number_of
+from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.measures.declare import Direction
 from heldout.result import Result
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table
-from heldout.show.fitting import shorten
+from heldout.show.escape import visible
 from heldout.show.numbers import limits, number, percent
-from heldout.show.printable import visible
+from heldout.show.text_width import shorten
 
 NOT_CLEAR = "no clear difference"
 SHOWN_VALUE = 40

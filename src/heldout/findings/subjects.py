@@ -7,13 +7,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.estimates.estimate import Estimate
-from heldout.estimates.interval import Estimator
-from heldout.estimates.score_interval import SCORE_SCOPES, ScoreEstimator
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.counted import Counted
 from heldout.evidence.probabilities import Probabilities
 from heldout.findings.slice_basis import Divided
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Average
 from heldout.predictions.source import Source

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from heldout.comparisons.margins import Margin
-from heldout.comparisons.procedure import Setting
-from heldout.comparisons.tested import Tested
+from heldout.comparisons.pair_test import Margin, Setting, Tested
 from heldout.evidence import Label
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from heldout.arrays import Codes
-from heldout.estimates.estimate import Estimate
-from heldout.estimates.interval import Estimator
-from heldout.estimates.score_interval import ScoreEstimator
 from heldout.evidence import Confusion
 from heldout.evidence.counted import Counted
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.score_estimator import ScoreEstimator
 from heldout.learners.problem import Problem
 from heldout.plans.plan import Plan
 from heldout.plans.splits import Splits

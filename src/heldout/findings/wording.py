@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 from heldout.evidence import Label
-from heldout.show.fitting import shorten
+from heldout.show.escape import visible
 from heldout.show.numbers import count, plain, share
-from heldout.show.printable import visible
+from heldout.show.text_width import shorten
 
 LONGEST = 30
 

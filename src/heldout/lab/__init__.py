@@ -6,10 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from heldout.lab.error_spread import SamplingSpread, TrainingOptimism, optimism, spread
     from heldout.lab.estimator_bias import EstimatorBias, estimators
     from heldout.lab.interval_coverage import IntervalCoverage, coverage
-    from heldout.lab.sampling_spread import SamplingSpread, spread
-    from heldout.lab.training_optimism import TrainingOptimism, optimism
     from heldout.lab.worlds import Checkers, Gaussians, Noise, TrueError, World
 
 _HOMES = {

@@ -11,23 +11,14 @@ import numpy as np
 from heldout.arguments import check_level, check_whole
 from heldout.arrays import Floats
 from heldout.errors import LabelError, OptionError
-from heldout.lab.experiment import (
-    FRESH,
-    TRIES,
-    check_world,
-    fitted,
-    mean_limits,
-    ready,
-    resampled_limits,
-    training_set,
-)
+from heldout.lab.experiment import FRESH, TRIES, check_world, fitted, mean_limits, ready, resampled_limits, training_set
 from heldout.lab.worlds import Gaussians, World
 from heldout.learners.problem import Problem
+from heldout.plans.parser import read_plan
 from heldout.plans.plan import Cases, Plan
 from heldout.plans.splits import Splits
-from heldout.plans.text import read_plan
-from heldout.resampling.gathered import counted, every_case_once
 from heldout.resampling.optimism import mix
+from heldout.resampling.outcome import counted, every_case_once
 from heldout.resampling.run import run
 from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Floats
 from heldout.errors import OptionError, ValuesError
-from heldout.estimates.quantiles import t_value
+from heldout.intervals.quantiles import t_value
 from heldout.lab.worlds import World
 from heldout.learners.encoding import prepared
-from heldout.learners.learner import clone_learner
+from heldout.learners.learner import clone_learner, read_learner
 from heldout.learners.problem import Problem
-from heldout.learners.spec import read_learner
 
 # A training set without both classes teaches nothing, and is drawn again so often before giving up.
 TRIES = 100

@@ -16,7 +16,7 @@ import numpy as np
 from heldout.arguments import check_level, check_whole, closest, listing, method_key
 from heldout.arrays import Floats
 from heldout.errors import OptionError
-from heldout.estimates import proportion
+from heldout.intervals import proportion
 from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Number, Prose, Table, Title
 from heldout.show.numbers import number

@@ -13,14 +13,13 @@ from heldout.arguments import listing
 from heldout.arrays import Codes
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
+from heldout.learners.feature_table import Table, as_table
 from heldout.learners.features import given_features, read_features, telling
-from heldout.learners.problem import Problem
-from heldout.learners.table import Table, as_table
-from heldout.learners.target import encode_target, settle_target
-from heldout.predictions.case_values import groups
-from heldout.predictions.encode import Coded
-from heldout.predictions.guess import check_column
+from heldout.learners.problem import Problem, encode_target, settle_target
+from heldout.predictions.columns import check_column
+from heldout.predictions.label_encoding import Coded
 from heldout.predictions.table import check_missing_word
+from heldout.predictions.weights import groups
 
 Missing = Literal["refuse", "drop"]
 USUAL_TARGETS = ("class", "target", "label", "y", "outcome")

@@ -6,10 +6,11 @@ import copy
 import inspect
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from heldout.errors import OptionError
-from heldout.learners.shortcuts import NominalAs
+from heldout.arguments import closest, listing
+from heldout.errors import OptionError, first_line
+from heldout.learners.registry import SHORTCUTS, NominalAs, Shortcut, check_learner, imported
 
 LONGEST = 100
 
@@ -140,11 +141,106 @@ def _changed(estimator: Any) -> dict[str, Any]:
         return {}
 
 
-def first_line(error: BaseException) -> str:
-    r"""The kind of an error and the first line of what it says, without a full stop.
+# An encoder before a learner that knows nothing of scikit-learn, whose pipelines would refuse it.
 
-    >>> first_line(ValueError("too small.\nMuch too small."))
-    'ValueError: too small'
+ENCODED = ("predict", "predict_proba", "decision_function")
+
+
+class Chain:
+    """What the encoder learned from the training rows is applied to all rows that the learner sees.
+
+    It has predict_proba and decision_function where the learner has them.
     """
-    text = str(error).strip().partition("\n")[0].rstrip(". ")
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+    def __init__(self, encoder: Any, learner: Any) -> None:
+        self.encoder = encoder
+        self.learner = learner
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the encoder and then the learner."""
+        self.learner.fit(self.encoder.fit_transform(X, y), y)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "learner" not in self.__dict__:
+            # While a copy is being made there is nothing to ask yet.
+            raise AttributeError(name)
+        found = getattr(self.learner, name)
+        if name not in ENCODED:
+            return found
+        return lambda X: found(self.encoder.transform(X))
+
+
+# From what a person wrote or passed to a learner: a short name, `package.module:Class(...)`, or an object.
+
+
+_OTHER = "any other as 'package.module:Class(name=value)'"
+
+
+def read_learner(spec: Any, *, seed: int = 0) -> Learner:
+    """The learner that a text names, or the object itself; `seed` goes to random learners that a text names.
+
+    >>> read_learner("knn:3").estimator
+    KNeighborsClassifier(n_neighbors=3)
+    >>> read_learner("sklearn.svm:SVC(C=10)").estimator
+    SVC(C=10, random_state=0)
+    """
+    if isinstance(spec, Learner):
+        return spec
+    if isinstance(spec, str):
+        return _from_text(spec.strip(), seed)
+    check_learner(spec, spec.__name__ if isinstance(spec, type) else described(spec))
+    return _of_object(spec, described(spec))
+
+
+def _from_text(text: str, seed: int) -> Learner:
+    head, colon, rest = (part.strip() for part in text.partition(":"))
+    known = SHORTCUTS.get(head.casefold().replace("_", "-").replace(" ", "-"))
+    if known is not None:
+        return _of_shortcut(known, text, rest if colon else None, seed)
+    if not colon or not _is_module(head) or not rest or rest[0].isdigit():
+        raise _unknown(text, head, rest)
+    found = imported(text, head, rest, seed=seed)
+    check_learner(found, f"{text!r}")
+    return _of_object(found, text)
+
+
+def _of_shortcut(known: Shortcut, text: str, written: str | None, seed: int) -> Learner:
+    estimator = known.build(written, seed=seed)
+    return Learner(
+        text,
+        estimator,
+        scaled=known.scaled,
+        takes_missing=bool(takes_missing(estimator)),
+        nominal=known.nominal,
+        shortcut=True,
+    )
+
+
+def _of_object(found: Any, name: str) -> Learner:
+    return Learner(name, found, takes_missing=bool(takes_missing(found)))
+
+
+def _is_module(text: str) -> bool:
+    return all(part.isidentifier() for part in text.split("."))
+
+
+def _unknown(text: str, head: str, rest: str) -> OptionError:
+    if not text:
+        return OptionError("The name of the learner is empty.", hint=f"use one of {listing(SHORTCUTS)}; {_OTHER}.")
+    bare = head.partition("(")[0]
+    near = closest(bare, SHORTCUTS)
+    if head.endswith(".py") or "/" in head or "\\" in head:
+        module = head.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
+        hint = f"name the module, not its file, from the folder that holds it: '{module}:{rest or 'model'}'."
+    elif not rest and "." in bare and _is_module(bare):
+        module, _, name = head.partition("(")[0].rpartition(".")
+        hint = f"a colon stands between the module and the name: '{module}:{name}{head[len(bare) :] or '()'}'."
+    elif near is not None:
+        known = SHORTCUTS[near]
+        hint = f"did you mean '{near}:{known.number.example}'?" if rest and known.number else f"did you mean {near!r}?"
+    elif "(" in head:
+        hint = f"name its module too: 'package.module:{text}'."
+    else:
+        hint = f"use one of {listing(SHORTCUTS)}; {_OTHER}."
+    return OptionError(f"There is no learner {text!r}.", hint=hint)

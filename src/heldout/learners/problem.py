@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import closest, listing
 from heldout.arrays import Codes
-from heldout.evidence import Label
+from heldout.errors import LabelError
+from heldout.evidence import Label, sort_labels
+from heldout.predictions.containers import unwrap
+from heldout.predictions.label_encoding import Coded, as_label, encode
+from heldout.predictions.positive_class import fitted, quoted, suspicions
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +57,116 @@ class Problem:
     def n(self) -> int:
         """The number of rows."""
         return len(self.truth)
+
+
+# The class of every row: read, checked, and as places among the labels.
+
+# More classes than this, and more than half as many as there are rows, are no classes.
+MOST_CLASSES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The class of every row, as a learner is to see it and as a place among the labels."""
+
+    values: NDArray[Any]
+    truth: Codes
+    labels: tuple[Label, ...]
+    notes: tuple[str, ...] = ()
+
+
+def encode_target(values: Any, name: str) -> Coded:
+    """Encode the column of classes, refusing numbers that are amounts; `name` is what an error calls it.
+
+    >>> encode_target(["b", "a", "b"], "The target").labels
+    ('a', 'b')
+    """
+    _refuse_amounts(values, name)
+    return encode(values, name)
+
+
+def settle_target(coded: Coded, name: str, given: Sequence[Label] | None = None) -> Target:
+    """Classes without gaps, with the labels in their order: as given, as declared, or sorted.
+
+    >>> settle_target(encode_target(["b", "a", "b"], "The target"), "The target").truth
+    array([1, 0, 1])
+    """
+    met = coded.met()
+    _refuse_too_many(met, len(coded), name)
+    labels = coded.classes() if coded.declared else sort_labels(met)
+    notes = tuple(suspicions(labels))
+    if given is not None:
+        labels = _given(given, labels, met, name)
+    if len(met) < 2:
+        raise LabelError(
+            f"{name} has one class only: all {len(coded):,} rows are {quoted(met[0])}.",
+            hint="a classifier needs cases of at least two classes to learn from; check which column was chosen.",
+        )
+    place = {label: position for position, label in enumerate(labels)}
+    move = np.array([place.get(label, -1) for label in coded.labels], dtype=np.int64)
+    truth = move[coded.codes.astype(np.int64) - coded.offset]
+    return Target(_as_array(labels)[truth], truth, labels, notes)
+
+
+def _as_array(labels: Sequence[Label]) -> NDArray[Any]:
+    array = np.array(labels)
+    # Whole numbers that fit no integer type would become floats, and be rounded together.
+    return array if array.dtype.kind in "iubU" else np.array(labels, dtype=object)
+
+
+def _refuse_amounts(values: Any, name: str) -> None:
+    """Numbers that are not whole are no classes, and neither are infinite ones."""
+    column = unwrap(values, name)
+    if not isinstance(column, np.ndarray):
+        if not column.dtype.is_numeric() or column.dtype.is_integer():
+            return
+        column = np.asarray(column.to_numpy())
+    if column.dtype.kind == "O":
+        held: Any = [float(x) for x in column.tolist() if isinstance(x, float | np.floating | Decimal)]
+    elif column.dtype.kind == "f":
+        held = np.ma.compressed(column) if isinstance(column, np.ma.MaskedArray) else column
+    else:
+        return
+    amounts = np.asarray(held, dtype=np.float64)
+    amounts = amounts[~np.isnan(amounts)]
+    odd = amounts[~np.isfinite(amounts) | (amounts != np.floor(amounts))]
+    if len(odd):
+        raise _continuous(name, len(np.unique(amounts)), len(column), f", such as {odd[0]:g}")
+
+
+def _refuse_too_many(met: Sequence[Label], n: int, name: str) -> None:
+    if len(met) <= max(MOST_CLASSES, 0.5 * n):
+        return
+    if not isinstance(met[0], str):
+        raise _continuous(name, len(met), n, "")
+    raise LabelError(
+        f"{name} has {len(met):,} different values in {n:,} rows, such as {listing(map(quoted, met), most=3)}: "
+        "those are names of cases, not classes.",
+        hint="choose the column that holds the classes.",
+    )
+
+
+def _continuous(name: str, distinct: int, n: int, example: str) -> LabelError:
+    return LabelError(
+        f"{name} looks continuous: it has {distinct:,} different numbers in {n:,} rows{example}.",
+        hint="predicting a number is regression, which is not judged here; put the numbers into a few classes first "
+        "(numpy.digitize), or choose another column.",
+    )
+
+
+def _given(given: Any, labels: Sequence[Label], met: Sequence[Label], name: str) -> tuple[Label, ...]:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise LabelError(f"labels must be a list of the classes. Got {given!r}.", hint="say labels=['no', 'yes'].")
+    asked = fitted([as_label(label, "labels") for label in given], labels)
+    if len(set(asked)) != len(asked):
+        twice = sorted({str(label) for label in asked if asked.count(label) > 1})
+        raise LabelError(f"Labels are named twice: {listing(twice)}.", hint="name each class once.")
+    left = [label for label in met if label not in asked]
+    if left:
+        near = closest(str(left[0]), [str(label) for label in asked if label not in met])
+        raise LabelError(
+            f"The labels given leave out classes of {name[0].lower()}{name[1:]}: {listing(map(quoted, left))}. "
+            f"Given were: {listing(map(quoted, asked))}.",
+            hint=f"did you mean {quoted(left[0])} by {near!r}?" if near else "name every class that occurs.",
+        )
+    return asked

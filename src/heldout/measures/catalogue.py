@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
-from heldout.measures import counts, pairs, probability, ranking, tables
+from heldout.measures import counts, probability, ranking, tables
 from heldout.measures.declare import PARAMETERS, Measure
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
 
 CATALOGUE: dict[str, Measure] = {
-    m.name: m for m in (*tables.MEASURES, *counts.MEASURES, *ranking.MEASURES, *pairs.MEASURES, *probability.MEASURES)
+    m.name: m
+    for m in (*tables.MEASURES, *counts.MEASURES, *ranking.MEASURES, *ranking.PAIR_MEASURES, *probability.MEASURES)
 }
 # Those that need no more than counts.
 COUNTED: dict[str, Measure] = {name: m for name, m in CATALOGUE.items() if m.scope in ("class", "table")}

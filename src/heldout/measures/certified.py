@@ -1,7 +1,7 @@
 """Measures of a ranking between two bounds: what is certain of them when scores were counted in bins.
 
 The bounds contain the value that the scores themselves would give, whatever their order inside the bins; see
-heldout.evidence.inside for why. An allowance for the rounding of the sums is added on both sides.
+heldout.evidence.bin_bounds for why. An allowance for the rounding of the sums is added on both sides.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
-from heldout.evidence.inside import inside, ordered, total
+from heldout.evidence.bin_bounds import inside, ordered, total
 from heldout.evidence.ranking import Ranking
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import Bound

@@ -12,15 +12,7 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
-from heldout.measures.cells import (
-    CORNERS,
-    Cells,
-    TableBatch,
-    batch_cells,
-    class_cells,
-    evidence_cells,
-    slopes,
-)
+from heldout.measures.cells import CORNERS, Cells, TableBatch, batch_cells, class_cells, evidence_cells, slopes
 from heldout.measures.declare import Measure
 
 Average = Literal["macro", "micro", "weighted"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from heldout.measures.declare import UNBOUNDED, Measure, measure
-from heldout.measures.ranked import Ranked, lost_pairs, precision_sums
+from heldout.measures.ranking_batch import Ranked, lost_pairs, precision_sums
 
 HANLEY = "Hanley & McNeil (1982), The meaning and use of the area under a receiver operating characteristic curve"
 MCCLISH = "McClish (1989), Analyzing a portion of the ROC curve"
@@ -394,3 +394,24 @@ MEASURES: tuple[Measure, ...] = (
     precision_at_recall,
     tpr_at_fpr,
 )
+
+
+# Measures of the scores of several classes, from the areas between pairs of them.
+
+
+@measure(
+    symbol="M",
+    aliases=("hand_till", "ovo_auc", "multiclass_auc"),
+    kind="ranking",
+    scope="pairs",
+    undefined="fewer than two classes have cases",
+    reference="Hand & Till (2001), A simple generalisation of the area under the ROC curve for multiple class problems",
+    formula="mean over ordered pairs of classes i, j of P(score i of a case of i > score i of a case of j)",
+)
+def hand_till_auc(areas: Any) -> tuple[Any, Any]:
+    """Mean over all pairs of classes of the area between the two: .5 is guessing."""
+    apart = ~np.eye(len(areas), dtype=bool) & ~np.isnan(areas)
+    return float(areas[apart].sum()), float(apart.sum())
+
+
+PAIR_MEASURES: tuple[Measure, ...] = (hand_till_auc,)

@@ -9,15 +9,12 @@ from typing import ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import checked_seed, counted, option_text, whole
 from heldout.arrays import Integers
 from heldout.errors import OptionError
-from heldout.plans.drawn import Drawn
-from heldout.plans.gather import edges, gathered
-from heldout.plans.groups import group_codes, members, refuse_groups
-from heldout.plans.options import checked_seed, counted, option_text, whole
-from heldout.plans.plan import AGAIN, Cases, Correction, Plan
-from heldout.plans.seeds import stream
-from heldout.plans.splits import Splits
+from heldout.plans.plan import AGAIN, Cases, Correction, Plan, stream
+from heldout.plans.splits import Drawn, Splits, edges, gathered
+from heldout.plans.strata_and_groups import group_codes, members, refuse_groups
 
 # A draw that can be used turns up within a few tries, if there is one at all.
 MOST_TRIES = 1000

@@ -1,19 +1,24 @@
-"""K-fold cross-validation, once or repeated: every row is tested once in each repetition."""
+"""Plans in which every row is tested: k-fold, folds named by a column, leave-one-out, blocks in the order of time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+import math
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
+from typing import Any, ClassVar
 
 import numpy as np
 
-from heldout.errors import OptionError
-from heldout.plans.groups import deal_groups
-from heldout.plans.options import checked_seed, counted, option_text, whole
-from heldout.plans.plan import AGAIN, ONCE, Cases, Plan
-from heldout.plans.seeds import stream
+from heldout.arguments import checked_seed, counted, option_text, whole
+from heldout.arrays import Codes
+from heldout.errors import ColumnError, OptionError
+from heldout.evidence import Label, sort_labels
+from heldout.plans.plan import AGAIN, ONCE, Cases, Plan, stream
 from heldout.plans.splits import Splits
-from heldout.plans.strata import deal, refuse_rare
+from heldout.plans.strata_and_groups import deal, deal_groups, group_codes, refuse_groups, refuse_rare
+from heldout.predictions.label_encoding import encode
+
+# K-fold cross-validation, once or repeated: every row is tested once in each repetition.
 
 FOLD_TARGET = "the error of the model trained on all n cases, judged by models trained on n − n/k of them"
 
@@ -80,3 +85,271 @@ def kfold(k: int = 10, *, repeats: int = 1, stratified: bool = True, seed: int |
     (3, [2, 2, 2])
     """
     return KFold(k, repeats, stratified, seed)
+
+
+# Folds that a column of the data names: every value of it is a fold.
+
+
+@dataclass(frozen=True, eq=False)
+class ByColumn(Plan):
+    """The fold of every row as a place among `names`, which are sorted; each fold tests the models of the others."""
+
+    kind: ClassVar[str] = "column"
+    factor: ClassVar[float] = ONCE
+    target: ClassVar[str] = "the error of the model trained on all n cases, judged by models that lack one fold each"
+    column: str
+    names: tuple[Label, ...]
+    folds: Codes = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """Such as "column fold"."""
+        return f"column {self.column}"
+
+    def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
+        """One split for each value of the column."""
+        if len(self.folds) != cases.n:
+            raise ColumnError(
+                f"The fold column {self.column!r} has {counted(len(self.folds), 'value')}, and there are "
+                f"{counted(cases.n, 'row')}.",
+                hint="give one value per row.",
+            )
+        return Splits.partition(self.folds)
+
+
+def by_column(fold_of_every_row: Any, *, name: str | None = None) -> ByColumn:
+    """Folds from a column: rows with the same value are tested together.
+
+    >>> plan = by_column(["b", "a", "b"], name="site")
+    >>> plan.text, plan.names
+    ('column site', ('a', 'b'))
+    >>> [test.tolist() for _, test in plan.splits(Cases(np.array([0, 1, 1]), ("no", "yes")))]
+    [[1], [0, 2]]
+    """
+    if name is None:
+        own = getattr(fold_of_every_row, "name", None)
+        name = own if isinstance(own, str) and own else "fold"
+    names, folds = _measured(fold_of_every_row) or _labelled(fold_of_every_row, name)
+    missing = int(np.count_nonzero(folds < 0))
+    if missing:
+        raise ColumnError(
+            f"The fold column {name!r} has {counted(missing, 'missing value')}, so the fold of "
+            f"{'that row' if missing == 1 else 'those rows'} is not known.",
+            hint="give every row a fold, or drop the rows that have none.",
+        )
+    if len(names) < 2:
+        raise ColumnError(
+            f"The fold column {name!r} holds {counted(len(names), 'value')}, and at least 2 folds are needed.",
+            hint="name another column, or use a plan such as '10-fold'.",
+        )
+    return ByColumn(name, names, folds)
+
+
+def _labelled(values: Any, name: str) -> tuple[tuple[Label, ...], Codes]:
+    """The sorted labels and the place of every row's among them; −1 where it is missing."""
+    coded = encode(values, f"The fold column {name!r}")
+    codes = coded.codes.astype(np.int64) - coded.offset
+    met = np.unique(codes[codes >= 0])
+    # Declared categories that no row holds have no fold.
+    names = sort_labels(coded.labels[code] for code in met)
+    place = {label: position for position, label in enumerate(names)}
+    move = np.array([*(place.get(label, -1) for label in coded.labels), -1], dtype=np.int64)
+    return names, move[codes]
+
+
+def _measured(values: Any) -> tuple[tuple[Label, ...], Codes] | None:
+    """The same for dates and for numbers that are not whole, which are good folds though no classes."""
+    try:
+        array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    except ValueError:  # lists of different lengths
+        return None
+    if array.ndim != 1 or array.dtype.kind not in "fM":
+        return None
+    missing = np.isnat(array) if array.dtype.kind == "M" else np.isnan(array)
+    found, places = np.unique(array[~missing], return_inverse=True)
+    folds = np.full(len(array), -1, dtype=np.int64)
+    folds[~missing] = places
+    texts = np.datetime_as_string(found) if array.dtype.kind == "M" else found
+    return tuple(texts.tolist()), folds
+
+
+# Leaving one row, every set of p rows, or one group out at a time: nothing is drawn.
+
+
+MOST_SPLITS = 100_000
+TEARS = "would leave the rest of a row's group in training"
+
+
+@dataclass(frozen=True)
+class LeaveOneOut(Plan):
+    """Every row is tested by the model trained on all the others."""
+
+    kind: ClassVar[str] = "leave-one-out"
+    factor: ClassVar[float] = ONCE
+    target: ClassVar[str] = FOLD_TARGET.replace("n − n/k", "n − 1")
+
+    @property
+    def text(self) -> str:
+        """Always "leave-one-out"."""
+        return "leave-one-out"
+
+    def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
+        """One split for every row."""
+        refuse_groups(cases, "leave-one-out", TEARS, "'leave-one-group-out'")
+        _refuse_all(cases.n, 1)
+        rows = np.arange(cases.n + 1)
+        return Splits(cases.n, rows[:-1], rows, np.zeros(cases.n, dtype=np.int64), rows[:-1])
+
+
+@dataclass(frozen=True)
+class LeavePOut(Plan):
+    """Every set of p rows is tested by the model trained on all the others."""
+
+    kind: ClassVar[str] = "leave-p-out"
+    factor: ClassVar[float] = ONCE
+    target: ClassVar[str] = FOLD_TARGET.replace("n − n/k", "n − p")
+    p: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", whole(self.p, "The number of rows left out", 1, 2))
+
+    @property
+    def text(self) -> str:
+        """Such as "leave-2-out"."""
+        return f"leave-{self.p}-out"
+
+    def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
+        """One split for every set of p rows, in the order of `itertools.combinations`."""
+        n = cases.n
+        refuse_groups(cases, self.text, TEARS, "'leave-one-group-out'")
+        _refuse_all(n, self.p)
+        number = math.comb(n, self.p)
+        if number > MOST_SPLITS:
+            raise OptionError(
+                f"{self.text} of {counted(n, 'row')} makes {_large(number)} splits, more than {MOST_SPLITS:,}.",
+                hint=f"draw some of them: '200 x holdout {n - self.p}/{n}'; or use 'leave-one-out' or '10-fold'.",
+            )
+        rows = np.fromiter(chain.from_iterable(combinations(range(n), self.p)), dtype=np.int64, count=number * self.p)
+        splits, alone = np.arange(number), np.zeros(number, dtype=np.int64)
+        # One row at a time is a partition. More overlap, and each split is then a repetition of its own.
+        repeat, fold = (alone, splits) if self.p == 1 else (splits, alone)
+        return Splits(n, rows, np.arange(0, number * self.p + 1, self.p), repeat, fold)
+
+
+@dataclass(frozen=True)
+class LeaveOneGroupOut(Plan):
+    """Every group is tested by the model trained on all the others."""
+
+    kind: ClassVar[str] = "leave-one-group-out"
+    factor: ClassVar[float] = ONCE
+    target: ClassVar[str] = "the error on cases of a new group, judged by models trained on all groups but one"
+
+    @property
+    def text(self) -> str:
+        """Always "leave-one-group-out"."""
+        return "leave-one-group-out"
+
+    def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
+        """One split for every group."""
+        if cases.group is None:
+            raise OptionError(
+                "leave-one-group-out needs groups, and the rows have none.",
+                hint="name the column of the groups with group=, or use 'leave-one-out'.",
+            )
+        codes, _ = group_codes(cases.group, 2, "leave-one-group-out")
+        return Splits.partition(codes)
+
+
+def _large(number: int) -> str:
+    return f"{number:,}" if number < 10**15 else f"about 10^{round(math.log10(number))}"
+
+
+def _refuse_all(n: int, p: int) -> None:
+    if p >= n:
+        raise OptionError(
+            f"There {'is' if n == 1 else 'are'} {counted(n, 'row')}: with {p:,} left out, none is left to train on.",
+            hint="leave out fewer rows." if p > 1 and n > 1 else "give at least 2 rows.",
+        )
+
+
+def leave_one_out() -> LeaveOneOut:
+    """Test every row with the model trained on all the others.
+
+    >>> splits = leave_one_out().splits(Cases(np.array([0, 1, 1]), ("no", "yes")))
+    >>> [(train.tolist(), test.tolist()) for train, test in splits]
+    [([1, 2], [0]), ([0, 2], [1]), ([0, 1], [2])]
+    """
+    return LeaveOneOut()
+
+
+def leave_p_out(p: int) -> LeavePOut:
+    """Test every set of p rows with the model trained on all the others.
+
+    >>> len(leave_p_out(2).splits(Cases(np.array([0, 1, 1, 0]), ("no", "yes"))))
+    6
+    """
+    return LeavePOut(p)
+
+
+def leave_one_group_out() -> LeaveOneGroupOut:
+    """Test every group with the model trained on all the others.
+
+    >>> cases = Cases(np.array([0, 1, 1]), ("no", "yes"), group=np.array([5, 5, 8]))
+    >>> [test.tolist() for _, test in leave_one_group_out().splits(cases)]
+    [[0, 1], [2]]
+    """
+    return LeaveOneGroupOut()
+
+
+# Rows in the order of time: each block is tested by a model trained on what came before it.
+
+
+@dataclass(frozen=True)
+class TimeOrdered(Plan):
+    """Blocks of equal size at the end of the rows; `gap` rows before each block do not train."""
+
+    kind: ClassVar[str] = "time-ordered"
+    factor: ClassVar[float] = ONCE
+    target: ClassVar[str] = (
+        "the error on cases that come later than those trained on, judged by models trained on fewer"
+    )
+    folds: int = 5
+    gap: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folds", whole(self.folds, "The number of folds", 1, 5))
+        object.__setattr__(self, "gap", whole(self.gap, "The gap", 0, 1))
+
+    @property
+    def text(self) -> str:
+        """Such as "time-ordered 5", "time-ordered 5 gap 2"."""
+        return f"time-ordered {self.folds}" + (f" gap {self.gap}" if self.gap else "")
+
+    def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
+        """The blocks, in order; what does not divide evenly goes to the first training part."""
+        refuse_groups(
+            cases, self.text, "would split them by their place in the file", "'leave-one-group-out' or '10-fold'"
+        )
+        n, size = cases.n, cases.n // (self.folds + 1)
+        starts = n - size * np.arange(self.folds, 0, -1)
+        if not size or starts[0] <= self.gap:
+            raise OptionError(
+                f"There {'is' if n == 1 else 'are'} {counted(n, 'row')}, too few for {counted(self.folds, 'block')} to "
+                f"test, a gap of {self.gap:,} and rows before them to train on.",
+                hint="use fewer folds or a smaller gap.",
+            )
+        # Slices of one array, so that the training parts take no memory of their own.
+        rows = np.arange(n)
+        tests = [rows[start : start + size] for start in starts]
+        trains = [rows[: start - self.gap] for start in starts]
+        return Splits.of(n, tests, trains, repeat=[0] * self.folds, fold=range(self.folds))
+
+
+def time_ordered(folds: int = 5, *, gap: int = 0) -> TimeOrdered:
+    """Test each of several blocks with the model trained on the rows before it, in the order given.
+
+    >>> splits = time_ordered(2, gap=1).splits(Cases(np.array([0, 1, 0, 1, 0, 1]), ("no", "yes")))
+    >>> [(train.tolist(), test.tolist()) for train, test in splits]
+    [([0], [2, 3]), ([0, 1, 2], [4, 5])]
+    """
+    return TimeOrdered(folds, gap)

@@ -8,13 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import checked_seed, counted, option_text, share_text, training_share, whole
 from heldout.errors import OptionError
-from heldout.plans.groups import draw_groups
-from heldout.plans.options import checked_seed, counted, option_text, share_text, training_share, whole
-from heldout.plans.plan import AGAIN, Cases, Plan
-from heldout.plans.seeds import stream
+from heldout.plans.plan import AGAIN, Cases, Plan, stream
 from heldout.plans.splits import Splits
-from heldout.plans.strata import draw, refuse_rare, shares
+from heldout.plans.strata_and_groups import draw, draw_groups, refuse_rare, shares
 
 
 @dataclass(frozen=True)
@@ -115,3 +113,37 @@ def subsampling(
     '30 x holdout 2/3'
     """
     return Subsampling(times, train, stratified, seed)
+
+
+# Resubstitution: the model is tested on the very rows that it was trained on.
+
+
+@dataclass(frozen=True)
+class Resubstitution(Plan):
+    """All rows train and all rows test."""
+
+    kind: ClassVar[str] = "resubstitution"
+    factor: ClassVar[float] = 1.0
+    target: ClassVar[str] = "the training error, which is optimistic: it says nothing of new cases"
+
+    @property
+    def text(self) -> str:
+        """Always "resubstitution"."""
+        return "resubstitution"
+
+    def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
+        """The one split."""
+        if not cases.n:
+            raise OptionError("There are no rows to train on.", hint="give at least 2 rows.")
+        rows = np.arange(cases.n)
+        return Splits.of(cases.n, [rows], [rows])
+
+
+def resubstitution() -> Resubstitution:
+    """Train and test on all rows.
+
+    >>> splits = resubstitution().splits(Cases(np.array([0, 1]), ("no", "yes")))
+    >>> [(train.tolist(), test.tolist()) for train, test in splits]
+    [([0, 1], [0, 1])]
+    """
+    return Resubstitution()

@@ -3,20 +3,71 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Integers
-from heldout.plans.drawn import Drawn
-from heldout.plans.gather import gathered
 
 __all__ = ["Splits"]
+
+
+# Training rows that are drawn again whenever they are asked for, so that many draws need no memory.
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn(Sequence[Integers]):
+    """The rows of each draw: `draw(i)` makes those of draw i, the same on every call, and `sizes` counts them.
+
+    >>> rows = Drawn(lambda i: np.random.default_rng(i).integers(0, 3, 4), np.array([4, 4]))
+    >>> len(rows), bool((rows[1] == rows[-1]).all())
+    (2, True)
+    """
+
+    draw: Callable[[int], Integers] = field(repr=False)
+    sizes: Integers = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @overload
+    def __getitem__(self, index: int) -> Integers: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Integers]: ...
+
+    def __getitem__(self, index: int | slice) -> Integers | Sequence[Integers]:
+        # A range knows slices, negative places and where it ends.
+        place = range(len(self))[index]
+        return self.draw(place) if isinstance(place, int) else tuple(self.draw(i) for i in place)
+
+
+# Gathering rows by a small number that each carries, such as its class or its fold.
+
+
+def gathered(codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """The rows sorted by their number, which is not negative; rows of the same number keep their order.
+
+    >>> gathered(np.array([2, 0, 2, 1])).tolist()
+    [1, 3, 0, 2]
+    """
+    # NumPy sorts numbers of one or two bytes by radix, in time that grows with the rows alone.
+    return np.argsort(codes.astype(smallest(int(codes.max(initial=0)))), kind="stable").astype(np.int64, copy=False)
+
+
+def smallest(largest: int) -> np.dtype[Any]:
+    """The type with the fewest bytes that holds the numbers from 0 to `largest`."""
+    return np.min_scalar_type(largest)
+
+
+def edges(sizes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Where each of several blocks begins, and at last where they end, from their sizes."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

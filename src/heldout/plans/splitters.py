@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import checked_seed, counted
 from heldout.arrays import Integers
 from heldout.errors import OptionError
 from heldout.plans.folds import kfold
-from heldout.plans.options import checked_seed, counted
 from heldout.plans.plan import AGAIN, ONCE, Cases, Plan
 from heldout.plans.splits import Splits
 

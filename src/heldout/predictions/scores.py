@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
-from heldout.evidence.unfit import Unfit
-from heldout.predictions.case_values import weights as numbers
+from heldout.evidence.probabilities import Unfit
 from heldout.predictions.containers import unwrap
-from heldout.predictions.encode import Coded
+from heldout.predictions.label_encoding import Coded
+from heldout.predictions.weights import weights as numbers
 
 # What stands before the name of a class in the names of score columns.
 PREFIXES = ("probability", "proba", "prob", "p", "score", "scores", "logit", "y_score", "y_prob", "y_proba")

@@ -15,15 +15,14 @@ from heldout.errors import ColumnError, HeldoutError, OptionError
 from heldout.evidence import Label
 from heldout.files import column_names, read_table
 from heldout.files.batches import Batches, many_files
-from heldout.predictions.case_values import is_number
+from heldout.predictions.columns import check_column, group_like, guess, is_usual, may_be_group
 from heldout.predictions.containers import unwrap
-from heldout.predictions.encode import encode, is_missing
-from heldout.predictions.group_like import group_like, may_be_group
-from heldout.predictions.guess import check_column, guess, is_usual
-from heldout.predictions.match import choose_positive
+from heldout.predictions.label_encoding import encode, is_missing
+from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.scores import RawScores, class_of, may_be_score, raw_scores, score_columns
-from heldout.predictions.slice_choice import slice_names, slices_of_arrays, slices_of_columns
+from heldout.predictions.slices import slice_names, slices_of_arrays, slices_of_columns
 from heldout.predictions.table import KEYS, Missing, Predictions, assemble
+from heldout.predictions.weights import is_number
 
 ROLES = ("truth", "predicted", "weight", *KEYS)
 # Columns that name the cases of predictions which come in folds.

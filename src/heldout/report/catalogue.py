@@ -1,14 +1,18 @@
-"""The catalogue of measures as a page: one line each, or one entry in full."""
+"""The catalogues as pages: the measures and the rules, one line each or one entry in full."""
 
 from __future__ import annotations
 
 import math
 
-from heldout.estimates.interval import DEFAULTS
-from heldout.estimates.score_methods import default_score_method
+from heldout.findings.catalogue import RULE_CATALOGUE, find_rule
+from heldout.findings.rule import Rule
+from heldout.intervals.count_estimator import DEFAULTS
+from heldout.intervals.score_methods import default_score_method
 from heldout.measures.catalogue import CATALOGUE, COUNTED, find
 from heldout.measures.declare import Measure
 from heldout.show.blocks import Block, Column, Facts, Prose, Table, Title
+
+# The catalogue of measures as a page: one line each, or one entry in full.
 
 DIRECTIONS = {
     "higher": "higher is better",
@@ -67,3 +71,41 @@ def _of(measure: Measure) -> str:
 
 def _end(value: float) -> str:
     return ("-" if value < 0 else "") + "∞" if math.isinf(value) else f"{value:g}"
+
+
+# The rules as a page: one line each, or one in full.
+
+SEVERITIES = {"act": "to act on", "know": "to know"}
+
+
+def rules_blocks() -> list[Block]:
+    """Every rule: code, what it is about, severity, title."""
+    rows = tuple((rule.code, rule.about, SEVERITIES[rule.severity], rule.title) for rule in RULE_CATALOGUE.values())
+    columns = (Column("code"), Column("about"), Column("severity"), Column("what it finds", wrap=True))
+    return [
+        Title("The rules"),
+        Table(columns, rows),
+        Prose("heldout explain CODE prints one in full; --mute CODE (in Python mute=) leaves one out."),
+        Prose(
+            "heldout evaluate --limit CODE.NAME=VALUE (in Python limits=) changes a limit of a rule about evaluations."
+        ),
+    ]
+
+
+def rule_blocks(code: str) -> list[Block]:
+    """Everything about one rule."""
+    rule = find_rule(code)
+    said = " ".join(filter(None, (rule.summary, rule.why)))
+    return [Title(f"{rule.code}  {rule.title}"), Prose(said), Facts(rule_entry(rule))]
+
+
+def rule_entry(rule: Rule) -> tuple[tuple[str, str], ...]:
+    """The facts of a rule, in reading order."""
+    return (
+        ("about", f"every {rule.about}"),
+        ("severity", SEVERITIES[rule.severity]),
+        ("advice", rule.advice),
+        *((f"limit {limit.name}", f"{limit.default:g} ({limit.source})") for limit in rule.limits),
+        ("reference", rule.reference),
+        ("mute", f"--mute {rule.code}, mute={rule.code!r}"),
+    )

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from heldout.show.drawing import Axis, Chart, Dots, Stroke, Tone
-from heldout.show.fitting import shorten
+from heldout.show.chart import Axis, Chart, Dots, Stroke, Tone
+from heldout.show.escape import visible
 from heldout.show.numbers import limits, number
-from heldout.show.printable import visible
+from heldout.show.text_width import shorten
 
 # So many letters have room along the axis, over all names together.
 LETTERS = 96

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 from xml.etree import ElementTree as ET
 
-from heldout.show.printable import visible
+from heldout.show.escape import visible
 
 # What XML 1.0 cannot hold in any form, also not as a reference; `visible` spells out all but the last two.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from heldout.estimates.interval import Estimator
-from heldout.estimates.score_interval import ScoreEstimator
 from heldout.evidence import Label, Ranking
 from heldout.findings.review import Review
 from heldout.findings.slice_basis import Divided
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.score_estimator import ScoreEstimator
 from heldout.report.view import View
 
 

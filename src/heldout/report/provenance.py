@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from heldout.estimates.area_bounds import area_bounds, bounds_words
-from heldout.estimates.fold_scores import FoldScores
+from heldout.intervals.area_bounds import area_bounds, bounds_words
+from heldout.intervals.fold_scores import FoldScores
 from heldout.measures.catalogue import find
 from heldout.report.page_view import PageView
-from heldout.show.fitting import shorten
+from heldout.show.escape import visible
 from heldout.show.numbers import count, plain
-from heldout.show.printable import visible
+from heldout.show.text_width import shorten
 
 
 def _ranked(view: PageView) -> list[tuple[str, str]]:

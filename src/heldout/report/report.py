@@ -3,15 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from heldout.errors import OptionError
-from heldout.report.renaming import renamed
 from heldout.result import ROW_KEYS, Result
-from heldout.show.blocks import Block, Facts, Prose, Section, Title
-from heldout.show.fitting import shorten
-from heldout.show.printable import visible
+from heldout.show.blocks import Block, Cell, Facts, Number, Prose, Section, Table, Title
+from heldout.show.escape import visible
+from heldout.show.explorer import Explorer
+from heldout.show.text_width import shorten
+
+# Several documents on one page: the names of sections, and the links to them, made different.
+
+
+def renamed(blocks: Iterable[Block], prefix: str) -> list[Block]:
+    """The blocks with `prefix` before every section's name, and before every link to one.
+
+    >>> renamed([Section("A", (Section("B", (), "b"),), "a")], "x-")[0].blocks[0].name
+    'x-b'
+    """
+    return [_renamed(block, prefix) for block in blocks]
+
+
+def _renamed(block: Block, prefix: str) -> Block:
+    if isinstance(block, Section):
+        name = f"{prefix}{block.name}" if block.name else ""
+        return replace(block, name=name, blocks=tuple(renamed(block.blocks, prefix)))
+    if isinstance(block, Table):
+        return replace(block, rows=tuple(tuple(_cell(cell, prefix) for cell in row) for row in block.rows))
+    if isinstance(block, Explorer):
+        figures = tuple(replace(f, how=f"{prefix}{f.how}") if f.how else f for f in block.figures)
+        return replace(block, figures=figures)
+    return block
+
+
+def _cell(cell: Cell, prefix: str) -> Cell:
+    return replace(cell, how=f"{prefix}{cell.how}") if isinstance(cell, Number) and cell.how else cell
+
 
 NAMED = 80
 
@@ -20,7 +48,7 @@ NAMED = 80
 class Report(Result):
     """Answers that belong together, each under a heading of its own.
 
-    >>> from heldout.estimates.estimate import Estimate
+    >>> from heldout.intervals.estimate import Estimate
     >>> one = Estimate("accuracy", None, None, 0.9, 0.8, 0.95, 0.95, "wilson", 50)
     >>> report = Report([one, one], title="Twice")
     >>> len(report), [part["schema"] for part in report.to_dict()["parts"]]

@@ -7,14 +7,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.estimates.estimate import Estimate
 from heldout.evidence import Confusion, Label
-from heldout.findings.constant_answer import gain_over_commonest
+from heldout.findings.rules_imbalance import gain_over_commonest
+from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.report.view import View
-from heldout.show.fitting import shorten
+from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
-from heldout.show.printable import visible
+from heldout.show.text_width import shorten
 
 # Of a percentage; with these, limits differ for up to 1e12 cases.
 MOST_DECIMALS = 4

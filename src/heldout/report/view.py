@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.estimates.estimate import Estimate
 from heldout.evidence import Confusion, Label
 from heldout.findings.review import Review
+from heldout.intervals.estimate import Estimate
 from heldout.measures.quantity import Average
 from heldout.predictions.source import Source
 

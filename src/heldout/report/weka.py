@@ -7,7 +7,7 @@ from string import ascii_lowercase
 
 from heldout.evidence import Confusion
 from heldout.report.view import View
-from heldout.show.printable import visible
+from heldout.show.escape import visible
 
 # Weka's columns, their width, and the measure in each.
 COLUMNS = (

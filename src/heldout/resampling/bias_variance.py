@@ -17,13 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from heldout.arguments import check_level, check_whole, listing
 from heldout.arrays import Floats
 from heldout.errors import LabelError, OptionError, ValuesError
-from heldout.estimates.proportion import wilson_at
-from heldout.estimates.quantiles import z_value
+from heldout.intervals.proportion import wilson_at
+from heldout.intervals.quantiles import z_value
 from heldout.learners.problem import Problem
 from heldout.plans.splits import Splits
-from heldout.resampling.progress import Progress
 from heldout.resampling.run import run
-from heldout.resampling.workers import Jobs
+from heldout.resampling.workers import Jobs, Progress
 from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import percent

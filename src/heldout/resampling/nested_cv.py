@@ -18,15 +18,14 @@ import numpy as np
 from heldout.arguments import check_level, check_whole
 from heldout.arrays import Codes, Floats
 from heldout.errors import LearnerError, OptionError
-from heldout.estimates.quantiles import z_value
+from heldout.intervals.quantiles import z_value
 from heldout.learners.problem import Problem
 from heldout.plans.folds import kfold
 from heldout.plans.plan import Cases
 from heldout.plans.splits import Splits
 from heldout.resampling.outcome import Run
-from heldout.resampling.progress import Progress, Ticker
 from heldout.resampling.run import OnError, run
-from heldout.resampling.workers import Jobs
+from heldout.resampling.workers import Jobs, Progress, Ticker
 
 METHOD = "nested-cv"
 REPEATS = 25

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes
+from heldout.engines import memory
+from heldout.evidence import Clusters, Confusion, Label
+from heldout.evidence.probabilities import Unfit
+from heldout.intervals.target import Dependence
 from heldout.learners.problem import Problem
-from heldout.plans.splits import Splits
-from heldout.resampling.heard import told
+from heldout.plans.plan import Plan
+from heldout.plans.splits import Drawn, Splits
+from heldout.predictions.label_encoding import Coded
+from heldout.predictions.scores import RawScores, Scores, settle_scores
+from heldout.predictions.table import Predictions
+from heldout.resampling.fit_warnings import told
 
 __all__ = ["Codes", "Failure", "Outcome", "Problem", "Run", "ScoreKind"]
+
 
 ScoreKind = Literal["probability", "decision"]
 
@@ -111,3 +120,177 @@ class Run:
 def noun(splits: Splits) -> str:
     """What a message calls several of them: "folds" or "splits"."""
     return "splits" if splits.label(0).startswith("split") else "folds"
+
+
+# From a run to what can be judged: its predictions with their folds, counts of every case once, and its dependence.
+
+
+# Squares of classes with at most this many cells are counted in place.
+DIRECT_CELLS = 1 << 20
+TRAINING_CASES = "the cases are those it was trained on, so no interval says anything of new ones"
+
+
+def gathered(run: Run, problem: Problem, positive: Label | None) -> Predictions:
+    """The predictions of all splits, one row each, with the fold and the case that each belongs to."""
+    labels = problem.labels
+    group = None
+    if problem.group is not None:
+        group = Coded(problem.group[run.rows], 0, tuple(problem.group_names))
+    return Predictions(
+        truth=Coded(problem.truth[run.rows], 0, labels, declared=True),
+        predicted=Coded(run.predicted, 0, labels, declared=True),
+        labels=labels,
+        truth_place=np.arange(len(labels)),
+        predicted_place=np.arange(len(labels)),
+        group=group,
+        keep_labels=True,
+        scores=_scores(run, labels, positive),
+        positive=positive,
+        fold=Coded(run.fold, 0, tuple(range(1, len(run.splits) + 1))),
+        id=Coded(run.rows, 0, tuple(range(1, problem.n + 1))),
+        rows=run.rows,
+    )
+
+
+def _scores(run: Run, labels: tuple[Label, ...], positive: Label | None) -> Scores | None:
+    values = run.scores
+    if values is None:
+        return None
+    if values.ndim == 1:
+        # One column speaks for the second class; the first is its opposite.
+        values = np.stack([-values, values], axis=1)
+    settled = settle_scores(RawScores(values), labels, positive)
+    if run.score_kind == "decision" and settled.is_probability:
+        return Scores(settled.values, Unfit(decision=True))
+    return settled
+
+
+def counted(
+    truth: Codes,
+    predicted: Codes,
+    labels: tuple[Label, ...],
+    weight: NDArray[np.float64] | None,
+    group: Coded | None = None,
+) -> Confusion:
+    """The counts of pairs of classes; a weight makes several predictions of one case count as one."""
+    k = len(labels)
+    flat = truth * k + predicted
+    if group is None and k * k <= DIRECT_CELLS:
+        cases = np.bincount(flat, minlength=k * k)
+        cells = np.flatnonzero(cases)
+        if weight is None:
+            return Confusion(labels, cells // k, cells % k, cases[cells])
+        sums = np.bincount(flat, weights=weight, minlength=k * k)
+        return Confusion(labels, cells // k, cells % k, sums[cells])
+    cells, where = np.unique(flat, return_inverse=True)
+    cases = np.bincount(where)
+    counts = cases if weight is None else np.bincount(where, weights=weight)
+    clusters = None if group is None else _clusters(group, where, len(cells), weight)
+    return Confusion(labels, cells // k, cells % k, counts, clusters=clusters)
+
+
+def _clusters(group: Coded, cell: Codes, cells: int, weight: NDArray[np.float64] | None) -> Clusters:
+    """How much of each cell every group holds, weighed as the counts are."""
+    codes = group.codes.astype(np.int64) - group.offset
+    pairs, place = np.unique(codes * cells + cell, return_inverse=True)
+    met, dense = np.unique(pairs // cells, return_inverse=True)
+    keys = np.array([group.labels[code] for code in met.tolist()])
+    return Clusters(keys, dense, pairs % cells, np.bincount(place, weights=weight))
+
+
+def every_case_once(run: Run, problem: Problem) -> Confusion:
+    """Counts in which the predictions of one case together weigh as much as one."""
+    times = np.bincount(run.rows, minlength=problem.n)
+    weight = None if times.max(initial=0) == 1 else 1 / times[run.rows]
+    group = None if problem.group is None else Coded(problem.group[run.rows], 0, tuple(problem.group_names))
+    return counted(problem.truth[run.rows], run.predicted, problem.labels, weight, group)
+
+
+def training_counts(run: Run, problem: Problem) -> Confusion | None:
+    """The counts of training rows, as the models of the splits that trained on them see them."""
+    if not len(run.training_rows):
+        return None
+    return counted(problem.truth[run.training_rows], run.training_predicted, problem.labels, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """What predictions that come in splits share, as far as the case and the split of each tell.
+
+    `n` is the number of distinct cases, `sizes` the number that each split tests. `even` says that every case is tested
+    equally often, as in one or more partitions; otherwise each split is a draw of its own. `independent` is the number
+    of splits in one partition, or of all draws.
+    """
+
+    n: int
+    sizes: Codes
+    even: bool
+    independent: int
+
+    @property
+    def ratio(self) -> float:
+        """The size of a test part over that of its training part, where each trains on all cases that it lacks."""
+        return size_ratio(self.sizes, self.n - self.sizes)
+
+    @property
+    def once(self) -> bool:
+        """Whether every case is to count once, however often it was tested.
+
+        Draws of one size are pooled, which gives the mean over them; of draws that differ in size, as those of a
+        bootstrap do, every case has the same weight (Efron's leave-one-out bootstrap).
+        """
+        return not self.even and bool((self.sizes != self.sizes[0]).any())
+
+
+def size_ratio(tested: Codes, trained: Codes) -> float:
+    """The mean size of the test parts over that of the training parts: 1 / (k − 1) for any partition into k folds."""
+    return float(tested.mean() / max(float(trained.mean()), 1.0))
+
+
+def sharing(case: Codes, split: Codes) -> Sharing:
+    """What splits share, from the number of the case and of the split of every prediction.
+
+    >>> found = sharing(np.array([0, 1, 2, 0, 1, 2]), np.array([0, 0, 1, 2, 3, 3]))
+    >>> found.n, found.even, found.independent
+    (3, True, 2)
+    """
+    times, sizes = (counts[counts > 0] for counts in (np.bincount(case), np.bincount(split)))
+    often = int(times[0])
+    even = bool((times == often).all()) and len(sizes) % often == 0
+    return Sharing(len(times), sizes, even, len(sizes) // often if even else len(sizes))
+
+
+def case_counts(predictions: Predictions, *, once: bool = False) -> Confusion:
+    """The counts of distinct cases, where a case may have several predictions; `once` weighs all cases alike."""
+    plain = memory.count(predictions)
+    if predictions.id is None or predictions.fold is None:
+        return plain
+    case, split = _places(predictions.id), _places(predictions.fold)
+    found = sharing(case, split)
+    if not once and not found.once:
+        return plain.thinned(found.n)
+    part = 1 / np.bincount(case)[case]
+    weight = predictions.weight
+    shared = memory.count(replace(predictions, weight=part if weight is None else part * weight))
+    # Parts of a case are no weights that somebody gave.
+    return shared if weight is not None else replace(shared, squares=None, rows=None)
+
+
+def _places(coded: Coded) -> Codes:
+    return coded.codes.astype(np.int64) - coded.offset
+
+
+def dependence(plan: Plan, run: Run, refused: str = "") -> Dependence:
+    """What intervals must know: distinct cases, the plan's factor, and how much the splits share."""
+    splits = run.splits
+    found = sharing(run.rows, run.fold)
+    if plan.judging.kind == "resubstitution":
+        return Dependence(found.n, target=plan.target, refused=TRAINING_CASES)
+    done = run.finished
+    # What a bootstrap trains on is counted in distinct cases: those that it does not test.
+    trained = splits.n - splits.sizes if isinstance(splits.train_rows, Drawn) else splits.train_sizes
+    ratio = size_ratio(splits.sizes[done], trained[done])
+    repeats = int(splits.repeat.max(initial=0)) + 1
+    # Of repetitions that were made as such the plan knows, even where some of their splits failed.
+    independent = found.independent if repeats == len(splits) else max(1, len(splits) // repeats)
+    return Dependence(found.n, plan.factor_of(splits), ratio, independent, plan.target, refused)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from heldout.arguments import check_level, check_whole
 from heldout.arrays import Floats
 from heldout.errors import ValuesError
-from heldout.estimates.quantiles import t_value, z_value
+from heldout.intervals.quantiles import t_value, z_value
 
 Shape = Literal["falling", "flat", "rising", "unknown"]
 

@@ -12,13 +12,11 @@ import numpy as np
 from heldout.arrays import Integers
 from heldout.errors import HeldoutError, LearnerError, OptionError, ValuesError
 from heldout.plans.splits import Splits
-from heldout.resampling.drawn import Drawn, draw
-from heldout.resampling.fast import Asked, Found, ask, complementary, path_for, pays
-from heldout.resampling.heard import told
+from heldout.resampling.fast_paths import Asked, Found, ask, complementary, path_for, pays
+from heldout.resampling.fit_warnings import told
 from heldout.resampling.outcome import Failure, Outcome, Problem, Run, noun
-from heldout.resampling.progress import Progress, Ticker
-from heldout.resampling.task import NOTHING, Inner, Setting, Task, Trouble, check_tunes
-from heldout.resampling.workers import Jobs, check_jobs, work
+from heldout.resampling.split_task import NOTHING, Drawn, Inner, Setting, Task, Trouble, check_tunes, draw
+from heldout.resampling.workers import Jobs, Progress, Ticker, check_jobs, work
 
 OnError = Literal["raise", "record"]
 

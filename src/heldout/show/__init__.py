@@ -18,7 +18,7 @@ from heldout.show.blocks import (
     Title,
     Verbatim,
 )
-from heldout.show.drawing import Axis, Chart, Dots, Ribbon, Stroke
+from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke
 from heldout.show.explorer import Explorer, Knob, Moving
 from heldout.show.html import render_html, render_page
 from heldout.show.latex import render_latex

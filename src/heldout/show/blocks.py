@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from heldout.show.drawing import Chart
+from heldout.show.chart import Chart
 from heldout.show.explorer import Explorer
 
 Align: TypeAlias = Literal["left", "right", "center"]

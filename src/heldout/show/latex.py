@@ -19,9 +19,9 @@ from heldout.show.blocks import (
     Verbatim,
     without_drawn,
 )
-from heldout.show.fitting import shorten
+from heldout.show.escape import visible, visible_lines
 from heldout.show.numbers import words
-from heldout.show.printable import visible, visible_lines
+from heldout.show.text_width import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

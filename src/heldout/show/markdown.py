@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from heldout.show.blocks import LONGEST_LABEL, Block, Facts, Note, Prose, Section, Table, Title, Verbatim, without_drawn
-from heldout.show.fitting import shorten
+from heldout.show.escape import visible, visible_lines
 from heldout.show.numbers import words
-from heldout.show.printable import visible, visible_lines
+from heldout.show.text_width import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from heldout.show.blocks import Heat, Number, Range, Span
-from heldout.show.printable import visible
+from heldout.show.escape import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -60,3 +60,11 @@ class Job:
     def refusal(self, size: int) -> Words | None:
         """Why so many more bytes may not be written; None where they may."""
         return CANCELLED if self.ended else self.room(size)
+
+
+# What a person is told where the fault is ours; what happened is for the terminal.
+
+FAULT = (
+    "heldout failed here, and should not have.",
+    "please report it; what happened stands in the terminal that the server was started from.",
+)

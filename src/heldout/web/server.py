@@ -2,16 +2,85 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import os
+import shutil
 import signal
 import socket
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
 from heldout.errors import OptionError
-from heldout.web.folder import own_folder
+from heldout.web import routes
+from heldout.web.guard import Guard, is_loopback, own_names
+from heldout.web.jobs import Workers
 from heldout.web.limits import Limits
+from heldout.web.routes import STATIC
+from heldout.web.uploads import Uploads
+
+# The folder that a server keeps its files in: it goes with the server, or with the next one that starts.
+
+PREFIX = "heldout-"
+LOCK = "lock"
+
+
+@contextmanager
+def own_folder() -> Iterator[Path]:
+    """A temporary folder for one server; what servers that were killed left behind is removed before."""
+    clear_up(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as made:
+        folder = Path(made)
+        (folder / "files").mkdir(mode=0o700)
+        # Locked before it has the name that others look for.
+        held = _locked(folder / "new-lock", create=True)
+        (folder / "new-lock").rename(folder / LOCK)
+        try:
+            yield folder / "files"
+        finally:
+            os.close(held)
+
+
+def clear_up(where: Path) -> None:
+    """Remove the folders of servers that no longer live: the system unlocks what a process had locked when it dies."""
+    if os.name != "posix":
+        return
+    for folder in where.glob(f"{PREFIX}*"):
+        # Not ours, still in use, or gone in the meantime.
+        with suppress(OSError):
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            held = _locked(folder / LOCK, create=False)
+            try:
+                shutil.rmtree(folder)
+            finally:
+                os.close(held)
+
+
+def _locked(path: Path, *, create: bool) -> int:
+    """The number of an open file that only we have locked; OSError where another has."""
+    held = os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o600)
+    if os.name == "posix":
+        import fcntl
+
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(held)
+            raise
+    return held
+
 
 USUAL_PORT = 8000
 TRIED_PORTS = 100
@@ -62,8 +131,6 @@ def run(
     """Serve until told to end; `started` is called with the address of the first page."""
     import uvicorn
 
-    from heldout.web.app import build
-
     with (
         own_folder() as folder,
         bound(host, port) as listening,
@@ -107,3 +174,77 @@ class _ending_by_signal:  # noqa: N801 - reads as what it does
 
     def _end(self, _number: int, _frame: FrameType | None) -> None:
         self._server.should_exit = True  # type: ignore[attr-defined]
+
+
+# The application: which address leads where, and what is kept between two requests.
+
+SWEEP_EVERY = 30.0
+
+
+def build(
+    folder: Path, limits: Limits, host: str, names: Iterable[str] = (), file: Path | None = None
+) -> tuple[ASGIApp, str]:
+    """The application that keeps its files in `folder` and answers to `names`, and the path of its first page."""
+    workers = Workers(limits)
+    uploads = Uploads(folder, limits, workers)
+    given = None if file is None else uploads.adopt(file)
+
+    @asynccontextmanager
+    async def life(_: Starlette) -> AsyncIterator[None]:
+        workers.start()
+        if given is not None:
+            uploads.look(given)
+        sweeping = asyncio.create_task(_sweep(uploads))
+        try:
+            yield
+        finally:
+            sweeping.cancel()
+            await workers.close()
+
+    app = Starlette(
+        routes=ROUTES,
+        lifespan=life,
+        exception_handlers={HTTPException: routes.refused, Exception: routes.failed},
+    )
+    app.state.uploads = uploads
+    guarded = Guard(app, own_names(host, names), open_to_network=not is_loopback(host))
+    return guarded, "/" if given is None else f"/u/{given.id}"
+
+
+async def _sweep(uploads: Uploads) -> None:
+    while True:
+        await asyncio.sleep(min(SWEEP_EVERY, uploads.limits.idle))
+        await uploads.sweep()
+
+
+async def icon(_: Request) -> Response:
+    """The icon, for browsers that ask for it where icons used to be."""
+    return FileResponse(STATIC / "icon.svg")
+
+
+class Static(StaticFiles):
+    """Our own style sheets and scripts, which may be kept as long as they are asked after."""
+
+    def file_response(self, *args: object, **named: object) -> Response:
+        """The file, with the rule for keeping it."""
+        response = super().file_response(*args, **named)  # type: ignore[arg-type]
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+
+ROUTES = [
+    Route("/", routes.home),
+    Route("/upload", routes.upload, methods=["POST"]),
+    Route("/u/{id}", routes.whereabouts),
+    Route("/u/{id}", routes.remove, methods=["DELETE"]),
+    Route("/u/{id}/columns", routes.columns),
+    Route("/u/{id}/second", routes.second),
+    Route("/u/{id}/state", routes.state),
+    Route("/u/{id}/job", routes.cancel, methods=["DELETE"]),
+    Route("/u/{id}/report", routes.judge, methods=["POST"]),
+    Route("/u/{id}/report", routes.report),
+    Route("/u/{id}/comparison", routes.comparison),
+    Route("/u/{id}/{kind}.{form}", routes.download),
+    Route("/favicon.ico", icon),
+    Mount("/static", Static(directory=STATIC)),
+]

@@ -4,20 +4,71 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 import shutil
 import sys
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from starlette.requests import ClientDisconnect, Request
 
 from heldout.errors import FileError, OptionError
+from heldout.files.formats import KIND_BY_ENDING
+from heldout.files.input_stream import inner_ending
+from heldout.show.escape import visible
 from heldout.web.choices import Choices
 from heldout.web.job import Job, Room, Words
 from heldout.web.jobs import Workers
 from heldout.web.limits import Limits, size_words
-from heldout.web.names import safe_ending, shown_name
+
+# The name that a client gives its file: shown, and never used as a path.
+
+LONGEST = 80
+NAMELESS = "unnamed file"
+
+
+def shown_name(given: str) -> str:
+    r"""The last part of a name, on one line and not longer than a reader reads.
+
+    >>> shown_name("../../etc/passwd"), shown_name("C:\\x\\churn.csv"), shown_name("a\x00b.csv")
+    ('passwd', 'churn.csv', 'a\\x00b.csv')
+    """
+    last = re.split(r"[/\\]", given.strip())[-1].strip()
+    return shortened(visible(last)) or NAMELESS
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """The text without its middle where it is longer than `most`.
+
+    >>> shortened("a" * 100, 9)
+    'aaaa…aaaa'
+    """
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+
+
+def safe_ending(given: str) -> str:
+    """The part of a name that says what the file holds, if it is one that we know; nothing else of it is kept.
+
+    >>> safe_ending("Churn.CSV.gz"), safe_ending("../x.parquet"), safe_ending("x.csv/../../y")
+    ('.csv', '.parquet', '')
+    """
+    ending = inner_ending(Path(re.split(r"[/\\]", given.strip())[-1] or "x"))
+    return next((known for known in KIND_BY_ENDING if known == ending), "")
+
+
+def download_name(*shown: str) -> str:
+    """A name for a download, in letters that every system takes.
+
+    >>> download_name("Umsatz <2024>.csv", "b.parquet")
+    'Umsatz-2024-and-b'
+    """
+    stems = [re.sub(r"[^A-Za-z0-9]+", "-", name.partition(".")[0]).strip("-")[:40] for name in shown]
+    return "-and-".join(stem for stem in stems if stem) or "report"
+
 
 LOG = logging.getLogger(__name__)
 
@@ -286,3 +337,100 @@ def cleared(folder: Path) -> bool:
 
 def _described(upload: Upload, choices: Choices) -> dict[str, Any]:
     return {"path": str(upload.path), "name": upload.name, "choices": choices.to_dict()}
+
+
+# Taking a file in: streamed to disk, never held in memory, and refused as soon as it is too large.
+
+
+# Bytes that are gathered before they are written, and that are read and thrown away before a refusal is sent:
+# a browser that is still sending would not read it.
+PIECE = 1 << 20
+DRAINED = 64 << 20
+
+
+class TooLargeError(FileError):
+    """More bytes than the server takes."""
+
+
+class StalledError(FileError):
+    """Nothing has come for a while, or the sender has gone."""
+
+
+async def receive(request: Request, uploads: Uploads, upload: Upload) -> None:
+    """Write the body of a request to the upload's file."""
+    upload.arriving = True
+    try:
+        await _take(request, uploads, upload)
+    finally:
+        upload.arriving, upload.touched = False, time.monotonic()
+
+
+async def _take(request: Request, uploads: Uploads, upload: Upload) -> None:
+    limits, clock = uploads.limits, asyncio.get_running_loop().time
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limits.upload:
+        raise _too_large(upload.name, limits.upload)
+    begun = clock()
+    with upload.path.open("xb") as file:
+        held = bytearray()
+        try:
+            async with asyncio.timeout(limits.stalled) as patience:
+                async for chunk in request.stream():
+                    if upload.size + len(chunk) > limits.upload:
+                        raise _too_large(upload.name, limits.upload)
+                    uploads.grow(upload, len(chunk))
+                    # Neither pauses nor a byte now and then: a place is not to be held for ever.
+                    patience.reschedule(min(clock() + limits.stalled, begun + limits.arrival(upload.size)))
+                    held += chunk
+                    if len(held) >= PIECE:
+                        await _write(file, held, upload.name)
+                        held = bytearray()
+        except (TimeoutError, ClientDisconnect):
+            raise StalledError(
+                f"{upload.name} did not arrive whole, or came too slowly.", hint="send it again."
+            ) from None
+        await _write(file, held, upload.name)
+    if not upload.size:
+        raise FileError(
+            f"{upload.name} is empty.",
+            hint="check that whatever writes it has finished; a header and at least one row are needed.",
+        )
+
+
+async def _write(file: IO[bytes], data: bytearray, name: str) -> None:
+    try:
+        # The disk may be slow, and others must not wait for it.
+        await asyncio.to_thread(file.write, data)
+    except OSError as error:
+        raise FileError(
+            f"{name} cannot be stored: {error.strerror or error}.",
+            hint="make room where temporary files are kept (TMPDIR), or send a smaller file.",
+        ) from None
+
+
+async def drain(request: Request) -> None:
+    """Read on for a while and throw it away, unless the sender waits for a word before it sends."""
+    if "expect" in request.headers:
+        return
+    left = DRAINED
+    try:
+        async with asyncio.timeout(10):
+            async for chunk in request.stream():
+                left -= len(chunk)
+                if left < 0:
+                    return
+    except (TimeoutError, ClientDisconnect, RuntimeError):
+        return
+
+
+def too_large(most: int) -> tuple[str, str]:
+    """What is said of a file that is too large, after its name, and what to do: by the server and by the page."""
+    return (
+        f"is larger than {size_words(most)}, which is the most that is taken here.",
+        "send fewer rows or columns, a Parquet file, or start the server with a larger --max-upload.",
+    )
+
+
+def _too_large(name: str, most: int) -> TooLargeError:
+    what, hint = too_large(most)
+    return TooLargeError(f"{name} {what}", hint=hint)

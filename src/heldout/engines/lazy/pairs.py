@@ -7,34 +7,433 @@ labels, of groups and of bins travel.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heldout.arguments import listing
 from heldout.arrays import Codes
-from heldout.engines.lazy.joint_sums import ScoredSide, joint_scores
-from heldout.engines.lazy.matched_ids import (
-    N,
-    alike_ids,
-    check_copies,
-    check_groups,
-    check_matched,
-    check_truths,
-    rows_counted,
-)
-from heldout.engines.lazy.pushed_tables import fetched
-from heldout.engines.lazy.sides import CASE, LazySide, columns_of
-from heldout.errors import OptionError
+from heldout.engines.lazy.label_pass import is_nan
+from heldout.engines.lazy.losses import LEAST
+from heldout.engines.lazy.tables import fetched, pushed
+from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
-from heldout.evidence.joint_scores import JointScores
-from heldout.evidence.pairs import PairCounts
-from heldout.predictions.encode import encode
-from heldout.predictions.match import renamed
-from heldout.predictions.pairing import common_labels
+from heldout.evidence.joint_counts import Duel, GapSums, GroupedSums, JointScores, PairCounts, Placements
+from heldout.evidence.score_bins import POINT, ScoreBins
+from heldout.predictions.alignment import common_labels, copied_ids, other_cases, other_sizes, other_truth, other_units
+from heldout.predictions.label_encoding import encode
+from heldout.predictions.positive_class import renamed
+
+# One classifier of several in lazy frames: its columns under names of our own, without rows that lack a value.
+
+# The columns of a side are t, p, s and g with its place: truth, answer, score and group. This one names the case.
+CASE = "case"
+
+
+@dataclass(frozen=True, eq=False)
+class LazySide:
+    """One classifier: a narwhals lazy frame, the names of its columns, and what was counted of them before.
+
+    Without a column of predictions the answer is the positive class from the threshold on or, where there are `each`, a
+    column of scores for each label, the class with the highest. `in_order` says that `id`
+    is the number of the row, for want of a name of the case, and `distinct` that no id stands twice.
+    """
+
+    name: str
+    frame: Any
+    labels: tuple[Label, ...]
+    n: int
+    truth: str
+    predicted: str | None = None
+    score: str | None = None
+    id: str | None = None
+    positive: Label | None = None
+    threshold: float | None = None
+    bins: ScoreBins | None = None
+    losses: tuple[float, float] | None = None
+    in_order: bool = False
+    group: str | None = None
+    distinct: bool = False
+    each: tuple[str, ...] = ()
+
+
+def columns_of(side: LazySide, at: int, *more: LazySide) -> Any:
+    """The columns of one side under names of our own, without rows that lack a value; of several in one frame too."""
+    import narwhals.stable.v2 as nw
+
+    schema = side.frame.collect_schema()
+    made: dict[str, Any] = {f"t{at}": _label(side.truth, schema)}
+    used = [side.truth]
+    if side.id is not None:
+        made[CASE] = nw.col(side.id)
+        used.append(side.id)
+    if side.group is not None:
+        made[f"g{at}"] = _label(side.group, schema)
+        used.append(side.group)
+    for place, own in enumerate((side, *more), start=at):
+        if own.predicted is not None:
+            made[f"p{place}"] = _label(own.predicted, schema)
+            used.append(own.predicted)
+        elif own.each:
+            made[f"p{place}"] = _highest(own.each)
+            used += own.each
+        if own.score is not None:
+            score = nw.col(own.score).cast(nw.Float64)
+            # −0 and 0 are one score.
+            made[f"s{place}"] = score + 0.0
+            used.append(own.score)
+            if own.predicted is None and own.threshold is not None:
+                made[f"p{place}"] = (score >= own.threshold).cast(nw.Int64)
+    return without_gaps(side.frame, used).select(**made)
+
+
+def _highest(columns: Sequence[str]) -> Any:
+    """The place of the highest of several columns, the first of equal ones."""
+    import narwhals.stable.v2 as nw
+
+    each = [nw.col(column).cast(nw.Float64) for column in columns]
+    highest, found = nw.max_horizontal(*each), nw.lit(len(each) - 1)
+    for place in range(len(each) - 2, -1, -1):
+        found = nw.when(each[place] == highest).then(nw.lit(place)).otherwise(found)
+    return found
+
+
+def without_gaps(frame: Any, columns: Sequence[str]) -> Any:
+    """The rows of a narwhals frame in which all of these columns have a value.
+
+    >>> import narwhals.stable.v2 as nw
+    >>> import polars as pl
+    >>> whole = without_gaps(nw.from_native(pl.LazyFrame({"x": [1.0, None, float("nan")]})), ["x"])
+    >>> whole.collect().to_dict(as_series=False)
+    {'x': [1.0]}
+    """
+    schema = frame.collect_schema()
+    return frame.filter(*(~_lacks(column, schema) for column in dict.fromkeys(columns)))
+
+
+def _label(column: str, schema: Any) -> Any:
+    import narwhals.stable.v2 as nw
+
+    kind = schema[column]
+    return nw.col(column).cast(nw.String) if kind in (nw.Categorical, nw.Enum) else nw.col(column)
+
+
+def _lacks(column: str, schema: Any) -> Any:
+    import narwhals.stable.v2 as nw
+
+    null = nw.col(column).is_null()
+    return null | is_nan(nw.col(column)) if schema[column].is_float() else null
+
+
+# Whether several classifiers in lazy frames judged the same cases, told by counting where the rows are.
+
+
+N = "n"
+
+
+def rows_counted() -> Any:
+    """The number of rows, under the name that tables have for it here."""
+    import narwhals.stable.v2 as nw
+
+    return nw.len().alias(N)
+
+
+def alike_ids(parts: Sequence[Any], sides: Sequence[LazySide]) -> list[Any]:
+    """The parts with ids of one type: 7 in one frame may be "7" or 7.0 in the other."""
+    import narwhals.stable.v2 as nw
+
+    kinds = [part.collect_schema()[CASE] for part in parts]
+    if all(map(_fits, kinds)):
+        wanted: Any = nw.Int64
+    elif len(set(kinds)) == 1 and not kinds[0].is_float() and kinds[0] not in (nw.Categorical, nw.Enum):
+        return list(parts)
+    elif all(kind.is_integer() or _is_whole(kind) for kind in kinds):
+        # As floats, large numbers would fall together; of another sign or width they do not fit.
+        wanted = nw.String
+    elif all(kind.is_numeric() for kind in kinds):
+        wanted = nw.Float64
+    elif any(kind.is_float() for kind in kinds):
+        shown = ", ".join(f"{side.name} {kind}" for side, kind in zip(sides, kinds, strict=True))
+        raise ValuesError(
+            f"The ids are numbers with a point in one frame and text in another: {shown}.",
+            hint="make both whole numbers, or both text.",
+        )
+    else:
+        wanted = nw.String
+    return [part.with_columns(nw.col(CASE).cast(wanted)) for part in parts]
+
+
+def _fits(kind: Any) -> bool:
+    """Whether every number of a type is a signed one of 64 bits; hashes may be larger."""
+    import narwhals.stable.v2 as nw
+
+    return bool(kind.is_integer()) and kind not in (nw.UInt64, nw.Int128, nw.UInt128)
+
+
+def _is_whole(kind: Any) -> bool:
+    """Whether a type is of decimals without a point, as Spark has for unsigned numbers of 64 bits."""
+    return bool(kind.is_decimal()) and getattr(kind, "scale", None) == 0
+
+
+def check_copies(side: LazySide, part: Any) -> None:
+    """Refuse ids that stand in several rows of one side."""
+    import narwhals.stable.v2 as nw
+
+    twice = part.group_by(CASE).agg(rows_counted()).filter(nw.col(N) > 1)
+    number = int(fetched(twice.select(nw.len().alias(N)))[N][0])
+    if number:
+        raise copied_ids(side.name, number, _shown(twice, number))
+
+
+def _shown(frame: Any, number: int) -> str:
+    held = fetched(frame.select(CASE).sort(CASE).head(3))[CASE].to_list()
+    texts = [str(int(x) if isinstance(x, float) and x.is_integer() else x) for x in held]
+    return listing(texts, most=3) + (f" and {number - len(texts):,} more" if number > len(texts) else "")
+
+
+def check_matched(sides: Sequence[LazySide], matched: int) -> None:
+    """Refuse cases that not all of them judged."""
+    import narwhals.stable.v2 as nw
+
+    if all(side.n == matched for side in sides):
+        return
+    if all(side.in_order for side in sides):
+        raise other_sizes({side.name: side.n for side in sides})
+    parts = alike_ids([columns_of(side, at) for at, side in enumerate(sides)], sides)
+    for place in range(1, len(sides)):
+        gone = []
+        for there, here in ((0, place), (place, 0)):
+            left = parts[there].join(parts[here].select(CASE), on=CASE, how="anti")
+            number = int(fetched(left.select(nw.len().alias(N)))[N][0])
+            gone.append((number, _shown(left, number) if number else "", sides[there].name, sides[here].name))
+        if any(number for number, *_ in gone):
+            raise other_cases(gone)
+    shown = ", ".join(f"{side.name} has {side.n:,}" for side in sides)
+    raise ValuesError(
+        f"The rows changed while they were counted: {shown} cases, and {matched:,} were matched.",
+        hint="compare data that nobody writes to meanwhile.",
+    )
+
+
+def check_truths(
+    sides: Sequence[LazySide], frame: Any, table: Any, truths: Sequence[Codes], counts: Codes, labels: Sequence[Label]
+) -> None:
+    """Refuse cases of which two sides hold a different truth; `table` has the values that the codes stand for."""
+    import narwhals.stable.v2 as nw
+
+    for at in range(1, len(sides)):
+        wrong = np.flatnonzero(truths[0] != truths[at])
+        if not len(wrong):
+            continue
+        row = int(wrong[0])
+        raw = table["t0"][row], table[f"t{at}"][row]
+        found = frame.filter(nw.col("t0") == raw[0], nw.col(f"t{at}") == raw[1]).select(CASE).sort(CASE).head(1)
+        case = fetched(found)[CASE][0]
+        raise other_truth(
+            (sides[0].name, sides[at].name), int(counts[wrong].sum()), int(counts.sum()),
+            str(int(case) if isinstance(case, float) and case.is_integer() else case),
+            (labels[truths[0][row]], labels[truths[at][row]]),
+        )  # fmt: skip
+
+
+def check_groups(sides: Sequence[LazySide], frame: Any) -> None:
+    """Refuse groups that are not the same for all of them, whatever they are called."""
+    if sides[0].group is None:
+        return
+    for at in range(1, len(sides)):
+        table = fetched(frame.group_by("g0", f"g{at}").agg(rows_counted()))
+        if not len(table) == table["g0"].n_unique() == table[f"g{at}"].n_unique():
+            raise other_units(sides[0].name, sides[at].name, "group")
+
+
+# Sums over cases that compare two scores: differences of placements and of losses, made where the rows are.
+
+LOSSES = ("brier", "log_loss")
+# No power of two beyond these is finite, so a wide step is made in two.
+LARGEST = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredSide:
+    """The scores of one classifier: their bins, its Brier score and log loss if they are probabilities."""
+
+    bins: ScoreBins
+    losses: tuple[float, float] | None = None
+
+
+def joint_scores(frame: Any, sides: Sequence[ScoredSide], positives: Sequence[Any]) -> JointScores:
+    """Join every case with its placements, and sum up by class; a narwhals lazy frame with t0, s0, s1 … is given.
+
+    `positives` are the values of t0 that stand for the positive class. Where it has a column g0, sums are also made by
+    its groups.
+    """
+    import narwhals.stable.v2 as nw
+
+    placed = tuple(Placements.of(side.bins) for side in sides)
+    frame = frame.with_columns(up=nw.col("t0").is_in(list(positives)))
+    for at, own in enumerate(placed):
+        frame = frame.with_columns(_key(at, own.base)).join(_table(at, own, frame), on=f"k{at}", how="inner")
+    likely = all(side.losses is not None for side in sides)
+    duels = list(combinations(range(len(sides)), 2))
+    shifts = {(name, duel): _shift(sides, duel, place) for duel in duels for place, name in enumerate(LOSSES) if likely}
+    frame = frame.with_columns(*_each_side(len(sides), likely=likely))
+    frame = frame.with_columns(*(expression for duel in duels for expression in _gaps(duel, shifts, likely=likely)))
+    frame = frame.with_columns(*(expression for duel in duels for expression in _powers(duel, likely=likely)))
+    wanted = [name for duel in duels for name in _names(duel, likely=likely)]
+    grouped = "g0" in frame.collect_schema().names()
+    keys = ["up", "g0"] if grouped else ["up"]
+    wanted += [f"v{at}" for at in range(len(sides)) if grouped]
+    table = frame.group_by(keys).agg(nw.len().alias("n"), *(nw.col(name).sum() for name in wanted))
+    held = fetched(table)
+    sums = _by_class(held, wanted)
+    _check_same_rows(sums, sides)
+    joint = _made(placed, duels, sums, shifts)
+    return replace(joint, groups=_by_group(held, len(sides), shifts)) if grouped else joint
+
+
+def _by_class(table: Any, wanted: Sequence[str]) -> dict[bool, dict[str, Any]]:
+    """The sums of each class; sums of many groups are added with care, as every engine adds its own."""
+    made = {}
+    for up in (True, False):
+        part = table.filter(table["up"] == up)
+        made[up] = {"n": int(part["n"].sum())} | {name: math.fsum(map(float, part[name])) for name in wanted}
+    return made
+
+
+def _check_same_rows(sums: dict[bool, dict[str, Any]], sides: Sequence[ScoredSide]) -> None:
+    """Refuse sums over other rows than those whose scores were counted before."""
+    found = sums[False]["n"], sums[True]["n"]
+    for side in sides:
+        before = tuple(side.bins.counts.sum(axis=0).tolist())
+        if found != before:
+            raise ValuesError(
+                f"The rows changed while they were compared: {before[1]:,} positive and {before[0]:,} negative cases "
+                f"were counted first, and {found[1]:,} and {found[0]:,} were met later.",
+                hint="compare data that nobody writes to meanwhile.",
+            )
+
+
+def _by_group(table: Any, m: int, shifts: dict[tuple[str, Duel], float]) -> GroupedSums:
+    up = table["up"].to_numpy().astype(bool)
+    keys, code = np.unique(table["g0"].cast(str).to_numpy(), return_inverse=True)
+
+    def summed(name: str, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+        held = table[name].to_numpy().astype(np.float64)
+        return np.bincount(code[rows], weights=held[rows], minlength=len(keys)).astype(np.float64)
+
+    every = np.ones(len(up), dtype=np.bool_)
+    gaps: dict[str, dict[Duel, NDArray[np.float64]]] = {}
+    for name, duel in shifts:
+        gaps.setdefault(name, {})[duel] = summed(f"{name}{duel[0]}_{duel[1]}", every)
+    sides = [np.stack([summed(f"v{at}", rows) for at in range(m)]) for rows in (up, ~up)]
+    sizes = len(np.unique(code[up])), len(np.unique(code[~up]))
+    return GroupedSums(summed("n", every).astype(np.int64), sides[0], sides[1], sizes, gaps)
+
+
+def _key(at: int, base: int) -> Any:
+    import narwhals.stable.v2 as nw
+
+    score = nw.col(f"s{at}")
+    if base == POINT:
+        return score.alias(f"k{at}")
+    first = max(min(-base, LARGEST), -LARGEST)
+    step = score * math.ldexp(1.0, first)
+    rest = -base - first
+    return ((step * math.ldexp(1.0, rest) if rest else step).floor() + 0.0).alias(f"k{at}")
+
+
+def _table(at: int, placed: Placements, beside: Any) -> Any:
+    import polars as pl
+
+    columns = {f"k{at}": placed.key, f"u{at}": placed.up, f"d{at}": placed.down, f"o{at}": np.arange(len(placed.key))}
+    return pushed(pl.DataFrame(columns), beside)
+
+
+def _shift(sides: Sequence[ScoredSide], duel: Duel, place: int) -> float:
+    one, two = (sides[at].losses or (0.0, 0.0) for at in duel)
+    return one[place] - two[place]
+
+
+def _each_side(m: int, *, likely: bool) -> list[Any]:
+    """The placement of every case by each score, and its losses."""
+    import narwhals.stable.v2 as nw
+
+    made = []
+    for at in range(m):
+        made.append(nw.when(nw.col("up")).then(nw.col(f"u{at}")).otherwise(nw.col(f"d{at}")).alias(f"v{at}"))
+        if likely:
+            score = nw.col(f"s{at}")
+            right = nw.when(nw.col("up")).then(score).otherwise(1.0 - score)
+            # Not 1 less the other, of which nothing would be left where that is rounded to 1.
+            wrong = nw.when(nw.col("up")).then(1.0 - score).otherwise(score)
+            # As in the log loss itself: a probability of 0 is taken for the rounding error of a float.
+            kept = nw.when(right < LEAST).then(nw.lit(LEAST)).otherwise(right)
+            made += [(wrong * wrong).alias(f"brier{at}"), (-1.0 * kept.log()).alias(f"log_loss{at}")]
+    return made
+
+
+def _gaps(duel: Duel, shifts: dict[tuple[str, Duel], float], *, likely: bool) -> list[Any]:
+    import narwhals.stable.v2 as nw
+
+    one, two = duel
+    own = f"{one}_{two}"
+    made = [
+        (nw.col(f"v{one}") - nw.col(f"v{two}")).alias(f"area{own}"),
+        (nw.col(f"s{one}") != nw.col(f"s{two}")).cast(nw.Int64).alias(f"apart{own}"),
+        (nw.col(f"o{one}") != nw.col(f"o{two}")).cast(nw.Int64).alias(f"moved{own}"),
+    ]
+    for name in LOSSES if likely else ():
+        gap = nw.col(f"{name}{one}") - nw.col(f"{name}{two}") - shifts[name, duel]
+        made += [gap.alias(f"{name}{own}")]
+    return made
+
+
+def _powers(duel: Duel, *, likely: bool) -> list[Any]:
+    import narwhals.stable.v2 as nw
+
+    own = f"{duel[0]}_{duel[1]}"
+    made = [(nw.col(f"area{own}") * nw.col(f"area{own}")).alias(f"area{own}_2")]
+    for name in LOSSES if likely else ():
+        gap = nw.col(f"{name}{own}")
+        made += [(gap * gap).alias(f"{name}{own}_2"), (gap * gap * gap).alias(f"{name}{own}_3")]
+    return made
+
+
+def _names(duel: Duel, *, likely: bool) -> list[str]:
+    own = f"{duel[0]}_{duel[1]}"
+    made = [f"area{own}_2", f"apart{own}", f"moved{own}"]
+    return made + [f"{name}{own}{power}" for name in LOSSES if likely for power in ("", "_2", "_3")]
+
+
+def _made(
+    placed: tuple[Placements, ...],
+    duels: Sequence[Duel],
+    rows: dict[bool, dict[str, Any]],
+    shifts: dict[tuple[str, Duel], float],
+) -> JointScores:
+    def total(name: str, duel: Duel, power: str = "", up: bool | None = None) -> float:
+        chosen = [row for side, row in rows.items() if up is None or side is up]
+        return float(sum(row[f"{name}{duel[0]}_{duel[1]}{power}"] for row in chosen))
+
+    n = sum(int(row["n"]) for row in rows.values())
+    losses: dict[str, dict[Duel, GapSums]] = {}
+    for (name, duel), shift in shifts.items():
+        sums = (total(name, duel, power) for power in ("", "_2", "_3"))
+        losses.setdefault(name, {})[duel] = GapSums(n, shift, *sums)
+    return JointScores(
+        placed,
+        {duel: total("area", duel, "_2", up=True) for duel in duels},
+        {duel: total("area", duel, "_2", up=False) for duel in duels},
+        {duel: round(total("apart", duel)) for duel in duels},
+        {duel: round(total("moved", duel)) for duel in duels},
+        losses,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import listing
-from heldout.engines.lazy.pushed_tables import brought
+from heldout.engines.lazy.tables import brought
 from heldout.errors import ColumnError, HeldoutError, LabelError, ValuesError
-from heldout.predictions.guess import check_column
+from heldout.predictions.columns import check_column
 from heldout.predictions.scores import may_be_score
-from heldout.predictions.slice_choice import slice_names
+from heldout.predictions.slices import slice_names
 from heldout.predictions.source import ROLES, Asked, Columns, columns_of_roles, is_name
 
 if TYPE_CHECKING:

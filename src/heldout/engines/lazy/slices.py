@@ -13,22 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes
-from heldout.engines.lazy.counts import Cells, keyed
-from heldout.engines.lazy.first import blanked, kept
-from heldout.engines.lazy.labels import Settled
-from heldout.engines.lazy.not_numbers import is_nan
+from heldout.engines.lazy.confusions import Cells, keyed
+from heldout.engines.lazy.label_pass import Settled, blanked, is_nan, kept
 from heldout.engines.lazy.roles import collected
-from heldout.engines.lazy.scores import finer, on_grid
-from heldout.engines.slices import MOST_PAIRED
+from heldout.engines.lazy.score_pass import finer, on_grid
+from heldout.engines.memory import MOST_PAIRED
 from heldout.errors import ColumnError, ValuesError
 from heldout.evidence import Label
+from heldout.evidence.bin_grid import WIDEST
 from heldout.evidence.counted import CountedColumn
-from heldout.evidence.grid import WIDEST
 from heldout.evidence.slices import SliceCounts
-from heldout.predictions.case_values import groups
-from heldout.predictions.encode import is_missing
-from heldout.predictions.slice_choice import chosen_slices
-from heldout.predictions.slice_plan import SlicePlan, plan_of
+from heldout.predictions.label_encoding import is_missing
+from heldout.predictions.slices import SlicePlan, chosen_slices, plan_of
+from heldout.predictions.weights import groups
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from heldout.arguments import listing
 from heldout.errors import ValuesError
+from heldout.evidence.consistency import impossible
 from heldout.evidence.counted import ROLES, Counted
-from heldout.evidence.possible import impossible
-from heldout.evidence.unfit import Unfit
+from heldout.evidence.probabilities import Unfit
 from heldout.files.batches import Batches
-from heldout.predictions.case_values import LARGEST, SMALLEST
 from heldout.predictions.scores import Scores, sum_tolerance
 from heldout.predictions.table import Missing, NothingWholeError
+from heldout.predictions.weights import LARGEST, SMALLEST
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.engines.probabilities import RunningTally, tally
-from heldout.engines.stream.bins import StreamBins
-from heldout.engines.stream.cells import Rows
+from heldout.engines.probability_sums import RunningTally, tally
 from heldout.engines.stream.checks import Seen
-from heldout.engines.stream.roles import StreamRoles
+from heldout.engines.stream.columns import StreamRoles
 from heldout.engines.stream.rows import Scored
+from heldout.engines.stream.two_class_bins import Rows, StreamBins
 from heldout.evidence import Confusion
 from heldout.evidence.probabilities import Probabilities
 from heldout.predictions.table import Predictions

@@ -1,0 +1,176 @@
+"""The front door to decisions: from scores, in any form, to a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from heldout.api.engine_choice import Where, counted_elsewhere, known_evidence, only_evidence
+from heldout.api.evaluation_builder import counted_notes
+from heldout.arguments import check_whole, listing
+from heldout.costs import read_costs
+from heldout.engines.scores import CountedScores, RowScores
+from heldout.errors import OptionError
+from heldout.evidence import Label
+from heldout.evidence.counted import Counted
+from heldout.predictions.positive_class import choose_positive, fitted, quoted
+from heldout.predictions.source import Asked, Source, gather
+from heldout.predictions.table import Missing
+from heldout.thresholds.decision import Decision
+from heldout.thresholds.decision_report import GET_ROWS
+from heldout.thresholds.selection import choose, choose_rows
+
+
+def choose_threshold(
+    data: Any = None,
+    score: Any = None,
+    *,
+    truth: Any = None,
+    by: str | None = None,
+    maximize: str | None = None,
+    require: str | None = None,
+    then: str | None = None,
+    costs: Any = None,
+    cost_rows: str | None = None,
+    prevalence: float | None = None,
+    current: float | None = None,
+    honest: bool = False,
+    folds: int = 10,
+    weight: Any = None,
+    group: Any = None,
+    positive: Label | None = None,
+    labels: Sequence[Label] | None = None,
+    missing: Missing = "refuse",
+    level: float = 0.95,
+    seed: int = 0,
+    replicates: int = 999,
+    engine: str | None = None,
+    master: str | None = None,
+    tolerance: float = 1e-6,
+    passes: int = 3,
+) -> Decision:
+    """Choose the threshold from which a case is called positive, and say how sure that is.
+
+    `by` is "cost" or "iso" (with `costs`), "youden", "closest" or any measure of the counts; `maximize`, as the flag is
+    called, says the same. `require` holds requirements such as "recall >= 0.9", among whose thresholds the best by
+    `then` is taken. `prevalence` is the share of positives where the threshold will be used. `honest` judges the choice
+    on cases that had no part in it. Of more than two classes, `positive` is told from all the others together. What is
+    too large to be held is counted as `evaluate` does it: by `engine`, on the cluster `master`, in bins of scores that
+    make areas certain to `tolerance` in at most so many `passes`.
+
+    >>> chosen = choose_threshold([1, 1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6, 0.3, 0.1], by="youden")
+    >>> chosen.threshold
+    0.8
+    """
+    check_whole("seed", seed, 0)
+    check_whole("replicates", replicates, 1)
+    if prevalence is not None and (isinstance(prevalence, bool) or not isinstance(prevalence, int | float)):
+        raise OptionError(f"The prevalence must be a number. Got {prevalence!r}.", hint="for example 0.05.")
+    if by is not None and maximize is not None:
+        raise OptionError(f"by={by!r} and maximize={maximize!r} are two names of one option.", hint="give one of them.")
+    by = by if maximize is None else maximize
+    roles = {"truth": truth, "predicted": None, "weight": weight, "group": group}
+    # Any threshold will do to read the columns: the classes that it gives are not used.
+    asked = Asked(labels, missing, score, positive, 0.0)
+    where = Where(engine, master, tolerance, passes).checked()
+    known = known_evidence(data)
+    if known is not None:
+        only_evidence({**roles, "score": score}, where)
+        _check_classes(known[0], positive, labels)
+    else:
+        known = counted_elsewhere(data, roles, asked, where)
+    options: dict[str, Any] = {
+        "require": require, "then": then, "prevalence": prevalence, "current": current, "level": level, "seed": seed,
+        "replicates": replicates,
+    }  # fmt: skip
+    if known is not None:
+        if honest:
+            raise OptionError(
+                "The rows were counted and not kept, so none are left that had no part in the choice.",
+                hint=f"{GET_ROWS}; or leave out honest= (--honest), choose on one part of the rows and evaluate on "
+                "another.",
+            )
+        return _of_counts(known[0], known[1], by, costs, cost_rows, options)
+    predictions, source = gather(
+        data, roles, labels=labels, missing=missing, score=score, positive=positive, threshold=0.0, against_rest=True
+    )
+    if predictions.scores is None or predictions.scores.per_class or len(predictions.labels) != 2:
+        raise _several(predictions.labels)
+    chosen = predictions.positive
+    evidence = RowScores(predictions, predictions.labels)
+    place = predictions.labels.index(chosen) if chosen is not None else 1
+    if isinstance(costs, str | Path):
+        costs = read_costs(costs, predictions.labels, cost_rows)
+    decision = choose_rows(
+        evidence.values,
+        evidence.codes == place,
+        by,
+        weight=predictions.weight,
+        group=evidence.group_codes,
+        honest=honest,
+        folds=folds,
+        costs=costs,
+        positive=predictions.labels[place],
+        negative=predictions.labels[1 - place],
+        **options,
+    )
+    return _told(decision, source, predictions.said)
+
+
+def _of_counts(
+    counted: Counted, source: Source, by: str | None, costs: Any, cost_rows: str | None, options: dict[str, Any]
+) -> Decision:
+    """The choice where the scores were counted and their rows not kept."""
+    if counted.scores is None:
+        raise OptionError(
+            "A threshold is chosen by scores, and none were counted.", hint="count with score= (--score)."
+        )
+    labels, positive = counted.scores.labels or counted.labels, counted.positive
+    if counted.scores.per_class or len(labels) != 2 or positive is None:
+        raise _several(labels)
+    if isinstance(costs, str | Path):
+        costs = read_costs(costs, labels, cost_rows)
+    negative = next(label for label in labels if label != positive)
+    ranking = CountedScores.of(counted).ranking(positive)
+    decision = choose(ranking, by, costs=costs, positive=positive, negative=negative, **options)
+    return _told(decision, source, counted_notes(counted))
+
+
+def _told(decision: Decision, source: Source, notes: Sequence[str]) -> Decision:
+    """The choice with what was read, and what is to be said of that; a column of folds has no use here."""
+    folds = [note for role, _, note in source.unused if role == "fold"]
+    said = [note for note in notes if note not in folds]
+    return replace(decision, columns=_read(source), notes=(*said, *decision.notes))
+
+
+def _check_classes(counted: Counted, positive: Label | None, labels: Sequence[Label] | None) -> None:
+    """Refuse classes other than those that the scores were counted for."""
+    held = counted.labels if counted.scores is None else counted.scores.labels or counted.labels
+    named = () if labels is None else fitted(tuple(labels), held)
+    if labels is not None and set(named) != set(held):
+        raise OptionError(
+            f"The evidence was counted with the labels {listing(held)}, and {listing(named)} were named.",
+            hint="name them when counting, or leave out labels= (--labels).",
+        )
+    if positive is not None and counted.positive is not None and choose_positive(positive, held) != counted.positive:
+        raise OptionError(
+            f"The scores were counted as those of {quoted(counted.positive)}, and {quoted(positive)} was named.",
+            hint="name the positive class when counting, or leave out positive= (--positive).",
+        )
+
+
+def _several(labels: Sequence[Label]) -> OptionError:
+    return OptionError(
+        f"A threshold tells two classes apart. There are {len(labels)}: {listing(labels)}.",
+        hint="choose two of them, or the class of least expected cost with heldout.thresholds.classes.decide.",
+    )
+
+
+def _read(source: Source) -> str:
+    """Which columns were read, and which of them were guessed."""
+    read = [(role, column) for role, column in source.columns if role != "predicted"]
+    guessed = [role for role in source.guessed if role != "predicted"]
+    said = f" ({listing(guessed)} guessed from the column names)" if guessed else ""
+    return ", ".join(f"{role} = {column}" for role, column in read) + said

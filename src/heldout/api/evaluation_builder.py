@@ -1,0 +1,484 @@
+"""From counted predictions to an evaluation: which measures, by which estimator, with which notes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.arguments import check_level, check_whole, closest, listing, method_key
+from heldout.costs import Costs, read_costs, settle_costs
+from heldout.engines.memory import count_folds
+from heldout.engines.scores import CountedScores, RowScores, ScoreEvidence
+from heldout.errors import OptionError, ValuesError
+from heldout.evaluation import Evaluation
+from heldout.evidence import Confusion, Label
+from heldout.evidence.counted import Counted
+from heldout.evidence.folds import FoldCounts
+from heldout.findings.review import check_codes, check_limits
+from heldout.intervals.area_bounds import bounds_note
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.fold_estimates import FOLD_METHODS, FoldEstimator, FoldMethod, Rule
+from heldout.intervals.fold_scores import FoldScores
+from heldout.intervals.methods import METHODS, Method, find_method
+from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
+from heldout.intervals.score_methods import score_method_names
+from heldout.intervals.target import Dependence
+from heldout.measures.catalogue import COUNTED, NAMED_F, find, read_quantity
+from heldout.measures.declare import Measure
+from heldout.measures.quantity import AVERAGES, Bound, Quantity
+from heldout.plans.plan import AGAIN, ONCE
+from heldout.predictions.label_encoding import Coded
+from heldout.predictions.positive_class import choose_positive, suspicions
+from heldout.predictions.source import Source
+from heldout.predictions.table import Predictions, dropped_note, strangers_note
+from heldout.resampling.outcome import sharing
+
+# What a column of folds beside predictions says of how they depend on each other.
+
+TARGET = "the error of the model trained on all cases, judged by models trained without the fold that they predict"
+
+
+def fold_dependence(predictions: Predictions) -> Dependence:
+    """The dependence of predictions that come in folds; with `id`, a case may have several.
+
+    From ids and folds one can see the size of each fold and how often each case was tested: equally often in partitions
+    of the cases, once or repeated, and unequally often where every fold is a random draw. What cannot be seen is how
+    the models were trained: each fold is taken to be tested by a model of all other cases, which of a time-ordered plan
+    and of training parts that leave rows out is not so. Nor can cases be seen that were never tested, nor groups unless
+    their column is named too, nor which folds of a repetition are missing.
+
+    >>> from heldout.predictions.table import assemble
+    >>> fold_dependence(assemble([0, 1, 0, 1], [0, 1, 1, 1], fold=[1, 1, 2, 2], id=["a", "b", "a", "b"])).n
+    2
+    """
+    _check_truth(predictions)
+    _check_once(predictions)
+    case = np.arange(predictions.n) if predictions.id is None else _places(predictions.id)
+    fold = np.zeros(predictions.n, dtype=np.int64) if predictions.fold is None else _places(predictions.fold)
+    found = sharing(case, fold)
+    if len(found.sizes) == 1:
+        return Dependence(found.n)
+    once = predictions.n == found.n or _every_set(found.n, found.sizes)
+    return Dependence(found.n, ONCE if once else AGAIN, found.ratio, found.independent, TARGET)
+
+
+def counted_dependence(counted: Counted) -> Dependence:
+    """The dependence of counted predictions that come in folds, each case in one of them.
+
+    With one prediction per case the folds are one partition of the cases, whose mean sizes tell all there is to know.
+
+    >>> from heldout.evidence.folds import FoldCounts
+    >>> folds = FoldCounts(("a", "b"), np.array([1, 2]), *(np.array(x) for x in ([0, 1], [0, 1], [0, 1], [3, 1])))
+    >>> counted_dependence(Counted(folds[0] + folds[1], folds=folds)).independent
+    2
+    """
+    number, n = 0 if counted.folds is None else len(counted.folds), counted.n
+    if number < 2:
+        return Dependence(n)
+    return Dependence(n, ONCE, n / number / max((n * number - n) / number, 1.0), number, TARGET)
+
+
+def _every_set(n: int, sizes: NDArray[np.int64]) -> bool:
+    """Whether the folds are as many as there are sets of that many cases, as those of leave-2-out."""
+    p = int(sizes[0])
+    return bool((sizes == p).all()) and len(sizes) == math.comb(n, p)
+
+
+def _places(coded: Coded) -> NDArray[np.int64]:
+    return coded.codes.astype(np.int64) - coded.offset
+
+
+def _check_truth(predictions: Predictions) -> None:
+    """One case has one truth, however often it was predicted."""
+    if predictions.id is None:
+        return
+    case = _places(predictions.id)
+    truth = _places(predictions.truth)
+    pairs = np.unique(np.stack([case, truth]), axis=1)
+    twice = np.flatnonzero(np.bincount(pairs[0]) > 1)
+    if len(twice):
+        raise ValuesError(
+            f"The id {predictions.id.labels[twice[0]]!r} has two different truths"
+            + (f", and so have {len(twice) - 1:,} others." if len(twice) > 1 else "."),
+            hint="give every case an id of its own.",
+        )
+
+
+def _check_once(predictions: Predictions) -> None:
+    """A model predicts a case once: an id that stands twice in a fold means that two models share its name."""
+    if predictions.id is None or predictions.fold is None:
+        return
+    case = _places(predictions.id)
+    fold = _places(predictions.fold)
+    pairs, counts = np.unique(np.stack([case, fold]), axis=1, return_counts=True)
+    twice = np.flatnonzero(counts > 1)
+    if len(twice):
+        at, there = pairs[:, twice[0]].tolist()
+        raise ValuesError(
+            f"The id {predictions.id.labels[at]!r} stands {counts[twice[0]]:,} times in the fold "
+            f"{predictions.fold.labels[there]!r}, and a model predicts a case once.",
+            hint="give every model a fold of its own, such as '2.1' for fold 1 of repetition 2, and every case an id.",
+        )
+
+
+# What a reader must know of predictions whose rows were not kept, in the words that are used of rows in memory.
+
+
+def counted_positive(counted: Counted, asked: Label | None, labels: Sequence[Label]) -> Label | None:
+    """The positive class; scores that were counted for one class cannot be taken for those of another.
+
+    >>> from heldout.evidence import Confusion
+    >>> counted_positive(Counted(Confusion.of([[5, 1], [0, 4]], ["no", "yes"])), "no", ["no", "yes"])
+    'no'
+    """
+    if asked is None:
+        # Of one class that is met, its usual opposite is not among the labels, and none of them is positive.
+        return choose_positive(None, labels) if counted.positive is None or len(labels) < 2 else counted.positive
+    found = choose_positive(asked, labels)
+    one_column = counted.scores is not None and not counted.scores.per_class
+    if one_column and counted.positive is not None and found != counted.positive:
+        raise OptionError(
+            f"The scores were counted as those of the class {counted.positive!r}, and {found!r} was named as positive.",
+            hint=f"leave out positive= (--positive), or count again with positive={found!r}.",
+        )
+    return found
+
+
+def counted_notes(counted: Counted) -> list[str]:
+    """Every sentence, in the order in which rows in memory would give them.
+
+    >>> from heldout.evidence import Confusion
+    >>> counted_notes(Counted(Confusion.of([[5, 1], [0, 4]]), rows=11, lost=1, missing={"truth": 1}))
+    ['1 of 11 rows was dropped because of a missing value: truth in 1']
+    """
+    missing = {role: number for role, number in counted.missing.items() if number}
+    dropped = [dropped_note(counted.lost, counted.rows, missing)] if counted.lost else []
+    beside = dict.fromkeys(counted.notes)
+    return [*beside, *dropped, *counted.joined_types, *_strangers(counted), *suspicions(_names(counted))]
+
+
+def _names(counted: Counted) -> list[Label]:
+    """The labels, without those that were named beforehand and never met."""
+    if not counted.declared:
+        return list(counted.labels)
+    met = np.union1d(counted.confusion.truth, counted.confusion.predicted)
+    return [counted.labels[place] for place in met.tolist()]
+
+
+def _strangers(counted: Counted) -> list[str]:
+    """That no label of the truth was predicted, where the predicted classes were given."""
+    confusion = counted.confusion
+    if counted.threshold is not None or confusion.n_cases < 2:
+        return []
+    truth, predicted = (np.unique(side) for side in (confusion.truth, confusion.predicted))
+    if np.intersect1d(truth, predicted).size:
+        return []
+    return [strangers_note(*([counted.labels[place] for place in side.tolist()] for side in (truth, predicted)))]
+
+
+# Beyond this many classes the measures of one class whose interval needs draws are left for those who ask,
+# and beyond this many all but the first three.
+DRAWN_CLASSES = 100
+LISTED_CLASSES = 1000
+# Beyond this many classes only so many of the largest are listed: a report of a million would fill gigabytes.
+EVERY_CLASS = 10_000
+LARGEST = 1000
+FIRST = ("precision", "recall", "f_score")
+# Measures of the order of the scores.
+RANKED = ("ranking", "pairs")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a person chose, apart from the data."""
+
+    positive: Label | None = None
+    measures: str | Iterable[str] = "all"
+    costs: Any = None
+    cost_rows: str | None = None
+    level: float = 0.95
+    method: str | None = None
+    seed: int = 0
+    replicates: int = 2000
+    mute: str | Iterable[str] = ()
+    limits: Any = None
+
+    def checked(self) -> Settings:
+        """The same settings, refused where a number makes no sense."""
+        check_level(self.level)
+        check_whole("seed", self.seed, 0)
+        check_whole("replicates", self.replicates, 1)
+        self.by_fold()
+        self.of_counts()
+        return self
+
+    def by_fold(self) -> FoldMethod | None:
+        """The method that makes intervals from the values in single folds, if one was named."""
+        return None if self.method is None else FOLD_METHODS.get(method_key(self.method))
+
+    @property
+    def nested(self) -> bool:
+        """Whether intervals are to come from nested cross-validation, which needs a learner."""
+        if self.method is None:
+            return False
+        from heldout.resampling.nested_cv import METHOD
+
+        return method_key(self.method) == METHOD
+
+    def of_counts(self) -> Method | None:
+        """The method for measures of counts; one that is for scores or folds alone leaves those to their defaults."""
+        key = None if self.method is None or self.nested else method_key(self.method)
+        if key is None or key in FOLD_METHODS or (key in score_method_names() and key not in METHODS):
+            return None
+        if key not in METHODS:
+            known = dict.fromkeys([*METHODS, *FOLD_METHODS, "nested-cv", *score_method_names()])
+            near = closest(key, known)
+            raise OptionError(
+                f"There is no interval method {self.method!r}. There are: {listing(known, most=40)}.",
+                hint=f"did you mean {near!r}?" if near else "leave method out for the default of each measure.",
+            )
+        return find_method(key)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What is known beyond the predictions where they were made by the models of a resampling plan."""
+
+    plan: Dependence
+    training: Confusion | None = None
+    rule: Rule = "pooled"
+    resubstituted: Predictions | None = None
+    weight: float = 1.0
+
+
+def judge(
+    confusion: Confusion,
+    predictions: Predictions | None,
+    settings: Settings,
+    *,
+    source: Source,
+    notes: Sequence[str] = (),
+    folded: Folded | None = None,
+    counted: Counted | None = None,
+) -> Evaluation:
+    """Every measure that was asked for, with its interval; `counted` stands for rows that were not kept."""
+    settings.checked()
+    mute, limits = check_codes(settings.mute), check_limits(settings.limits, "evaluation")
+    if settings.nested:
+        raise OptionError(
+            f"The method {settings.method!r} fits a learner again, and there are only predictions.",
+            hint="use heldout.validate (heldout validate) with a k-fold plan, or leave out the method.",
+        )
+    chosen = choose_positive(settings.positive, confusion.labels)
+    if counted is not None:
+        chosen = counted_positive(counted, settings.positive, confusion.labels)
+        notes = [*notes, *counted_notes(counted)]
+        folded = folded if counted.folds is None else Folded(counted_dependence(counted))
+    costs = None if settings.costs is None else cost_matrix(settings.costs, confusion, settings.cost_rows)
+    estimator = _count_estimator(confusion, _folds(predictions, counted, confusion), settings, folded)
+    estimator.check()
+    evidence = _score_evidence(predictions, counted)
+    scored = None if evidence is None else _score_estimator(evidence, chosen, settings, folded)
+    if settings.by_fold() is not None and folded is None:
+        raise OptionError(
+            f"The method {settings.method!r} needs folds, and there are none.",
+            hint="name the column of folds with fold= (--fold), or leave out the method.",
+        )
+    if settings.method is not None and settings.of_counts() is None and settings.by_fold() is None:
+        _one_model(estimator, settings.method)
+    estimates = _estimates(estimator, scored, chosen, costs, settings)
+    said = list(notes)
+    if settings.measures == "all" and evidence is not None:
+        why = evidence.not_probability
+        said += [f"{why}, so losses and calibration are left out: they need probabilities"] if why else []
+    if evidence is not None and any(find(e.measure).measure.scope in RANKED for e in estimates):
+        said += filter(None, [bounds_note(evidence)])
+    if settings.measures == "all" and confusion.n_classes > DRAWN_CLASSES:
+        said.append(_shortened(confusion.n_classes))
+    return Evaluation(
+        confusion, chosen, estimates, estimator, tuple(said), source, predictions, costs, scored, mute, limits, counted
+    )
+
+
+def _one_model(estimator: Estimator, method: str) -> None:
+    """Refuse a method that takes all scores as those of one model where each fold has its own."""
+    if not isinstance(estimator, FoldEstimator) or estimator.folds is None or len(estimator.folds) < 2:
+        return
+    raise OptionError(
+        f"The method {method!r} takes all scores as those of one model, and here each fold has its own.",
+        hint=f"use one of: {listing(FOLD_METHODS)}; or leave out the method.",
+    )
+
+
+def _folds(predictions: Predictions | None, counted: Counted | None, confusion: Confusion) -> FoldCounts | None:
+    """The counts of every fold, where the predictions come in folds."""
+    if counted is not None:
+        return counted.folds
+    if predictions is None or predictions.fold is None:
+        return None
+    return count_folds(predictions, confusion.labels)
+
+
+def _score_evidence(predictions: Predictions | None, counted: Counted | None) -> ScoreEvidence | None:
+    """What the scores tell, where there are any: from rows, or from counts of them."""
+    if counted is not None:
+        return None if counted.scores is None else CountedScores.of(counted)
+    if predictions is None or predictions.scores is None:
+        return None
+    return RowScores(predictions, predictions.labels)
+
+
+def _count_estimator(
+    confusion: Confusion, folds: FoldCounts | None, settings: Settings, folded: Folded | None
+) -> Estimator:
+    made = confusion, settings.level, settings.seed, settings.replicates, settings.of_counts()
+    if folded is None or folds is None:
+        return Estimator(*made)
+    return FoldEstimator(
+        *made,
+        plan=folded.plan,
+        folds=folds,
+        training=folded.training,
+        rule=folded.rule,
+        fold_method=settings.by_fold(),
+    )
+
+
+def _score_estimator(
+    evidence: ScoreEvidence, positive: Label | None, settings: Settings, folded: Folded | None
+) -> ScoreEstimator:
+    made = evidence, positive, settings.level, settings.seed, settings.replicates
+    if folded is None:
+        return ScoreEstimator(*made, settings.method)
+    again = folded.resubstituted
+    return FoldScores(
+        *made,
+        # Of losses and calibration, which are pooled; a method over folds is asked for by itself.
+        settings.method if settings.by_fold() is None else None,
+        plan=folded.plan,
+        rule=folded.rule,
+        fold_method=settings.by_fold(),
+        resubstituted=None if again is None else ScoreEstimator(RowScores(again, again.labels), positive),
+        weight=folded.weight,
+    )
+
+
+def cost_matrix(costs: Any, confusion: Confusion, rows: str | None) -> NDArray[np.float64]:
+    """The cost of every cell, from whatever form the costs were given in."""
+    if isinstance(costs, str | Path):
+        costs = read_costs(costs, confusion.labels, rows)
+    elif rows is not None and not isinstance(costs, Costs | Mapping):
+        costs = Costs.of(costs, confusion.labels, rows=rows)
+    return settle_costs(costs, confusion.labels)
+
+
+def _estimates(
+    estimator: Estimator,
+    scored: ScoreEstimator | None,
+    positive: Label | None,
+    costs: Any,
+    settings: Settings,
+) -> tuple[Estimate, ...]:
+    measures, method = settings.measures, settings.method
+    if measures == "all":
+        return (*_all(estimator, costs), *(() if scored is None else scored.every()))
+    names = [measures] if isinstance(measures, str) else list(measures)
+    made: list[Estimate] = []
+    for name in names:
+        if not isinstance(name, str):
+            raise OptionError(f"A measure is asked for by its name. Got {name!r}.", hint="for example 'macro f1'.")
+        quantity = read_quantity(name, estimator.confusion.labels, costs=costs)
+        measure = quantity.bound.measure
+        if measure.scope in SCORE_SCOPES:
+            made.append(_score(scored, quantity, positive, method))
+            continue
+        if measure.kind == "cost" and costs is None:
+            raise OptionError(f"{measure.name} needs costs, and none were given.", hint="pass costs= (--costs).")
+        if method is not None and estimator.method is None and settings.by_fold() is None:
+            raise OptionError(
+                f"The method {method!r} does not apply to {quantity.bound.name}.", hint="it is for measures of scores."
+            )
+        alone = quantity.class_ is None and quantity.average is None
+        if alone and measure.scope == "class" and not measure.overall and positive is None:
+            # A measure of one class, with no class named: all of them.
+            made += estimator.classes(quantity.bound, method)
+        else:
+            made.append(estimator.ask(quantity.check(positive), method))
+    return tuple(made)
+
+
+def _score(scored: ScoreEstimator | None, quantity: Quantity, positive: Label | None, method: str | None) -> Estimate:
+    if scored is None:
+        raise OptionError(
+            f"{quantity.bound.name} is a measure of scores, and none were given.",
+            hint="pass score= (--score COLUMN), one score per case or one per class.",
+        )
+    return scored.ask(quantity.check(positive), method)
+
+
+def _all(estimator: Estimator, costs: Any) -> list[Estimate]:
+    confusion = estimator.confusion
+    k = confusion.n_classes
+    ordered = k > 2 and not any(issubclass(kind, str) for kind in set(map(type, confusion.labels)))
+    made: list[Estimate] = []
+    bounds = _defaults(costs)
+    for bound in bounds:
+        measure = bound.measure
+        if measure.scope == "table" or measure.overall:
+            if measure.name in ("linear_kappa", "quadratic_kappa") and not ordered:
+                continue
+            made.append(estimator.ask(Quantity(bound)))
+    if k > 1:
+        for average in AVERAGES:
+            made += [estimator.ask(Quantity(b, average=average)) for b in bounds if b.measure.averages]
+    among = None if k <= EVERY_CLASS else confusion.largest(LARGEST)
+    for bound in bounds:
+        if bound.measure.per_class and _listed(bound.measure, k):
+            made += estimator.classes(bound, among=among)
+    return made
+
+
+def _listed(measure: Measure, k: int) -> bool:
+    if k > LISTED_CLASSES:
+        return measure.name in FIRST
+    return k <= DRAWN_CLASSES or measure.kind != "agreement"
+
+
+def _shortened(k: int) -> str:
+    whose = "each class" if k <= EVERY_CLASS else f"the {LARGEST:,} largest"
+    what = (
+        f"only precision, recall and F of {whose} are listed"
+        if k > LISTED_CLASSES
+        else "measures of one class whose interval needs random draws are not listed"
+    )
+    return f"with {k:,} classes {what}; any other can be asked for by name"
+
+
+def _defaults(costs: Any) -> list[Bound]:
+    """Every measure of counts with its usual parameters; those of costs where there are costs."""
+    return list(_usual()) if costs is None else _bounds(costs)
+
+
+@lru_cache(maxsize=1)
+def _usual() -> tuple[Bound, ...]:
+    return tuple(_bounds(None))
+
+
+def _bounds(costs: Any) -> list[Bound]:
+    bounds: list[Bound] = []
+    for measure in COUNTED.values():
+        if measure.name == "f_score":
+            bounds += [find(name) for name in NAMED_F]
+        elif measure.kind == "cost":
+            bounds += [find(measure.name, costs=costs)] if costs is not None else []
+        elif not measure.parameters:
+            bounds.append(find(measure.name))
+    return bounds

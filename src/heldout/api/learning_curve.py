@@ -1,0 +1,117 @@
+"""The front doors to learning curves and to bias and variance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+from heldout.api.learning_data import Data, named_learners, ready
+from heldout.errors import OptionError
+from heldout.evidence import Label
+from heldout.findings.review import check_codes
+from heldout.predictions.table import Missing
+from heldout.resampling.bias_variance import BiasVariance, decompose
+from heldout.resampling.learning_curve import LearningCurve, learn
+from heldout.resampling.training_sizes import Sizes
+
+Progress = Callable[[int, int], object] | Literal[False] | None
+
+
+def learning_curve(
+    learner: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    target: Any = None,
+    group: Any = None,
+    features: Sequence[Any] | None = None,
+    drop: Any = (),
+    labels: Sequence[Label] | None = None,
+    missing: Missing = "refuse",
+    sizes: Sizes = "geometric",
+    points: int = 8,
+    draws: int = 10,
+    test: float = 1 / 3,
+    level: float = 0.95,
+    seed: int = 0,
+    jobs: int | Literal["auto"] | None = None,
+    on_error: Literal["raise", "record"] = "raise",
+    progress: Progress = None,
+    mute: str | Iterable[str] = (),
+) -> LearningCurve:
+    """Train on growing parts of the data, and say whether more of it would help.
+
+    `sizes` grow "geometric" or "arithmetic", or are listed; of each size there are so many `draws`, tested on the share
+    `test` of the cases that the draw leaves out. The data are given as to `validate`. `mute` names rules that are not
+    to be checked, by their codes.
+
+    >>> from sklearn.datasets import load_iris
+    >>> curve = learning_curve("naive-bayes", *load_iris(return_X_y=True), points=3, draws=3)
+    >>> len(curve.sizes)
+    3
+    """
+    muted = check_codes(mute)
+    one = _one(learner, seed)
+    problem = _data(X, y, target, group, features, drop, labels, missing).form_for(one)
+    return learn(
+        ready(one, problem),
+        problem,
+        name=one.name,
+        sizes=sizes,
+        points=points,
+        draws=draws,
+        test=test,
+        level=level,
+        seed=seed,
+        jobs=jobs,
+        on_error=on_error,
+        progress=progress,
+        mute=muted,
+    )
+
+
+def bias_variance(
+    learner: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    target: Any = None,
+    group: Any = None,
+    features: Sequence[Any] | None = None,
+    drop: Any = (),
+    labels: Sequence[Label] | None = None,
+    missing: Missing = "refuse",
+    rounds: int = 100,
+    level: float = 0.95,
+    seed: int = 0,
+    jobs: int | Literal["auto"] | None = None,
+    progress: Progress = None,
+) -> BiasVariance:
+    """Split the error of a learner into what it gets wrong for most training sets, and the luck of the training set.
+
+    Trains on `rounds` bootstrap samples and judges every case by the models that did not see it. The data are given as
+    to `validate`.
+
+    >>> from sklearn.datasets import load_iris
+    >>> found = bias_variance("tree", *load_iris(return_X_y=True), rounds=20)
+    >>> parts = found["bias"] + found["unbiased_variance"] - found["helpful_variance"]
+    >>> bool(abs(parts - found["error_rate"]) < 1e-9)
+    True
+    """
+    one = _one(learner, seed)
+    problem = _data(X, y, target, group, features, drop, labels, missing).form_for(one)
+    return decompose(
+        ready(one, problem), problem, name=one.name, rounds=rounds, seed=seed, level=level, jobs=jobs, progress=progress
+    )
+
+
+def _one(learner: Any, seed: int) -> Any:
+    found = named_learners(learner, seed)
+    if len(found) > 1:
+        raise OptionError(f"This takes one learner, and {len(found)} were given.", hint="call it for each of them.")
+    return found[0]
+
+
+def _data(X: Any, y: Any, target: Any, group: Any, features: Any, drop: Any, labels: Any, missing: Missing) -> Data:
+    columns = (drop,) if isinstance(drop, str) else tuple(drop)
+    return Data(X, y, target, group, features, columns, labels, missing)

@@ -1,0 +1,256 @@
+"""The front door to resampling: from a learner and data, by a plan, to a validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from heldout.api.evaluation_builder import Folded, Settings, cost_matrix, judge
+from heldout.api.learning_data import Data, cases_of, named_learners, ready
+from heldout.api.nested_cv import check_nested, fit_nested, nested_note, with_nested
+from heldout.api.tuning import InnerSplits, tuned, with_inner
+from heldout.errors import OptionError
+from heldout.evaluation import Evaluation
+from heldout.evidence import Confusion, Label
+from heldout.findings.review import check_codes
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.score_estimator import SCORE_SCOPES
+from heldout.learners.learner import Learner
+from heldout.learners.problem import Problem
+from heldout.measures.catalogue import read_quantity
+from heldout.measures.quantity import Quantity
+from heldout.plans import Plan, Splits, by_column, read_plan
+from heldout.plans.plan import check_apart
+from heldout.predictions.positive_class import choose_positive
+from heldout.predictions.source import Source
+from heldout.predictions.table import Missing
+from heldout.resampling.nested_cv import NestedCV
+from heldout.resampling.optimism import Optimism, mix
+from heldout.resampling.outcome import Run, case_counts, dependence, every_case_once, gathered, training_counts
+from heldout.resampling.run import run
+from heldout.resampling.split_task import Inner
+from heldout.validation import Validation, Validations
+
+# What can be known to be wrong with the settings before anything is fitted, so that no fit is wasted on it.
+
+
+def check_settings(settings: Settings, problem: Problem) -> None:
+    """Refuse a positive class, costs, measures or a method that do not go with the classes of the data."""
+    positive = choose_positive(settings.positive, problem.labels)
+    k = len(problem.labels)
+    # As if every case were answered right: the classes and how many cases each has are all that matters here.
+    right = Confusion(problem.labels, np.arange(k), np.arange(k), np.bincount(problem.truth, minlength=k))
+    costs = None if settings.costs is None else cost_matrix(settings.costs, right, settings.cost_rows)
+    if settings.measures == "all":
+        return
+    for name in [settings.measures] if isinstance(settings.measures, str) else settings.measures:
+        _check_method(settings, Estimator(right), _quantity(name, problem, costs), positive)
+
+
+def _quantity(name: Any, problem: Problem, costs: Any) -> Quantity:
+    if not isinstance(name, str):
+        raise OptionError(f"A measure is asked for by its name. Got {name!r}.", hint="for example 'macro f1'.")
+    quantity = read_quantity(name, problem.labels, costs=costs)
+    if quantity.bound.measure.kind == "cost" and costs is None:
+        raise OptionError(f"{quantity.bound.name} needs costs, and none were given.", hint="pass costs= (--costs).")
+    return quantity
+
+
+def _check_method(settings: Settings, estimator: Estimator, quantity: Quantity, positive: Label | None) -> None:
+    """Refuse a method of counts that does not fit a measure of counts; groups are known later."""
+    method, measure = settings.of_counts(), quantity.bound.measure
+    if measure.scope in SCORE_SCOPES:
+        return
+    alone = quantity.class_ is None and quantity.average is None
+    every = alone and measure.scope == "class" and not measure.overall and positive is None
+    if not every:
+        quantity = quantity.check(positive)
+    if method is None or method.groups:
+        return
+    if every:
+        estimator.classes(quantity.bound, method.name)
+    else:
+        estimator.ask(quantity, method.name)
+
+
+GROUPED = (
+    "the rows come in groups, and no interval of this rule is known that takes whole groups as the cases; use 10-fold"
+)
+OnError = Literal["raise", "record"]
+
+
+def validate(
+    learner: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    plan: Any = "10-fold",
+    target: Any = None,
+    group: Any = None,
+    fold: Any = None,
+    features: Sequence[Any] | None = None,
+    drop: Any = (),
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    positive: Label | None = None,
+    labels: Sequence[Label] | None = None,
+    measures: str | Iterable[str] = "all",
+    costs: Any = None,
+    cost_rows: str | None = None,
+    level: float = 0.95,
+    method: str | None = None,
+    missing: Missing = "refuse",
+    seed: int = 0,
+    replicates: int = 2000,
+    jobs: int | Literal["auto"] | None = None,
+    on_error: OnError = "raise",
+    shortcuts: bool = True,
+    training: bool = True,
+    progress: Callable[[int, int], object] | Literal[False] | None = None,
+    mute: str | Iterable[str] = (),
+) -> Validation | Validations:
+    """Estimate how good a learner will be on new cases, by a plan such as "10-fold", ".632+ 200" or "loo".
+
+    `learner` is anything with scikit-learn's fit and predict, or a short name such as "knn:5"; a list or a dictionary
+    of them gives one validation each, on the same splits. The data are features and classes, or a file or a data frame
+    with a `target` column; of files and for short names, columns of categories and gaps are dealt with inside every
+    fold. `fold` is a column that says which fold each row belongs to, instead of a plan. With `grid`, the best settings
+    are searched within every training part. `jobs` and whatever backend joblib is configured with run the splits in
+    parallel. `mute` names rules that are not to be checked, by their codes.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> print(validate("knn:5", X, y, plan="leave-one-out").confusion.matrix)
+    [[50  0  0]
+     [ 0 47  3]
+     [ 0  2 48]]
+    """
+    # Read more than once: before anything is fitted, and when the measures are made.
+    measures = measures if isinstance(measures, str) else tuple(measures)
+    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, check_codes(mute))
+    settings.checked()
+    if on_error not in ("raise", "record"):
+        raise OptionError(
+            f"on_error must be 'raise' or 'record'. Got {on_error!r}.",
+            hint="'record' keeps the splits that worked, and says how many are missing.",
+        )
+    learners = named_learners(learner, seed)
+    columns = [drop] if isinstance(drop, str) else list(drop)
+    if isinstance(fold, str):
+        columns.append(fold)
+    data = Data(X, y, target, group, features, tuple(columns), labels, missing)
+    # Only the forms that the learners need are read; of truth, labels and groups they all hold the same.
+    forms = [data.form_for(one) for one in learners]
+    problem = forms[0]
+    chosen = read_plan(plan) if fold is None else _fold_plan(fold, data, problem, plan)
+    check_settings(settings, problem)
+    searched = grid is not None or chosen.inner is not None
+    if settings.nested:
+        check_nested(settings, chosen, problem, tuned=searched)
+    cases = cases_of(problem)
+    splits = chosen.splits(cases, seed)
+    check_apart(chosen, splits, cases)
+    chosen = with_inner(chosen) if searched else chosen
+    options = {
+        "jobs": jobs,
+        "on_error": on_error,
+        "shortcuts": shortcuts,
+        "training": training,
+        "seed": seed,
+        "progress": progress,
+        "plan_text": chosen.text,
+    }
+    # All of them before the first is fitted: what is wrong with the last one must not cost the others' time.
+    made = [_estimator(one, form, chosen, grid) for one, form in zip(learners, forms, strict=True)]
+    held: list[Validation] = []
+    for one, form, estimator in zip(learners, forms, made, strict=True):
+        inner = InnerSplits.of(chosen, form, seed) if searched else None
+        try:
+            held.append(_validated(one.name, estimator, form, chosen, splits, settings, options, inner))
+        except KeyboardInterrupt:
+            if not held:
+                raise
+            break
+        if not held[-1].finished:
+            break
+    if isinstance(learner, Mapping | list | tuple):
+        return Validations(tuple(held), tuple(one.name for one in learners[len(held) :]))
+    return held[0]
+
+
+def _fold_plan(fold: Any, data: Data, problem: Problem, plan: Any) -> Plan:
+    if isinstance(fold, str) and fold == problem.target_name:
+        raise OptionError(
+            f"The column {fold!r} is the target, and cannot be the fold of a row as well.",
+            hint="name another column of folds, or a plan.",
+        )
+    if plan != "10-fold":
+        raise OptionError(
+            f"Folds were given by a column and by the plan {str(plan)!r}.", hint="leave out the plan or the fold."
+        )
+    return by_column(data.fold(fold, problem), name=fold if isinstance(fold, str) else None)
+
+
+def _estimator(learner: Learner, problem: Problem, plan: Plan, grid: Mapping[str, Sequence[Any]] | None) -> Any:
+    """What is fitted in every split: the learner behind what its columns need, and a search where one is asked for."""
+    estimator = ready(learner, problem)
+    return estimator if grid is None and plan.inner is None else tuned(estimator, grid, plan)
+
+
+def _validated(
+    name: str,
+    estimator: Any,
+    problem: Problem,
+    plan: Plan,
+    splits: Splits,
+    settings: Settings,
+    options: dict[str, Any],
+    inner: Inner | None,
+) -> Validation:
+    done = run(estimator, problem, splits, inner=inner, **options)
+    optimism, again = None, None
+    if plan.correction:
+        everything = np.arange(problem.n)
+        whole = Splits.of(problem.n, [everything], [everything])
+        apart = options | {"shortcuts": False, "training": False, "jobs": None, "progress": False}
+        again = run(estimator, problem, whole, inner=inner, **apart)
+        optimism = mix(every_case_once(again, problem), every_case_once(done, problem), plan.correction)
+    trained = training_counts(done, problem) if again is None else every_case_once(again, problem)
+    found: NestedCV | None = None
+    notes: tuple[str, ...] = ()
+    if settings.nested:
+        found = fit_nested(estimator, problem, plan, settings, options) if done.complete else None
+        done = done if found is not None and found.complete else replace(done, complete=False)
+        settings, notes = replace(settings, method=None), (nested_note(found),)
+
+    def make() -> Evaluation:
+        return with_nested(_evaluation(plan, done, again, problem, settings, optimism), found)
+
+    return Validation(name, plan, done, problem, make, trained, optimism, notes, tuple(settings.mute))
+
+
+def _evaluation(
+    plan: Plan, done: Run, again: Run | None, problem: Problem, settings: Settings, optimism: Optimism | None
+) -> Evaluation:
+    positive = choose_positive(settings.positive, problem.labels)
+    predictions = gathered(done, problem, positive)
+    refused = "" if optimism is None else optimism.refused
+    if optimism is not None and problem.group is not None:
+        refused = GROUPED
+    plain = dependence(plan, done, refused)
+    if optimism is not None:
+        confusion = optimism.table
+    else:
+        # Efron's leave-one-out bootstrap: every case has the same weight, however often it was left out.
+        confusion = case_counts(predictions, once=plan.judging.kind == "bootstrap")
+    folded = Folded(
+        plain,
+        training_counts(done, problem) if again is None else every_case_once(again, problem),
+        plan.correction or "pooled",
+        None if again is None else gathered(again, problem, positive),
+        1.0 if optimism is None else optimism.weight,
+    )
+    return judge(confusion, predictions, settings, source=Source(Path(problem.source).name), folded=folded)

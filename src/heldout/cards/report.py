@@ -1,0 +1,503 @@
+"""How a card reads: its screen, its page, and a sentence for each part."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from heldout.arguments import listing
+from heldout.cards.importance import FeatureImportance
+from heldout.cards.questions import UNANSWERED, listed
+from heldout.cards.speed import VARIES
+from heldout.cards.surrogate import REFERENCE as LIKENESS
+from heldout.cards.surrogate import Fork, Leaf, Node, Share, named
+from heldout.cards.usefulness import REFERENCE as BENEFIT
+from heldout.intervals.interval_axis import track_floor
+from heldout.show.blocks import (
+    Block,
+    Cell,
+    Column,
+    Note,
+    Number,
+    Prose,
+    Range,
+    Section,
+    Span,
+    Style,
+    Table,
+    Title,
+    Verbatim,
+)
+from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke
+from heldout.show.escape import visible
+from heldout.show.numbers import UNDEFINED, count, digits_between, limits, percent, share
+from heldout.show.text_width import shorten
+
+if TYPE_CHECKING:
+    from heldout.cards.card import Card
+    from heldout.cards.usefulness import Ranges
+
+
+# Figures of a card in words: sizes, times, ranges of thresholds, and a sentence for each part.
+
+SHOWN_PAIRS = 3
+
+
+def bytes_text(size: float) -> str:
+    """A number of bytes as people write it.
+
+    >>> bytes_text(512.0), bytes_text(20_480.0), bytes_text(3.2e6)
+    ('512 B', '20.5 kB', '3.20 MB')
+    """
+    if math.isnan(size):
+        return UNDEFINED
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}" if size / unit >= 10 else f"{size / unit:.2f} {name}"
+    return f"{size:.0f} B"
+
+
+def seconds_text(seconds: float) -> str:
+    """A short time as people write it.
+
+    >>> seconds_text(0.00042), seconds_text(0.0123), seconds_text(2.5)
+    ('420 µs', '12.3 ms', '2.5 s')
+    """
+    if math.isnan(seconds):
+        return UNDEFINED
+    for unit, name in ((1.0, "s"), (1e-3, "ms")):
+        if seconds >= unit:
+            return f"{seconds / unit:.3g} {name}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def rounded(number: float) -> str:
+    """A large number to two digits.
+
+    >>> rounded(120_124.0)
+    '120,000'
+    """
+    return UNDEFINED if math.isnan(number) else f"{float(f'{number:.2g}'):,.0f}"
+
+
+def ranges_text(ranges: Ranges) -> str:
+    """Ranges of thresholds.
+
+    >>> ranges_text(((0.05, 0.4), (0.6, 0.6)))
+    '.05 to .40 and .60'
+    """
+    ends = [share(a, 2) if a == b else f"{share(a, 2)} to {share(b, 2)}" for a, b in ranges]
+    return " and ".join([", ".join(ends[:-1]), ends[-1]]) if len(ends) > 1 else "".join(ends)
+
+
+def with_limits(found: Share) -> str:
+    """A share with its interval in brackets, where there is one."""
+    if math.isnan(found.value):
+        return UNDEFINED
+    return share(found.value) if math.isnan(found.low) else f"{share(found.value)} [{limits(found.low, found.high)}]"
+
+
+def size_sentence(card: Card) -> str:
+    """What the model is made of, and whether a person can read it."""
+    size = card.size
+    if size.unknown:
+        made = f"{size.kind}; {size.unknown}"
+    else:
+        parts = [f"{count(number)} {what}" for number, what in _counts(card) if number]
+        made = f"{size.kind}: {listing(parts, most=6)}"
+    used = (
+        f"{count(size.used)} of {count(size.features)} features used"
+        if size.used == size.used
+        else f"{count(size.features)} features; {size.used_how}"
+    )
+    pickled = size.bytes_why or f"{bytes_text(size.bytes)} when pickled"
+    verdict = f"{size.reading.verdict[0].upper()}{size.reading.verdict[1:]}"
+    return f"{verdict}: {_lower(size.reading.sentence)}\n{made}; {used}; {pickled}."
+
+
+def _counts(card: Card) -> list[tuple[float, str]]:
+    size = card.size
+    return [
+        (size.trees if size.trees > 1 else 0, "trees"),
+        (size.leaves, "leaf" if size.leaves == 1 else "leaves"),
+        (size.depth, "deep"),
+        (size.vectors, "support vectors"),
+        (size.cases, "stored cases"),
+        (0 if size.trees or size.vectors or size.cases else size.parameters, size.what),
+        (size.preparation, "numbers of its preparation"),
+    ]
+
+
+def stability_sentence(card: Card) -> str:
+    """Whether the folds agree on which features matter."""
+    found = card.importance.stability
+    if found.undefined:
+        return f"Stability over folds does not apply: {found.undefined}."
+    return (
+        f"Over the folds the order of the features agrees by Kendall's tau {share(found.kendall)} and Spearman's rho "
+        f"{share(found.spearman)}; the first {found.top} by Kuncheva's index {share(found.kuncheva)}."
+    )
+
+
+def related_sentence(card: Card) -> str:
+    """Which features say nearly the same and so share their importance."""
+    pairs = card.importance.related
+    shown = listing(
+        (f"{named(p.first)} and {named(p.second)} ({p.how} {share(p.strength, 2)})" for p in pairs), most=SHOWN_PAIRS
+    )
+    return f"Features that go together share their importance, so that each looks less needed than it is: {shown}."
+
+
+def fidelity_sentence(card: Card) -> str:
+    """How far a small tree can stand for the model."""
+    found = card.fidelity
+    if found.undefined:
+        return f"No tree was fitted: {found.undefined}."
+    beyond = (
+        f"Beyond its commonest answer, {named(found.commonest_answer)} ({share(found.commonest)}), that is "
+        f"{with_limits(found.beyond)} of the way to a perfect likeness."
+        if not math.isnan(found.beyond.value)
+        else f"{found.beyond.undefined[0].upper()}{found.beyond.undefined[1:]}."
+    )
+    return (
+        f"A tree of at most {found.depth} questions says what the model says for {with_limits(found.agreement)} of the "
+        f"test cases. {beyond} The tree itself is right for {with_limits(found.accuracy)}."
+    )
+
+
+def speed_sentence(card: Card) -> str:
+    """How long predictions take, and what they need."""
+    found = card.speed
+    if found.undefined:
+        return f"Not timed: {found.undefined}."
+    one, many = found.single, found.batch
+    return (
+        f"One row {seconds_text(one.median)} (90 % within {seconds_text(one.slow)}); {count(many.rows)} rows "
+        f"{seconds_text(many.median)} ({seconds_text(many.slow)}), {rounded(many.rows_per_second)} rows a second; "
+        f"at most {bytes_text(found.peak_bytes)} more memory. {found.cores} cores, Python {found.python}; timings vary."
+    )
+
+
+def usefulness_sentence(card: Card) -> str:
+    """Where acting on the model beats acting on everybody and on nobody."""
+    found = card.usefulness
+    if found.undefined:
+        return f"Net benefit does not apply: {found.undefined}."
+    if found.best is None:
+        return "At no threshold is it better than acting on everybody or on nobody."
+    best = found.best
+    gain = with_limits(Share(best.gain, best.gain_low, best.gain_high))
+    sure = f"beyond doubt at {ranges_text(found.surely)}" if found.surely else "nowhere beyond doubt"
+    sure = sure if found.method else "how sure that is, this plan does not tell"
+    return (
+        f"Better than acting on everybody and on nobody at thresholds {ranges_text(found.better)}; {sure}. The largest "
+        f"gain is {gain} true positives per case, at {share(best.threshold, 2)}; it is the largest of many."
+    )
+
+
+def questions_sentence(card: Card) -> str:
+    """Which of the questions that only a person can answer are open."""
+    open_, asked = card.unanswered, len(card.answers.texts)
+    if not open_:
+        return f"All {asked} questions that only a person can answer have an answer."
+    return f"{len(open_)} of {asked} questions that only a person can answer are unanswered: {listed(open_)}."
+
+
+def title_text(card: Card) -> str:
+    """What the card is about."""
+    parts = [card.learner, *([card.source] if card.source else []), card.plan, f"{count(card.n)} cases"]
+    parts += [f"{len(card.labels)} classes", f"{count(len(card.features))} features"]
+    if card.positive is not None:
+        parts.append(f"positive class: {card.positive}")
+    return " · ".join(parts)
+
+
+def commonest_sentence(card: Card) -> str:
+    """How common the commonest class is."""
+    found = card.performance
+    return f"The commonest class, {named(str(found.commonest))}, has {percent(found.commonest_share)} of the cases."
+
+
+def _lower(text: str) -> str:
+    return f"{text[:1].lower()}{text[1:]}" if text[:1].isalpha() else text
+
+
+# The card as it reads: one screen, or with everything that it holds.
+
+
+SHOWN_FEATURES = 8
+SHOWN_ESTIMATES = 3
+
+
+def card_blocks(card: Card, *, full: bool = False) -> list[Block]:
+    """The card; `full` adds every feature, figure and question."""
+    blocks: list[Block] = [Title(title_text(card), f"card of a model · seed {card.seed}")]
+    blocks += performance_blocks(card, full=full)
+    blocks.append(Prose(size_sentence(card), label="Size"))
+    if full:
+        blocks.append(size_table(card))
+    blocks += importance_blocks(card, full=full)
+    blocks.append(Prose(fidelity_sentence(card), label="Likeness"))
+    if card.fidelity.tree is not None:
+        blocks.append(Verbatim(card.fidelity.text))
+    blocks += [Note(_sentence(text)) for text in card.fidelity.notes]
+    blocks.append(Prose(speed_sentence(card), label="Speed"))
+    blocks.append(Prose(usefulness_sentence(card), label="Use"))
+    blocks.append(Prose(questions_sentence(card), label="Open"))
+    answered = len(card.unanswered) < len(card.answers.texts)
+    if full or answered:
+        blocks.append(question_table(card, unanswered=full))
+    return [*blocks, *(Note(_sentence(text), "warning") for text in card.notes)]
+
+
+def performance_blocks(card: Card, *, full: bool) -> list[Block]:
+    """The verdict and the measures behind it."""
+    found = card.performance
+    estimates = list(zip(found.named, found.estimates, strict=True))
+    shown = estimates if full else estimates[:SHOWN_ESTIMATES]
+    floor = track_floor(e for _, e in shown)
+    rows = tuple(
+        (
+            name,
+            Number(e.value, e.style, e.digits),
+            Range(e.low, e.high, e.style, e.digits),
+            None if math.isnan(e.value) or e.style != "share" else Span(e.value, e.low, e.high, floor),
+        )
+        for name, e in shown
+    )
+    columns = (Column("measure"), Column("value", "right"), Column(f"{100 * card.level:g} % interval"), Column(""))
+    return [Prose(found.verdict, label="Verdict"), Table(columns, rows)]
+
+
+def importance_blocks(card: Card, *, full: bool) -> list[Block]:
+    """The features by importance, whether the folds agree, and which features go together."""
+    found = card.importance
+    if found.undefined:
+        return [Prose(f"Not measured: {found.undefined}.", label="Importance")]
+    shown = found.features if full else _first(found.features)
+    blocks: list[Block] = [importance_table(card, shown), Prose(stability_sentence(card), label="Stability")]
+    hidden = found.features[len(shown) :]
+    if hidden:
+        most = max((one.value for one in hidden if not math.isnan(one.value)), default=math.nan)
+        number = "1 feature" if len(hidden) == 1 else f"{len(hidden):,} features"
+        are = "is" if len(hidden) == 1 else "are"
+        blocks.append(Note(f"{number} with an importance of at most {most:.3g} {are} not shown."))
+    if found.related:
+        blocks.append(Note(related_sentence(card)))
+    return [*blocks, *(Note(_sentence(text)) for text in found.notes)]
+
+
+def _first(features: tuple[FeatureImportance, ...]) -> tuple[FeatureImportance, ...]:
+    """The features of a screen: those first in order, but of equals that are worth nothing all or none."""
+    shown, hidden = features[:SHOWN_FEATURES], features[SHOWN_FEATURES:]
+    if hidden and hidden[0].value <= 0:
+        shown = tuple(one for one in shown if one.value > hidden[0].value) or shown[:1]
+    return shown
+
+
+def importance_table(card: Card, shown: tuple[FeatureImportance, ...]) -> Table:
+    """One line per feature: what shuffling it costs, with the interval drawn on one track for all."""
+    found = card.importance
+    ends = [end for one in shown for end in (one.value, one.low, one.high) if math.isfinite(end)]
+    floor, ceiling = min([0.0, *ends]), max([1e-9, *ends])
+    style: Style = "plain" if found.measure == "log_loss" else "share"
+    rows: list[tuple[Cell, ...]] = []
+    for one in shown:
+        digits = digits_between(one.low, one.high) if style == "share" else None
+        span = None if math.isnan(one.low) else Span(one.value, one.low, one.high, floor, ceiling)
+        rows.append(
+            (named(one.feature), Number(one.value, style, digits), Range(one.low, one.high, style, digits), span)
+        )
+    columns = (
+        Column("feature, shuffled"),
+        Column(found.change, "right"),
+        Column(f"{100 * card.level:g} % interval"),
+        Column(""),
+    )
+    return Table(columns, tuple(rows))
+
+
+def size_table(card: Card) -> Table:
+    """Every figure of the size."""
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (name.replace("_", " "), Number(value, "count"), why) for name, value, why in card.size.figures()
+    )
+    return Table((Column("size"), Column("", "right"), Column("", wrap=True)), rows)
+
+
+def question_table(card: Card, *, unanswered: bool = True) -> Table:
+    """Every question with its answer, or the word that it has none; or those alone that have one."""
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (question.name.replace("_", " "), question.text, UNANSWERED if answer is None else answer)
+        for question, answer in card.answers.pairs()
+        if unanswered or answer is not None
+    )
+    return Table((Column("for a person"), Column("question", wrap=True), Column("answer", wrap=True)), rows)
+
+
+def rule_table(node: Node) -> Table:
+    """The tree as rules, one for each answer."""
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (" and ".join(conditions) or "always", named(leaf.answer), leaf.cases, Number(leaf.share, "percent"))
+        for conditions, leaf in rules(node)
+    )
+    columns = (Column("if", wrap=True), Column("answer"), Column("cases", "right"), Column("as the model", "right"))
+    return Table(columns, rows)
+
+
+def rules(node: Node, before: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Leaf]]:
+    """The conditions on the way to every answer.
+
+    >>> rules(Fork("a ≤ 1", "a > 1", Leaf("no", 3, 1.0), Leaf("yes", 2, 1.0)))[1][0]
+    ('a > 1',)
+    """
+    if isinstance(node, Fork):
+        return [*rules(node.yes, (*before, node.holds)), *rules(node.no, (*before, node.fails))]
+    return [(before, node)]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+# The card on a page of its own: a section for each part, with importance and net benefit drawn.
+
+
+DRAWN_FEATURES = 20
+NAMED_FEATURES = 6
+TICK = 14
+
+
+def card_page_blocks(card: Card) -> list[Block]:
+    """The whole card, a section for each part."""
+    return [
+        Title(title_text(card), f"card of a model · seed {card.seed} · splits {card.fingerprint or 'none'}"),
+        Section("Performance", (*performance_blocks(card, full=True), Prose(commonest_sentence(card))), "performance"),
+        Section("Size and complexity", _size(card), "size"),
+        Section("What it leans on", _importance(card), "importance"),
+        Section("A small tree in its place", _fidelity(card), "fidelity"),
+        Section("Speed and memory", _speed(card), "speed"),
+        Section("Usefulness", _usefulness(card), "usefulness"),
+        Section("For a person to answer", (Prose(questions_sentence(card)), question_table(card)), "questions"),
+        *(Note(f"{text[:1].upper()}{text[1:].rstrip('.')}.", "warning") for text in card.notes),
+    ]
+
+
+def _size(card: Card) -> tuple[Block, ...]:
+    limits = card.size.reading.limits
+    return Prose(size_sentence(card)), size_table(card), Note(f"Limits: {limits.reference}.")
+
+
+def _importance(card: Card) -> tuple[Block, ...]:
+    found = card.importance
+    if found.undefined:
+        return (Prose(f"Not measured: {found.undefined}."),)
+    where = f"the test part of each of {found.folds:,} folds" if found.folds > 1 else "the test part"
+    times = f"{found.shuffles} times" if found.shuffles > 1 else "once"
+    how = f"Each column was shuffled {times} in {where}; intervals by {found.method}. {found.reference}."
+    blocks: list[Block] = [importance_chart(card), importance_table(card, found.features)]
+    blocks.append(Prose(stability_sentence(card)))
+    if found.related:
+        blocks.append(Note(related_sentence(card)))
+    return (*blocks, Note(how), *(Note(f"{text[:1].upper()}{text[1:].rstrip('.')}.") for text in found.notes))
+
+
+def importance_chart(card: Card) -> Chart:
+    """The importance of the first features as dots with their intervals."""
+    found = card.importance
+    shown = [one for one in found.features if math.isfinite(one.value)][:DRAWN_FEATURES]
+    places = tuple(float(at) for at in range(1, len(shown) + 1))
+    values = tuple(one.value for one in shown)
+    lows = tuple(one.value if math.isnan(one.low) else one.low for one in shown)
+    highs = tuple(one.value if math.isnan(one.high) else one.high for one in shown)
+    # Names of many features would lie over each other; the table has them in the same order.
+    few = len(shown) <= NAMED_FEATURES
+    texts = [shorten(visible(one.feature), TICK) if few else f"{at:g}" for at, one in zip(places, shown, strict=True)]
+    ticks = tuple(zip(places, texts, strict=True))
+    room = 0.05 * max([*highs, 1e-3])
+    first = visible(shown[0].feature) if shown else "nothing"
+    return Chart(
+        "Importance of the features",
+        f"The {found.change} when each of {len(shown)} features is shuffled, with intervals. The greatest is that of "
+        f"{shorten(first, 60)}.",
+        Axis("feature" if few else "feature, by its place in the table", 0.5, len(shown) + 0.5, ticks),
+        Axis(found.change, min([0.0, *lows]) - room, max([*highs, 1e-3]) + room),
+        strokes=(Stroke((0.5, len(shown) + 0.5), (0.0, 0.0), tone="quiet", dashed=True),),
+        dots=(Dots(places, values, lows, highs),),
+        shape="wide",
+        headers=("rank", found.change, "low", "high"),
+        points=tuple(zip(places, values, lows, highs, strict=True)),
+    )
+
+
+def _fidelity(card: Card) -> tuple[Block, ...]:
+    found = card.fidelity
+    if found.tree is None:
+        return (Prose(fidelity_sentence(card)),)
+    how = f"Fitted to the model's answers on training parts, compared on test parts; {found.method}. {LIKENESS}."
+    notes = (Note(f"{text[:1].upper()}{text[1:].rstrip('.')}.") for text in found.notes)
+    return Prose(fidelity_sentence(card)), Verbatim(found.text), rule_table(found.tree), Note(how), *notes
+
+
+def _speed(card: Card) -> tuple[Block, ...]:
+    found = card.speed
+    if found.undefined:
+        return (Prose(speed_sentence(card)),)
+    columns = tuple(Column(name, "right") for name in ("rows", "median", "90 % within", "rows a second", "repeats"))
+    rows = tuple(
+        (
+            timing.rows,
+            seconds_text(timing.median),
+            seconds_text(timing.slow),
+            rounded(timing.rows_per_second),
+            timing.repeats,
+        )
+        for timing in (found.single, found.batch)
+    )
+    memory = Prose(
+        f"At most {bytes_text(found.peak_bytes)} more memory for {found.batch.rows:,} rows, as Python and NumPy "
+        f"asked for it. {found.cores} cores, Python {found.python}."
+    )
+    return Table(columns, rows), memory, Note(f"{VARIES[0].upper()}{VARIES[1:]}.")
+
+
+def _usefulness(card: Card) -> tuple[Block, ...]:
+    found = card.usefulness
+    if found.undefined:
+        return (Prose(usefulness_sentence(card)),)
+    return Prose(usefulness_sentence(card)), benefit_chart(card), Note(f"Limits: {found.method}. {BENEFIT}.")
+
+
+def benefit_chart(card: Card) -> Chart:
+    """Net benefit of the model, of acting on everybody and of acting on nobody."""
+    found = card.usefulness
+    x = tuple(point.threshold for point in found.points)
+    benefit = tuple(point.benefit for point in found.points)
+    low, high = (tuple(getattr(point, name) for point in found.points) for name in ("low", "high"))
+    everyone = tuple(point.everyone for point in found.points)
+    top = max([0.01, *(end for end in (*benefit, *high, *everyone) if math.isfinite(end))])
+    # What lies far below nothing says no more than that it is bad.
+    floor = -0.25 * top
+    banded = all(math.isfinite(end) for end in (*low, *high))
+
+    def kept(values: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(max(value, floor) for value in values)
+
+    return Chart(
+        "Net benefit",
+        f"Net benefit against the threshold. {usefulness_sentence(card)}",
+        Axis("threshold probability", 0.0, 1.0),
+        Axis("net benefit (true positives per case)", floor, top * 1.05),
+        strokes=(
+            Stroke(x, kept(benefit), "the model"),
+            Stroke(x, tuple(value if value >= floor else math.nan for value in everyone), "everybody", "second"),
+            Stroke((0.0, 1.0), (0.0, 0.0), "nobody", "quiet", dashed=True),
+        ),
+        ribbons=(Ribbon(x, kept(low), kept(high)),) if banded else (),
+        detail=""
+        if found.best is None
+        else f"largest gain {share(found.best.gain)} at {share(found.best.threshold, 2)}",
+        shape="wide",
+        headers=("threshold", "model", "low", "high", "everybody"),
+        points=tuple(zip(x, benefit, low, high, everyone, strict=True)),
+    )

@@ -1,0 +1,345 @@
+"""Scores counted in bins: rows in memory at once, or many batches one after another in bounded memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heldout.arrays import Floats, Integers
+from heldout.engines.score_sort import rank
+from heldout.errors import ValuesError
+from heldout.evidence.bin_grid import POINT, index_of
+from heldout.evidence.score_bins import MOST, ScoreBins
+
+# A stretch of the grid with a counter for every bin in it: counting scores there takes no sorting.
+#
+# The bin of a score is the whole part of the score times a power of two, which floats multiply without rounding. Work
+# is done in blocks that stay in the cache.
+
+BLOCK = 1 << 15
+# Exponents whose powers of two, and what scores become when multiplied by them, are floats with room to spare.
+LIMIT = 1000
+# Indices of bins up to here are exact.
+FAR = 2.0**52
+# So many stretches are opened, each for at least this share of the rows.
+STRETCHES = 8
+SHARE = 0.01
+
+
+class Stretch:
+    """Counters for the bins `first` to `first + size` of one exponent.
+
+    With `owners` a bin counts one score only, its owner: that is how distinct scores are counted while they are few.
+    """
+
+    def __init__(
+        self, exponent: int, first: int, size: int, k: int, *, weighted: bool, owners: Floats | None = None
+    ) -> None:
+        self.exponent, self.first, self.size, self.k = exponent, first, size, k
+        self.owners = owners
+        self.rows = 0
+        self.counts = np.zeros(size * k, dtype=np.uint32)
+        self.sums = [np.zeros(size * k) for _ in range(2 if weighted else 0)]
+        self._index, self._key = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int64)
+
+    def add(self, scores: NDArray[Any], codes: NDArray[Any], weight: Floats | None) -> Integers | None:
+        """Count the rows whose score lies here; where the others are, None if there are none."""
+        left: list[Integers] = []
+        for start in range(0, len(scores), BLOCK):
+            stop = start + BLOCK
+            part = None if weight is None else weight[start:stop]
+            missed = self._block(scores[start:stop], codes[start:stop], part)
+            if missed is not None:
+                left.append(missed + start)
+        if not left:
+            self.rows += len(scores)
+            return None
+        missing = np.concatenate(left)
+        self.rows += len(scores) - len(missing)
+        return missing
+
+    def _block(self, scores: NDArray[Any], codes: NDArray[Any], weight: Floats | None) -> Integers | None:
+        index = self._index[: len(scores)]
+        with np.errstate(over="ignore", under="ignore"):
+            np.multiply(scores, 2.0**-self.exponent, out=index, dtype=np.float64)
+        if scores.min() < 0:
+            np.floor(index, out=index)
+            index[(index == 0) & (scores < 0)] = -1.0
+        here = missed = None
+        if not (index.min() >= self.first and index.max() < self.first + self.size):
+            within = (index >= self.first) & (index < self.first + self.size)
+            here, missed = np.flatnonzero(within), np.flatnonzero(~within)
+            index = index[here]
+        key = self._key[: len(index)]
+        np.copyto(key, index, casting="unsafe")
+        if self.first:
+            key -= self.first
+        if self.owners is not None:
+            same = self.owners[key] == (scores if here is None else scores[here])
+            if not same.all():
+                kept = np.flatnonzero(same)
+                other = np.flatnonzero(~same) if here is None else here[~same]
+                missed = other if missed is None else np.concatenate([missed, other])
+                here, key = kept if here is None else here[kept], key[kept]
+        if here is not None:
+            codes, weight = codes[here], None if weight is None else weight[here]
+        np.multiply(key, self.k, out=key)
+        np.add(key, codes, out=key)
+        np.add.at(self.counts, key, np.uint32(1))
+        if weight is not None:
+            np.add.at(self.sums[0], key, weight)
+            np.add.at(self.sums[1], key, weight * weight)
+        return missed
+
+    def take(self, bins: ScoreBins) -> ScoreBins:
+        """Count what was counted before, where it lies here; what is left of it."""
+        index = index_of(bins.low, self.exponent) - self.first
+        here = (index >= 0) & (index < self.size)
+        if self.owners is None:
+            here &= bins.exponent == self.exponent
+        else:
+            here[here] = self.owners[index[here].astype(np.int64)] == bins.low[here]
+        place = index[here].astype(np.int64)
+        self.counts.reshape(-1, self.k)[place] += bins.counts[here].astype(np.uint32)
+        self.rows += int(bins.counts[here].sum())
+        for held, sums in zip(self.sums, (bins.weights, bins.squares), strict=False):
+            if sums is not None:
+                held.reshape(-1, self.k)[place] += sums[here]
+        rest = ~here
+        return replace(
+            bins,
+            low=bins.low[rest],
+            exponent=bins.exponent[rest],
+            counts=bins.counts[rest],
+            weights=None if bins.weights is None else bins.weights[rest],
+            squares=None if bins.squares is None else bins.squares[rest],
+        )
+
+    @property
+    def met(self) -> int:
+        """How many bins were met, at least: those of the commonest class here."""
+        table = self.counts.reshape(-1, self.k)
+        return int(max(np.count_nonzero(table[:, place]) for place in range(self.k)))
+
+    def bins(self, most: int) -> ScoreBins:
+        """What was counted here; the ends of the scores are not known."""
+        table = self.counts.reshape(-1, self.k)
+        kept = np.flatnonzero(table.any(axis=1))
+        if self.owners is not None:
+            low, base = self.owners[kept], POINT
+        else:
+            low, base = np.ldexp((kept + self.first).astype(np.float64), self.exponent) + 0.0, self.exponent
+        weights, squares = [held.reshape(-1, self.k)[kept] for held in self.sums] or (None, None)
+        exponent, counts = np.full(len(kept), base, dtype=np.int16), table[kept].astype(np.int64)
+        return ScoreBins(low, exponent, counts, base, np.inf, -np.inf, weights, squares, None, most)
+
+
+def stretches(bins: ScoreBins, room: int, *, weighted: bool) -> list[Stretch]:
+    """Stretches of the grid, at most `room` bins in all, that hold as many of the rows seen so far as can be."""
+    exact = bins.base == POINT
+    exponent = _spread(bins, room) if exact else bins.base
+    if not len(bins) or abs(exponent) > LIMIT:
+        return []
+    index, rows = index_of(bins.low, exponent), bins.counts.sum(axis=1)
+    enough = SHARE * float(rows.sum())
+    usable = np.abs(index) < FAR
+    found: list[Stretch] = []
+    while room > 0 and len(found) < STRETCHES and usable.any():
+        cells, held = index[usable], rows[usable]
+        first, last, gain = _fullest(cells, held, room)
+        if gain < enough:
+            break
+        # A margin for scores that are still to come.
+        margin = min((room - (last - first + 1)) // 2, (last - first) // 16 + 8)
+        first, size = first - margin, last - first + 1 + 2 * margin
+        inside = usable & (index >= first) & (index < first + size)
+        owners = _owners(bins.low[inside], index[inside] - first, rows[inside], size) if exact else None
+        found.append(Stretch(exponent, first, size, bins.k, weighted=weighted, owners=owners))
+        usable &= ~inside
+        room -= size
+    return found
+
+
+def _spread(bins: ScoreBins, room: int) -> int:
+    """The exponent with which a bin for every distinct score, from the least to the greatest, finds room."""
+    if not len(bins):
+        return LIMIT + 1
+    # Halves, because the difference of two floats may be none.
+    width = bins.low[-1] / 2 - bins.low[0] / 2
+    if width == 0:
+        return max(int(np.frexp(bins.low[0])[1]) - 40, -LIMIT)
+    part, power = np.frexp(width / max(room - 1, 1))
+    return int(power) + int(part > 0.5)
+
+
+def _fullest(cells: Floats, rows: NDArray[np.int64], room: int) -> tuple[int, int, int]:
+    """The first and the last of the `room` neighbouring bins that hold the most rows, and how many they hold."""
+    upto = np.concatenate([[0], np.cumsum(rows)])
+    stop = np.searchsorted(cells, cells + room)
+    gain = upto[stop] - upto[:-1]
+    best = int(gain.argmax())
+    return int(cells[best]), int(cells[stop[best] - 1]), int(gain[best])
+
+
+def _owners(low: Floats, place: Floats, rows: NDArray[np.int64], size: int) -> Floats:
+    """The score that each bin counts: the commonest in it; nan, which equals no score, where there was none."""
+    owners = np.full(size, np.nan)
+    order = np.argsort(rows, kind="stable")
+    owners[place[order].astype(np.int64)] = low[order]
+    return owners
+
+
+# Rows that no stretch takes are sorted so many at a time.
+CHUNK = 1 << 20
+# A counter of a bin holds 32 bits.
+FULL = (1 << 32) - 1
+
+
+def bins_of(
+    scores: ArrayLike,
+    codes: ArrayLike,
+    k: int,
+    *,
+    weight: NDArray[np.float64] | None = None,
+    group: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    most: int = MOST,
+) -> ScoreBins:
+    """Count rows by score and class; `codes` are places among `k` classes, or whether each row is positive.
+
+    `group` is the group's code of every row and the keys of the codes. Scores must be finite.
+
+    >>> bins_of(np.array([0.9, 0.4, 0.4]), np.array([True, True, False]), 2).counts.tolist()
+    [[1, 1], [0, 1]]
+    """
+    values, places = np.asarray(scores), np.asarray(codes)
+    _ends(values)
+    if k == 2 and weight is None and group is None:
+        # One sort of keys that carry the class, where no row need be followed to its place.
+        seen = rank(values, places != 0)
+        counts = np.stack([seen.negatives[::-1], seen.positives[::-1]], axis=1).astype(np.int64)
+        return ScoreBins.of_distinct(seen.scores[::-1] + 0.0, counts, most=most)
+    return ScoreBins.of(values, places, k, weight=weight, group=group, most=most)
+
+
+def _ends(scores: NDArray[Any]) -> tuple[float, float]:
+    """The least and the greatest score; refused if one is not finite."""
+    if not len(scores):
+        return np.inf, -np.inf
+    least, greatest = float(scores.min()) + 0.0, float(scores.max()) + 0.0
+    if np.isfinite(least) and np.isfinite(greatest):
+        return least, greatest
+    bad = np.flatnonzero(~np.isfinite(scores))
+    raise ValuesError(
+        f"Scores must be finite numbers. {len(bad):,} of {len(scores):,} are not; the first is {scores[bad[0]]}.",
+        hint="find out where nan or infinite scores come from; a large number can stand for an infinite one.",
+    )
+
+
+class BinCounter:
+    """Scores of many batches, counted one after another: the sum of what bins_of makes of each.
+
+    The first rows are sorted, to learn where scores lie. Then bins that hold most of them get a counter each, and only
+    rows elsewhere are put aside and sorted. When many are, the counters are laid out anew.
+
+    >>> counter = BinCounter(2)
+    >>> counter.add(np.array([0.9, 0.4]), np.array([True, False]))
+    >>> counter.bins().counts.tolist()
+    [[1, 0], [0, 1]]
+    """
+
+    def __init__(self, k: int, most: int = MOST, weighted: bool = False, *, chunk: int = CHUNK) -> None:
+        self.k = k
+        self.most = most
+        self.weighted = weighted
+        self.chunk = chunk
+        self.n = 0
+        self._least, self._greatest = np.inf, -np.inf
+        none = np.zeros(0)
+        self._held = bins_of(none, none, k, weight=none if weighted else None, most=most)
+        self._stretches: list[Stretch] = []
+        self._aside: list[tuple[NDArray[Any], ...]] = []
+        self._waiting = 0
+        # Rows before the counters were laid out, and rows put aside since.
+        self._before = self._missed = 0
+
+    def add(self, scores: ArrayLike, codes: ArrayLike, weight: NDArray[np.float64] | None = None) -> None:
+        """Count one more batch; `codes` are places among the classes, or whether each row is positive."""
+        values, places = np.asarray(scores), np.asarray(codes)
+        least, greatest = _ends(values)
+        if values.dtype.kind != "f":
+            values = values.astype(np.float64)
+        places = places.view(np.uint8) if places.dtype == np.bool_ else places
+        if places.dtype.kind not in "iu" or places.dtype == np.uint64:
+            places = places.astype(np.int64)
+        self._least, self._greatest = min(self._least, least), max(self._greatest, greatest)
+        self.n += len(values)
+        rest: tuple[NDArray[Any], ...] = (values, places) if weight is None else (values, places, np.asarray(weight))
+        copied = False
+        for stretch in self._stretches:
+            if stretch.rows + len(rest[0]) > FULL:
+                self._lay_out()
+                break
+        for stretch in self._stretches:
+            missed = stretch.add(rest[0], rest[1], rest[2] if weight is not None else None)
+            if missed is None:
+                rest = ()
+                break
+            rest, copied = tuple(column[missed] for column in rest), True
+        if rest:
+            # What the caller gave may change before it is looked at.
+            self._aside.append(rest if copied else tuple(column.copy() for column in rest))
+            self._waiting += len(rest[0])
+            self._missed += len(rest[0])
+        if self._waiting >= self.chunk:
+            self._sort()
+        if self.n >= 2 * self._before and self._stretches:
+            self._look_again()
+
+    def bins(self) -> ScoreBins:
+        """Everything that was counted so far."""
+        self._held = self._sorted()
+        total = self._held
+        for stretch in self._stretches:
+            total = total + stretch.bins(self.most)
+        return replace(total, least=self._least, greatest=self._greatest)
+
+    def _sorted(self) -> ScoreBins:
+        """What was held and put aside."""
+        if not self._waiting:
+            return self._held
+        columns = [np.concatenate(parts) for parts in zip(*self._aside, strict=True)]
+        self._aside, self._waiting = [], 0
+        weight = columns[2] if self.weighted else None
+        return self._held + bins_of(columns[0], columns[1], self.k, weight=weight, most=self.most)
+
+    def _sort(self) -> None:
+        self._held = self._sorted()
+        distinct = self._held.base == POINT
+        if not self._stretches:
+            # Counters of single scores pay where scores come again.
+            if not distinct or self.n >= 2 * len(self._held):
+                self._lay_out()
+        elif distinct != (self._stretches[0].owners is not None):
+            self._lay_out()
+
+    def _look_again(self) -> None:
+        """Lay the counters out anew if many rows passed them by, or if there are more than needed."""
+        crowded = len(self._held) + sum(stretch.met for stretch in self._stretches) > self.most
+        if 4 * self._missed > self.n - self._before or crowded:
+            self._lay_out()
+        else:
+            self._before, self._missed = self.n, 0
+
+    def _lay_out(self) -> None:
+        self._held = self._sorted()
+        for stretch in self._stretches:
+            self._held = self._held + stretch.bins(self.most)
+        self._stretches = []
+        self._before, self._missed = self.n, 0
+        self._stretches = stretches(self._held, 2 * self.most, weighted=self.weighted)
+        if self.n < FULL // 2:
+            for stretch in self._stretches:
+                self._held = stretch.take(self._held)

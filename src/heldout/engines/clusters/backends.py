@@ -1,0 +1,479 @@
+"""From a path and the name of an engine to a lazy table of that engine, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from heldout.arguments import closest, listing
+from heldout.engines.clusters.cluster_address import check_greeting, check_reachable
+from heldout.engines.clusters.engine_errors import engine_errors, one_line
+from heldout.engines.clusters.spark import check_master, on_cluster, spark_session
+from heldout.engines.clusters.table_paths import Alike, Place, address_of, check_same, place_of
+from heldout.errors import HeldoutError, OptionError
+
+# What the engines are called.
+
+# Engines that aggregate where the data are.
+ELSEWHERE = ("polars", "duckdb", "dask", "spark")
+# Those that run on a cluster, and so may be told where it is.
+WITH_MASTER = ("dask", "spark")
+
+
+# How long a scheduler that listens may take to answer, in seconds.
+PATIENCE = 20
+# What pandas calls the types of Polars; in these whole numbers and booleans may be missing.
+_PANDAS = {"Int64": "Int64", "Float64": "float64", "Boolean": "boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedTable:
+    """A lazy frame of an engine and how to close it; `withheld` are columns in which its files do not agree.
+
+    Those are not in the frame, and each comes with the error for whoever wants it. `notes` are sentences about files
+    that were left out.
+    """
+
+    frame: Any
+    close: Callable[[], None]
+    withheld: Mapping[str, HeldoutError] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def open_lazy(path: str | Path, engine: str, master: str | None = None) -> tuple[Any, str, Callable[[], None]]:
+    r"""The table at `path` as a lazy frame of the engine, what to call it in messages, and how to close it.
+
+    The path is a Parquet or CSV file, a folder of them or a pattern. Addresses such as hdfs:// and s3a:// go to the
+    engine as they are. `master` is the cluster to run on, spark://host:7077 or tcp://host:8786; without, Spark and Dask
+    run on this machine.
+
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = pathlib.Path(folder.name, "churn.csv")
+    >>> _ = file.write_text("truth,predicted\nyes,no\n")
+    >>> frame, _, close = open_lazy(file, "polars")
+    >>> frame.collect().rows()
+    [('yes', 'no')]
+    >>> close()
+    >>> folder.cleanup()
+    """
+    opened = open_table(path, engine, master)
+    if opened.withheld:
+        opened.close()
+        raise next(iter(opened.withheld.values()))
+    return opened.frame, str(path), opened.close
+
+
+def open_table(path: str | Path, engine: str, master: str | None = None) -> OpenedTable:
+    """The same of the columns in which all files agree, and what to say of the others."""
+    name = _engine(engine)
+    if master is not None and name not in WITH_MASTER:
+        raise OptionError(
+            f"master is {master}, and {name} runs on this machine alone.",
+            hint="leave out master (--master), or use engine 'spark' or 'dask'.",
+        )
+    opener = {"duckdb": _duckdb, "polars": _polars, "dask": _dask, "spark": _spark}[name]
+    with engine_errors(name):
+        return opener(str(path), master)
+
+
+def _engine(engine: str) -> str:
+    name = str(engine).strip().casefold()
+    if name not in ELSEWHERE:
+        near = closest(name, ELSEWHERE)
+        raise OptionError(
+            f"There is no engine {engine!r} that reads files. There are: {listing(ELSEWHERE)}.",
+            hint=f"use {near!r}." if near else "use one of these.",
+        )
+    return name
+
+
+def _not_installed(engine: str, package: str) -> OptionError:
+    return OptionError(
+        f"The engine {engine!r} needs {package}, which is not installed.", hint=f"pip install 'heldout[{engine}]'."
+    )
+
+
+def _duckdb(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all openers alike
+    try:
+        import duckdb
+    except ImportError:
+        raise _not_installed("duckdb", "duckdb") from None
+    place = place_of(path)
+    # A database of its own, so that nothing is seen of what the user does with DuckDB in the same process.
+    database: Any = duckdb.connect()
+    file = _free_name(place) if place.keys else ""
+    keys = [_duckdb_key(name, file, place) for name in place.keys]
+    if place.kind == "parquet":
+        if not place.local:
+            _check_footers(database, path)
+        # By name: without it a number of a later file becomes what the first one has, a half becomes a whole.
+        told = f"union_by_name = true, hive_partitioning = false{f', filename = {_text(file)}' if file else ''}"
+        files = ", ".join(map(_text, place.files))
+        frame = database.sql(f"SELECT * FROM read_parquet([{files}], {told})")  # noqa: S608 - the names are quoted
+        if not place.is_plain:
+            frame = frame.project(", ".join([*map(_quoted, place.columns), *keys]))
+        return OpenedTable(frame, database.close, place.withheld, place.notes)
+    read = [_duckdb_text(database, group, place, file, keys) for group in place.groups]
+    frame = reduce(lambda one, two: one.union(two), read)
+    return OpenedTable(frame, database.close, place.withheld, place.notes)
+
+
+def _duckdb_text(database: Any, group: Alike, place: Place, file: str, keys: list[str]) -> Any:
+    frame = database.read_csv(
+        list(group.files),
+        header=True,
+        sep=group.separator,
+        quotechar='"',
+        escapechar='"',
+        na_values=[""],
+        dtype=dict.fromkeys(place.texts, "VARCHAR") | dict.fromkeys(place.fractions, "DOUBLE"),
+        # From all rows; and only the types that a text file has when one process reads it.
+        sample_size=-1,
+        auto_type_candidates=["BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR"],
+        hive_partitioning=False,
+        **({"filename": file} if file else {}),
+    )
+    if place.is_plain:
+        return frame
+    # What all files are together, each group may not be: in one, every value may be missing.
+    held = [f"{_duckdb_cast(_quoted(name), kind)} AS {_quoted(name)}" for name, kind in place.columns.items()]
+    return frame.project(", ".join([*held, *keys]))
+
+
+def _duckdb_key(name: str, file: str, place: Place) -> str:
+    """A column in the names of folders, told by the name of the file: DuckDB itself would make dates of some texts.
+
+    And it would take the folders above the one that was named for columns, even where the files have one so called.
+    """
+    values = place.by_file[name]
+    held = [_text(path) for path, value in values.items() if value is not None]
+    texts = [_text(str(value)) for value in values.values() if value is not None]
+    found = f"MAP([{', '.join(held)}], [{', '.join(texts)}])[{_quoted(file)}]"
+    return f"{_duckdb_cast(found, place.keys[name])} AS {_quoted(name)}"
+
+
+def _duckdb_cast(made: str, kind: Any) -> str:
+    """An expression as the type of DuckDB that stands for one of Polars."""
+    kinds = {"Int64": "BIGINT", "Float64": "DOUBLE", "Boolean": "BOOLEAN"}
+    return f"CAST({made} AS {kinds.get(str(kind), 'VARCHAR')})"
+
+
+def _quoted(name: str) -> str:
+    """The name of a column as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    """A text as SQL has it."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _free_name(place: Place) -> str:
+    """A name that no column has, whatever its case."""
+    taken = {name.casefold() for held in (place.columns, place.keys, place.withheld) for name in held}
+    name = "file"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _check_footers(database: Any, path: str) -> None:
+    """Compare the columns of all files at an address: by name, those that lack one would be filled up in silence."""
+    asked = (
+        "SELECT file_name, name, CASE WHEN type LIKE 'BYTE_ARRAY%' THEN 'text' WHEN type = 'BOOLEAN' THEN 'booleans' "
+    )
+    asked += "ELSE 'numbers' END FROM parquet_schema(?) WHERE type IS NOT NULL"
+    files: dict[str, dict[str, str]] = {}
+    for file, column, kind in database.execute(asked, [path]).fetchall():
+        files.setdefault(file, {})[column] = kind
+    for file, found in files.items():
+        check_same(file, found, *next(iter(files.items())))
+
+
+def _polars(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all openers alike
+    import polars as pl
+
+    place = place_of(path)
+    read = _polars_parquet if place.kind == "parquet" else _polars_text
+    frames = [read(group, place) for group in place.groups]
+    return OpenedTable(frames[0] if len(frames) == 1 else pl.concat(frames), _nothing, place.withheld, place.notes)
+
+
+def _polars_parquet(group: Alike, place: Place) -> Any:
+    import polars as pl
+
+    # What is in brackets was found already, and the name of a file may hold them.
+    files: Any = list(group.files)
+    if not place.local:
+        return pl.scan_parquet(files)
+    # It would take any folder called key=value for a column, even where the files have one so called.
+    by_name = bool(place.keys) and not any(name in place.columns for name in place.folders)
+    frame = pl.scan_parquet(
+        files,
+        glob=False,
+        hive_partitioning=by_name,
+        # By itself it makes the number 7 of 007, and dates.
+        hive_schema={name: place.keys.get(name, pl.String) for name in place.folders} if by_name else None,
+        # Of columns that not all files have, none is selected.
+        missing_columns="insert",
+        extra_columns="ignore",
+        include_file_paths=_free_name(place) if place.keys and not by_name else None,
+    )
+    if place.is_plain:
+        return frame
+    cast = [pl.col(name).cast(place.columns[name]) for name in group.widened]
+    keys = list(place.keys) if by_name else _polars_keys(group, place)
+    return frame.select(*place.columns, *keys).with_columns(*cast)
+
+
+def _polars_text(group: Alike, place: Place) -> Any:
+    import polars as pl
+
+    types: Any = dict.fromkeys(place.texts, pl.String) | dict.fromkeys(place.fractions, pl.Float64)
+    files: Any = list(group.files)
+    frame = pl.scan_csv(
+        files,
+        glob=not place.local,
+        separator=group.separator,
+        schema_overrides=types,
+        infer_schema_length=None,
+        include_file_paths=_free_name(place) if place.keys else None,
+    )
+    if place.is_plain:
+        return frame
+    held = [pl.col(name).cast(kind) for name, kind in place.columns.items()]
+    return frame.select(*held, *_polars_keys(group, place))
+
+
+def _polars_keys(group: Alike, place: Place) -> list[Any]:
+    """The columns in the names of folders, told by the name of the file: of text files Polars makes none itself."""
+    import polars as pl
+
+    file = pl.col(_free_name(place))
+    return [
+        file.replace_strict(group.files, [place.by_file[name][path] for path in group.files], return_dtype=kind).alias(
+            name
+        )
+        for name, kind in place.keys.items()
+    ]
+
+
+def _dask(path: str, master: str | None) -> OpenedTable:
+    """On the cluster that is named; otherwise by the client that is there, and without one by threads of this process.
+
+    Threads need nothing that must be started, sent to or cleaned up, and what takes long, reading and grouping, runs
+    outside Python's lock.
+    """
+    try:
+        import dask.dataframe as dd
+    except ImportError:
+        raise _not_installed("dask", "dask.dataframe") from None
+    place = place_of(path)
+    close = _nothing if master is None else _connected(master)
+    read = _dask_parquet if place.kind == "parquet" else _dask_text
+    try:
+        frames = [read(group, place) for group in place.groups]
+        concat: Any = dd.concat
+        frame = frames[0] if len(frames) == 1 else concat(frames)
+    except BaseException:
+        close()
+        raise
+    return OpenedTable(frame, close, place.withheld, place.notes)
+
+
+def _dask_files(group: Alike, place: Place) -> Any:
+    # Dask takes every name for a pattern, and one that fits nothing for an empty table.
+    files = [glob.escape(file) if place.local else file for file in group.files]
+    return files[0] if len(files) == 1 else files
+
+
+def _dask_parquet(group: Alike, place: Place) -> Any:
+    import dask.dataframe as dd
+    import polars as pl
+
+    told: Any = {}
+    if place.local:
+        # By itself it makes numbers of the values that look like some and finds the others no more, and takes folders
+        # above the one that was named for columns.
+        told["dataset"] = {"partitioning": {"flavor": "hive", "schema": _arrow_keys(place)}}
+    frame: Any = dd.read_parquet(_dask_files(group, place), **told)
+    if place.is_plain:
+        return frame
+    frame = frame[[*place.columns, *place.keys]]
+    wider = {pl.Float64: "float64", pl.String: "string[pyarrow]"}
+    cast = {name: wider[type(place.columns[name])] for name in group.widened if type(place.columns[name]) in wider}
+    cast |= {name: _PANDAS[str(place.keys[name])] for name in place.keys if _is_nullable(name, place)}
+    return frame.astype(cast) if cast else frame
+
+
+def _arrow_keys(place: Place) -> Any:
+    """The columns in the names of folders, as Arrow has them."""
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    kinds = {"Int64": pa.int64(), "Float64": pa.float64(), "Boolean": pa.bool_()}
+    # Those with missing values come as text: as whole numbers they would become floats.
+    return pa.schema(
+        [
+            (name, pa.string() if _is_nullable(name, place) else kinds.get(str(kind), pa.string()))
+            for name, kind in place.keys.items()
+        ]
+    )
+
+
+def _is_nullable(name: str, place: Place) -> bool:
+    """Whether pandas needs a type of its own for a column in the names of folders, because values are missing."""
+    return str(place.keys[name]) in ("Int64", "Boolean") and None in place.by_file[name].values()
+
+
+def _dask_text(group: Alike, place: Place) -> Any:
+    import dask.dataframe as dd
+
+    file = _free_name(place)
+    frame: Any = dd.read_csv(
+        _dask_files(group, place),
+        sep=group.separator,
+        dtype=dict.fromkeys(place.texts, "string[pyarrow]") | dict.fromkeys(place.fractions, "float64"),
+        # Only an empty field is a missing value, as in every other reader here: NA may be a class.
+        keep_default_na=False,
+        na_values=[""],
+        # What is packed cannot be read from the middle.
+        blocksize=None if any(path.endswith(".gz") for path in group.files) else "64MiB",
+        include_path_column=file if place.keys else False,
+    )
+    if place.is_plain:
+        return frame
+    # Of text files it takes no columns from the names of folders.
+    keys = {
+        name: frame[file].astype("string[pyarrow]").map(of, meta=(name, of.dtype))
+        for name, of in _pandas_keys(group, place).items()
+    }
+    return frame.assign(**keys)[[*place.columns, *place.keys]]
+
+
+def _pandas_keys(group: Alike, place: Place) -> dict[str, Any]:
+    """The columns in the names of folders by file, as pandas has them; with missing values whole numbers stay whole."""
+    import pandas as pd
+
+    return {
+        name: pd.Series(
+            [place.by_file[name][file] for file in group.files],
+            index=pd.Index(group.files, dtype="string[pyarrow]"),
+            dtype=_PANDAS.get(str(kind), "string[pyarrow]"),
+        )
+        for name, kind in place.keys.items()
+    }
+
+
+def _connected(master: str) -> Callable[[], None]:
+    """Make the cluster at an address the one that Dask computes on; how to leave it."""
+    try:
+        from distributed import Client as Connecting
+    except ImportError:
+        raise _not_installed("dask", "distributed") from None
+    if "://" not in master:
+        raise OptionError(
+            f"master is {master!r}, not the address of a Dask scheduler.", hint="it looks like tcp://host:8786."
+        )
+    check_reachable(master)
+    check_greeting(master)
+    connect: Any = Connecting
+    try:
+        client = connect(master, timeout=PATIENCE, name="heldout")
+    except (OSError, TimeoutError, ValueError) as error:
+        raise OptionError(
+            f"The Dask scheduler at {master} could not be connected to: {one_line(error)}.",
+            hint="see in its log why; its version of Dask should be the one here.",
+        ) from error
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError as error:
+        client.close()
+        raise OptionError(
+            f"The Dask scheduler at {master} has had no worker for {PATIENCE} seconds.",
+            hint=f"start some: dask worker {master}.",
+        ) from error
+    close: Callable[[], None] = client.close
+    return close
+
+
+def _spark(path: str, master: str | None) -> OpenedTable:
+    check_master(master)
+    # What is wrong with files here is said before a virtual machine is started for them. On a cluster, a path without a
+    # scheme is one of the file system that the cluster was set up with.
+    place = address_of(path) if on_cluster(master) else place_of(path)
+    session, close = spark_session(master)
+    try:
+        frames = [_spark_group(session, group, place) for group in place.groups]
+        return OpenedTable(reduce(lambda one, two: one.unionByName(two), frames), close, place.withheld, place.notes)
+    except BaseException:
+        close()
+        raise
+
+
+def _spark_group(session: Any, group: Alike, place: Place) -> Any:
+    names = [f"file:{_escaped(file)}" for file in group.files] if place.local else list(group.files)
+    reader = session.read.option("basePath", f"file:{_escaped(place.root)}") if place.root else session.read
+    with _folders_as_text(session):
+        frame = reader.parquet(*names) if place.kind == "parquet" else _spark_text(reader, names, group, place)
+    if place.is_plain:
+        return frame
+    from pyspark.sql.functions import col
+
+    for name, held in place.by_file.items():
+        # What stands as %C3%BC in the name of a folder, Spark reads byte by byte.
+        broken = {text.encode().decode("latin-1"): text for text in map(str, held.values()) if not text.isascii()}
+        frame = frame.replace(broken, subset=[name]) if broken else frame
+
+    kinds = {"Int64": "bigint", "Float64": "double", "Boolean": "boolean", "String": "string"}
+    wanted = {**place.columns, **place.keys}
+    # Parquet files of one group have their own types, and what is not widened is left as it is.
+    cast = set(group.widened) | set(place.keys) if place.kind == "parquet" else set(wanted)
+    found = {name: col(f"`{name.replace('`', '``')}`") for name in wanted}
+    return frame.select(
+        *(
+            column.cast(kinds[str(wanted[name])]).alias(name) if name in cast and str(wanted[name]) in kinds else column
+            for name, column in found.items()
+        )
+    )
+
+
+@contextmanager
+def _folders_as_text(session: Any) -> Iterator[None]:
+    """Let Spark read what the names of folders hold as text: by itself it makes the number 7 of 007."""
+    name = "spark.sql.sources.partitionColumnTypeInference.enabled"
+    before = session.conf.get(name)
+    session.conf.set(name, "false")
+    try:
+        yield
+    finally:
+        session.conf.set(name, before)
+
+
+def _spark_text(reader: Any, names: list[str], group: Alike, place: Place) -> Any:
+    from pyspark.sql.types import DoubleType, StringType, StructField, StructType
+
+    # A quote in a field is doubled, every header is compared with the columns (Spark would go by position), and what
+    # does not fit its type ends the run instead of becoming a missing value.
+    rules = {"header": True, "sep": group.separator, "escape": '"', "enforceSchema": False, "mode": "FAILFAST"}
+    frame = reader.csv(names, inferSchema=True, **rules)
+    kinds = dict.fromkeys(place.texts, StringType()) | dict.fromkeys(place.fractions, DoubleType())
+    if not kinds:
+        return frame
+    schema = StructType([StructField(field.name, kinds.get(field.name, field.dataType)) for field in frame.schema])
+    return reader.schema(schema).csv(names, **rules)
+
+
+def _escaped(path: str) -> str:
+    """A path in which Spark sees no pattern."""
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
+
+
+def _nothing() -> None:
+    """There is nothing to close."""

@@ -1,0 +1,298 @@
+"""The Spark session that reads: one that is there or a quiet one of our own, and the Java that it needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from heldout.engines.clusters.cluster_address import check_reachable
+from heldout.errors import HeldoutError, OptionError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+# Where Java is and whether Spark can run on it, or what to install.
+
+# The oldest that Spark 4 runs on.
+OLDEST = 17
+# Starting a virtual machine takes a second or two; one that takes longer than this hangs.
+PATIENCE = 60.0
+
+INSTALL = (
+    f"install Java {OLDEST} or newer: 'apt-get install openjdk-{OLDEST}-jre-headless' on Debian, "
+    f"'brew install openjdk@{OLDEST}' on macOS, 'conda install -c conda-forge openjdk={OLDEST}' with conda; "
+    "where it is installed already, set JAVA_HOME to its folder."
+)
+
+
+def find_java() -> str:
+    """The Java that Spark will start, once it is known to be new enough.
+
+    Spark takes the one in JAVA_HOME where that is set, and the one on the path otherwise.
+    """
+    home = os.environ.get("JAVA_HOME")
+    program = shutil.which(os.path.join(home, "bin", "java") if home else "java")  # noqa: PTH118 - which() wants text
+    if program is None:
+        where = f"JAVA_HOME is {home}, and there is no bin/java in it" if home else "none is on the path"
+        raise OptionError(f"Spark needs Java, and {where}.", hint=INSTALL)
+    said = _version_text(program)
+    version = version_in(said)
+    if version is None:
+        words = " ".join(said.split())[:200] or "nothing"
+        raise OptionError(f"Spark needs Java, and {program} does not say which it is: {words}.", hint=INSTALL)
+    if version < OLDEST:
+        raise OptionError(f"Spark needs Java {OLDEST} or newer, and {program} is Java {version}.", hint=INSTALL)
+    return program
+
+
+def version_in(text: str) -> int | None:
+    """The number of the Java version in what `java -version` says, before version 9 the second one.
+
+    >>> version_in('openjdk version "17.0.15" 2025-04-15'), version_in('java version "1.8.0_292"'), version_in("no")
+    (17, 8, None)
+    """
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
+    if found is None:
+        return None
+    first, second = int(found[1]), int(found[2] or 0)
+    return second if first == 1 else first
+
+
+def _version_text(program: str) -> str:
+    try:
+        told = subprocess.run(  # noqa: S603 - the program that Spark itself would start
+            [program, "-version"], capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return told.stderr + told.stdout
+
+
+# The Spark session that reads: the one that is there, or a quiet one of our own on the master that was named.
+
+
+# All cores of this machine.
+HERE = "local[*]"
+# What Spark itself takes: on this machine, a cluster of its own (also several masters, or a small one in processes
+# here), or one of Hadoop or Kubernetes.
+_MASTERS = r"local(-cluster)?(\[[^\]]+\])?|spark://.+|yarn|k8s://.+"
+# How long a cluster may take, in seconds, to give the first worker: a busy one has a queue.
+QUEUE = 300.0
+# How long the end of a virtual machine is waited for, in seconds.
+ENDING = 30.0
+
+_QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    # Where in a program a column was made is of no use to us, and each failure would be printed with it.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # The time that Spark itself retries a resource manager which does not answer; its own default is a quarter of an
+    # hour.
+    "spark.hadoop.yarn.resourcemanager.connect.max-wait.ms": "20000",
+    "spark.hadoop.yarn.resourcemanager.connect.retry-interval.ms": "2000",
+    "spark.hadoop.ipc.client.connect.max.retries": "3",
+    "spark.hadoop.ipc.client.connect.max.retries.on.timeouts": "2",
+    "spark.hadoop.ipc.client.connect.timeout": "10000",
+}
+
+
+def spark_session(master: str | None = None) -> tuple[SparkSession, Callable[[], None]]:
+    """The session to read with, and how to end it: one that was there before is used and left running."""
+    there = _running()
+    if there is not None:
+        _check_same(there, master)
+        return there, _nothing
+    session, gateway = _started(master or HERE)
+    return session, lambda: _end(session, gateway)
+
+
+def check_master(master: str | None) -> None:
+    """Refuse what no Spark can be the master of, before a virtual machine is started that says so in its own words.
+
+    >>> check_master("local[2]")
+    >>> check_master("yarn")
+    """
+    if master is None or re.fullmatch(_MASTERS, master):
+        return
+    if master.startswith("sc://"):
+        raise OptionError(
+            f"master is {master}, a Spark Connect server.",
+            hint="connect with SparkSession.builder.remote(…) and give evaluate() the data frame it reads.",
+        )
+    dask = re.match(r"(tcp|tls|ws|wss|ucx)://", master)
+    raise OptionError(
+        f"master is {master!r}, and that is no Spark master{', but the address of a Dask scheduler' if dask else ''}.",
+        hint="it looks like spark://host:7077, local[4], yarn or k8s://https://host:6443"
+        f"{'; for Dask use engine dask (--engine dask)' if dask else ''}.",
+    )
+
+
+def on_cluster(master: str | None) -> bool:
+    """Whether the session for this master, or the one that is there already, computes elsewhere."""
+    there = _running()
+    used = master or HERE if there is None else str(there.sparkContext.master)
+    return not used.startswith("local")
+
+
+def _end(session: SparkSession, gateway: Any) -> None:
+    """Stop a session of ours, and wait for its virtual machine, which removes its temporary files when it ends."""
+    from pyspark import SparkContext
+
+    session.stop()
+    if getattr(gateway, "proc", None) is None:
+        return
+    _close(gateway)
+    # The next session starts another one.
+    for name in ("_gateway", "_jvm"):
+        setattr(SparkContext, name, None)
+
+
+def _close(gateway: Any) -> None:
+    gateway.shutdown()
+    # The virtual machine ends with its standard input.
+    gateway.proc.stdin.close()
+    with suppress(subprocess.TimeoutExpired):
+        gateway.proc.wait(ENDING)
+
+
+def _launched(conf: Any, log: IO[bytes]) -> Any:
+    """Start a virtual machine, also if interrupted, and then end it: one that is left half-way runs for ever."""
+    from pyspark.java_gateway import launch_gateway
+
+    # An interrupt reaches the first thread only, and so not what starts it.
+    with ThreadPoolExecutor(1) as pool:
+        launched = pool.submit(cast("Callable[..., Any]", launch_gateway), conf, {"stdout": log, "stderr": log})
+        try:
+            return launched.result()
+        except KeyboardInterrupt:
+            _close(launched.result())
+            raise
+
+
+def _nothing() -> None:
+    """Leave what others started."""
+
+
+def _running() -> SparkSession | None:
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise OptionError(
+            "The engine 'spark' needs pyspark, which is not installed.", hint="pip install 'heldout[spark]'."
+        ) from None
+    try:
+        session = SparkSession.active()
+    except PySparkException:
+        return None
+    # Of a session that was stopped, the object may still be there.
+    return session if getattr(session.sparkContext, "_jsc", None) is not None else None
+
+
+def _check_same(there: SparkSession, master: str | None) -> None:
+    used = str(there.sparkContext.master)
+    if master is not None and master != used:
+        raise OptionError(
+            f"master is {master}, but this process has a Spark session on {used} already.",
+            hint="leave out master to use it, or stop it first (spark.stop()).",
+        )
+
+
+def _started(master: str) -> tuple[SparkSession, Any]:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    check_master(master)
+    check_reachable(master)
+    find_java()
+    conf = SparkConf().setMaster(master).setAppName("heldout").setAll(list(_settings(master).items()))
+    # Java writes to the terminal long before its log can be told to be quiet. The file has no name, so none is left.
+    with tempfile.TemporaryFile() as log, warnings.catch_warnings():
+        # That it was not tried with this version of pandas, which we do not use with it.
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support", category=FutureWarning)
+        try:
+            gateway = _launched(conf, log) if getattr(SparkContext, "_gateway", None) is None else None
+            session = SparkSession(SparkContext(conf=conf, gateway=gateway))
+            if not master.startswith("local"):
+                _await_worker(session, master)
+        except HeldoutError:
+            raise
+        except Exception as error:
+            raise _not_started(master, error, log) from error
+    return session, gateway
+
+
+def _settings(master: str) -> dict[str, str]:
+    if not master.startswith("local"):
+        return _QUIET
+    cores = os.cpu_count() or 1
+    return {
+        **_QUIET,
+        # Nobody else is to connect, and a host name that cannot be found is no reason to fail.
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        # 200, as for a cluster, are 200 tasks for a handful of cores.
+        "spark.sql.shuffle.partitions": str(max(8, 2 * cores)),
+        "spark.driver.memory": f"{_memory()}m",
+    }
+
+
+def _memory() -> int:
+    """Megabytes for the one process that does everything here: half of the machine, 1 GB at least and 8 at most."""
+    try:
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1 << 20)
+    except (ValueError, OSError, AttributeError):
+        whole = 0
+    return max(1024, min(8192, whole // 2))
+
+
+def _await_worker(session: SparkSession, master: str) -> None:
+    """Do one small job, for a cluster without free workers would keep the real one waiting for ever, in silence."""
+    import threading
+
+    tracker: Any = session.sparkContext
+    failed: list[Exception] = []
+
+    def job() -> None:
+        try:
+            session.range(1).count()
+        except Exception as error:  # noqa: BLE001 - handed to the thread that waits
+            failed.append(error)
+
+    thread = threading.Thread(target=job, daemon=True)
+    thread.start()
+    thread.join(QUEUE)
+    if thread.is_alive():
+        tracker.cancelAllJobs()
+        session.stop()
+        raise OptionError(
+            f"The Spark master {master} answered, but gave no worker within {QUEUE:.0f} seconds.",
+            hint="see on its page whether workers are registered and free, and have the memory that is asked for.",
+        )
+    if failed:
+        raise failed[0]
+
+
+def _not_started(master: str, error: Exception, log: IO[bytes]) -> OptionError:
+    from heldout.engines.clusters.engine_errors import one_line
+
+    log.seek(0)
+    said = log.read().decode("utf-8", errors="replace")
+    lines = [line.strip() for line in said.splitlines()]
+    telling = [line for line in lines if ("Exception" in line or "rror" in line) and not line.startswith("at ")]
+    reason = (telling or [one_line(error)])[0]
+    return OptionError(
+        f"Spark could not be started on {master}: {reason.rstrip('.')[:400]}.",
+        hint="check the master (local[*], spark://host:7077, yarn or k8s://…), and try it with "
+        f"'spark-submit --master {master} --version'.",
+    )

@@ -1,0 +1,238 @@
+"""Which files a path names that an engine is to read, what they hold, and in which columns they agree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import unquote
+
+from heldout.arguments import listing
+from heldout.errors import FileError, HeldoutError
+from heldout.files.formats import KIND_BY_ENDING, separator_of
+from heldout.files.input_stream import inner_ending, load_head
+from heldout.files.paths import KEY, Listing, Part, is_address, listed
+
+if TYPE_CHECKING:
+    from heldout.files.batches import Batches
+    from heldout.files.text_batches import TextBatches
+
+_HEAD_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Files that an engine can read at once: of text their separator, of Parquet the columns to be widened."""
+
+    files: tuple[str, ...]
+    separator: str = ","
+    widened: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The files to read: their kind, and those that are alike together.
+
+    `columns` are those that all files have, and `keys` those that only the names of their folders hold, each with the
+    type of Polars that it has as a whole; `by_file` are the values of each key. The other columns are `withheld`,
+    with the error for whoever wants one. A place elsewhere is the address itself, as it was given; nothing else is
+    known of it. `root` is a folder in which others named key=value divide the files, and empty where there is none.
+    `notes` are sentences about files that were left out.
+    """
+
+    groups: tuple[Alike, ...]
+    kind: Literal["parquet", "text"]
+    root: str = ""
+    local: bool = True
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    by_file: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    withheld: Mapping[str, HeldoutError] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All files."""
+        return tuple(file for group in self.groups for file in group.files)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """What all folders called key=value hold in the paths of the files, also those above the one that was named."""
+        found = (match for name in Path(self.files[0]).parent.parts if (match := KEY.fullmatch(name)))
+        return tuple(dict.fromkeys(unquote(match[1]) for match in found))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns that hold text."""
+        import polars as pl
+
+        return tuple(name for name, kind in self.columns.items() if kind == pl.String)
+
+    @property
+    def fractions(self) -> tuple[str, ...]:
+        """The columns of numbers that are not all whole."""
+        import polars as pl
+
+        return tuple(name for name, kind in self.columns.items() if kind == pl.Float64)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether an engine can read all files at once, with all columns and none beside them."""
+        return len(self.groups) == 1 and not self.withheld and not self.keys
+
+
+def place_of(path: str) -> Place:
+    """The place that a path names on this machine, or an address.
+
+    Engines fill up columns that a file lacks, cast those of another type, or go by position, all in silence; so that is
+    looked at first.
+    """
+    if is_address(path) and not path.startswith("file://"):
+        return address_of(path)
+    found = listed(path)
+    if found.kind == "json lines":
+        raise FileError(
+            f"{path} holds JSON lines, which the engines that can be named do not read.",
+            hint="leave out engine (--engine), or save it as Parquet.",
+        )
+    return _parquet(found) if found.kind == "parquet" else _text(found)
+
+
+def _parquet(found: Listing) -> Place:
+    from heldout.files.parquet import ParquetBatches
+
+    batches = ParquetBatches(found)
+    # Files without rows have no types to speak of.
+    parts = _parts(found, batches.files)
+    columns: dict[str, Any] = {}
+    withheld: dict[str, HeldoutError] = {}
+    for name in batches.names:
+        try:
+            columns |= batches.kinds([name])
+        except FileError as error:
+            withheld[name] = error
+    stored = {name: kind for name, kind in columns.items() if name not in batches.by_folder}
+    types = batches.types
+    widened = tuple(name for name in stored if len({str(held[name]) for held in types}) > 1)
+    by_file = {part: tuple(str(held[name]) for name in widened) for part, held in zip(parts, types, strict=True)}
+    groups = tuple(Alike(files, widened=widened) for files in _grouped(parts, lambda part: by_file[part]).values())
+    return _place(groups, "parquet", batches, parts, columns, withheld)
+
+
+def _text(found: Listing) -> Place:
+    from heldout.files import column_names
+    from heldout.files.text_batches import TextBatches
+
+    batches = TextBatches(found)
+    parts = _parts(found, batches.files)
+    headers = {part: tuple(column_names(part.path)) for part in parts}
+    met = {name for header in headers.values() for name in header}
+    withheld = _lacking(batches, headers, met)
+    kinds = batches.kinds([name for name in batches.names if name not in withheld])
+    forms = {part: (_separator(Path(part.path)), headers[part]) for part in parts}
+    groups = tuple(Alike(files, form[0]) for form, files in _grouped(parts, lambda part: forms[part]).items())
+    return _place(groups, "text", batches, parts, kinds, withheld)
+
+
+def _place(
+    groups: tuple[Alike, ...],
+    kind: Literal["parquet", "text"],
+    batches: Batches,
+    parts: Sequence[Part],
+    kinds: Mapping[str, Any],
+    withheld: Mapping[str, HeldoutError],
+) -> Place:
+    """The place of these files: of columns with these types, those that stand in them apart from those of folders."""
+    held = batches.by_folder
+    keys = {name: kind for name, kind in kinds.items() if name in held}
+    return Place(
+        groups,
+        kind,
+        _root(parts[0], keys),
+        columns={name: kind for name, kind in kinds.items() if name not in held},
+        keys=keys,
+        by_file={name: dict(zip(map(_named, parts), held[name], strict=True)) for name in keys},
+        withheld=withheld,
+        notes=batches.notes,
+    )
+
+
+def _lacking(batches: TextBatches, headers: Mapping[Part, tuple[str, ...]], met: set[str]) -> dict[str, HeldoutError]:
+    """The columns that not all text files have, each with the error that says so."""
+    absent: dict[str, HeldoutError] = {}
+    for name in (name for name in batches.names if name in met):
+        bare = next((part.name for part, header in headers.items() if name not in header), None)
+        if bare is not None:
+            other = next(part.name for part, header in headers.items() if name in header)
+            absent[name] = FileError(
+                f"{bare} has no column {name!r}, and {other} has one.",
+                hint="write the file again with all columns, or read only files that have them (a pattern).",
+            )
+    return absent
+
+
+def _parts(found: Listing, files: Sequence[str]) -> list[Part]:
+    held = set(files)
+    return [part for part in found.parts if part.name in held]
+
+
+def _root(part: Part, keys: Mapping[str, Any]) -> str:
+    """The folder in which the first folder called key=value lies; empty where no column comes from such names."""
+    if not keys:
+        return ""
+    above = list(Path(_named(part)).parents)[len(part.keys) - 1 :]
+    first = next(folder for folder in above if unquote(folder.name).startswith(f"{part.keys[0][0]}="))
+    return str(first.parent)
+
+
+def _named(part: Part) -> str:
+    """The path of a file by which engines find the folders that it was found in, even where it is a link."""
+    return os.path.abspath(part.name)  # noqa: PTH100 - resolve() would follow the link
+
+
+def _grouped(parts: Sequence[Part], key: Callable[[Part], Hashable]) -> dict[Any, tuple[str, ...]]:
+    groups: dict[Any, list[str]] = {}
+    for part in parts:
+        groups.setdefault(key(part), []).append(_named(part))
+    return {form: tuple(files) for form, files in groups.items()}
+
+
+def address_of(path: str) -> Place:
+    """A path as it is; the kind is that of its ending, and a folder is taken for one of Parquet.
+
+    >>> address_of("hdfs://name/preds").kind, address_of("s3a://bucket/*.csv.gz").kind
+    ('parquet', 'text')
+    """
+    ending = inner_ending(Path(path))
+    kind = KIND_BY_ENDING.get(ending, "parquet")
+    if kind not in ("parquet", "delimited"):
+        raise FileError(
+            f"{path} ends in {ending}, and engines read Parquet and CSV.", hint="save it as Parquet, or copy it here."
+        )
+    tabbed = ending in {".tsv", ".tab"}
+    group = Alike((path,), "\t" if tabbed else ",")
+    return Place((group,), "parquet" if kind == "parquet" else "text", local=False)
+
+
+def check_same(file: str, found: Mapping[str, str], other: str, expected: Mapping[str, str]) -> None:
+    """Refuse a file whose columns are not those of another, naming both."""
+    for one, has, two, lacks in ((other, expected, file, found), (file, found, other, expected)):
+        missing = [column for column in has if column not in lacks]
+        if missing:
+            raise FileError(
+                f"{two} has no column {listing(map(repr, missing))}, and {one} has.",
+                hint="write all files with the same columns, or leave out those that differ.",
+            )
+    for column, kind in found.items():
+        if kind != expected[column]:
+            raise FileError(
+                f"The column {column!r} holds {kind} in {file}, and {expected[column]} in {other}.",
+                hint="write it with one type in all files.",
+            )
+
+
+def _separator(file: Path) -> str:
+    lines = load_head(file, _HEAD_BYTES).data.decode("utf-8", errors="replace").splitlines()
+    return separator_of(lines[0], lines[1] if len(lines) > 1 else "", inner_ending(file))

@@ -1,0 +1,138 @@
+"""From combinations with how often each stands to confusion matrices: of all rows, of every fold and every slice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.arrays import Codes, Floats
+from heldout.evidence import Clusters, Confusion, Label
+from heldout.evidence.folds import FoldCounts
+from heldout.evidence.labels import key_array
+from heldout.evidence.slices import SliceCounts, SliceGroups
+from heldout.predictions.label_encoding import Coded
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Combinations of a true and a predicted class, places among `labels`, each with how many rows are behind it.
+
+    `part` is a code (of a fold, of a slice) that tells combinations of the same classes apart, and `group` the code of
+    a group with the keys of the codes. With weights there are the sums of the weights and of their squares.
+    """
+
+    labels: tuple[Label, ...]
+    truth: Codes
+    predicted: Codes
+    n: Codes
+    weights: Floats | None = None
+    squares: Floats | None = None
+    part: Codes | None = None
+    group: tuple[Codes, NDArray[Any]] | None = None
+
+    @property
+    def cell(self) -> Codes:
+        """Both classes as one number."""
+        return self.truth * len(self.labels) + self.predicted
+
+    def without_unmet(self) -> Cells:
+        """The same with only the labels that are met.
+
+        >>> one = np.array([1])
+        >>> Cells(("a", "b"), one, one, one).without_unmet().labels
+        ('b',)
+        """
+        met = np.zeros(len(self.labels), dtype=bool)
+        met[self.truth] = True
+        met[self.predicted] = True
+        move = np.cumsum(met) - 1
+        labels = tuple(label for label, there in zip(self.labels, met.tolist(), strict=True) if there)
+        return Cells(
+            labels, move[self.truth], move[self.predicted], self.n, self.weights, self.squares, self.part, self.group
+        )
+
+    @property
+    def _counts(self) -> NDArray[Any]:
+        return self.n if self.weights is None else self.weights
+
+    def confusion(self) -> Confusion:
+        """The confusion matrix of all rows."""
+        k = len(self.labels)
+        cells, where = np.unique(self.cell, return_inverse=True)
+        size = len(cells)
+        clusters = None
+        if self.group is not None:
+            codes, keys = self.group
+            pairs, at = np.unique(codes * size + where, return_inverse=True)
+            met, dense = np.unique(pairs // size, return_inverse=True)
+            clusters = Clusters(keys[met], dense, pairs % size, summed(at, self._counts, len(pairs)))
+        return Confusion(
+            self.labels,
+            cells // k,
+            cells % k,
+            summed(where, self._counts, size),
+            squares=None if self.squares is None else summed(where, self.squares, size),
+            rows=None if self.weights is None else summed(where, self.n, size),
+            clusters=clusters,
+        )
+
+    def parts(self, counts: NDArray[Any], keys: NDArray[Any] | None = None) -> FoldCounts:
+        """What `counts` adds up to in every part; `keys` are those of the codes, if they are not the codes."""
+        if self.part is None:
+            message = "the rows have no parts"
+            raise TypeError(message)
+        k = len(self.labels)
+        flat, where = np.unique(self.part * (k * k) + self.cell, return_inverse=True)
+        met, place = np.unique(flat // (k * k), return_inverse=True)
+        held = met if keys is None else keys[met]
+        return FoldCounts(self.labels, held, place, flat // k % k, flat % k, summed(where, counts, len(flat)))
+
+    def folds(self, keys: NDArray[Any]) -> FoldCounts:
+        """The counts of every fold."""
+        return self.parts(self._counts, keys)
+
+    def slices(self) -> SliceCounts:
+        """The counts of every slice."""
+        return SliceCounts(
+            self.parts(self.n),
+            None if self.weights is None else self.parts(self.weights),
+            None if self.squares is None else self.parts(self.squares),
+            self._slice_groups(),
+        )
+
+    def _slice_groups(self) -> SliceGroups | None:
+        if self.group is None or self.part is None:
+            return None
+        codes, keys = self.group
+        size, number = len(self.labels) ** 2, len(keys)
+        _, place = np.unique(self.part, return_inverse=True)
+        # By the place of the cell among those that were met: their numbers, times the groups, may not fit.
+        held, at = np.unique(place * size + self.cell, return_inverse=True)
+        entries, where = np.unique(at * number + codes, return_inverse=True)
+        met, dense = np.unique(entries % number, return_inverse=True)
+        flat = held[entries // number]
+        return SliceGroups(keys[met], flat // size, dense, flat % size, summed(where, self._counts, len(entries)))
+
+
+def summed(where: Codes, values: NDArray[Any], size: int) -> NDArray[Any]:
+    """The sum of the values at each place; whole numbers stay whole.
+
+    >>> summed(np.array([0, 1, 0]), np.array([1, 2, 3]), 2)
+    array([4, 2])
+    """
+    total = np.zeros((size, *values.shape[1:]), dtype=values.dtype)
+    np.add.at(total, where, values)
+    return total
+
+
+def keyed(coded: Coded) -> tuple[Codes, NDArray[Any]]:
+    """The codes of a column of keys from 0, and the keys of those that are met.
+
+    >>> keyed(Coded(np.array([5, 7]), 5, (5, 6, 7)))
+    (array([0, 1]), array([5, 7]))
+    """
+    met, codes = np.unique(coded.codes.astype(np.int64) - coded.offset, return_inverse=True)
+    return codes, key_array([coded.labels[code] for code in met.tolist()])

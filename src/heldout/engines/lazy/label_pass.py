@@ -1,0 +1,491 @@
+"""The first pass over a lazy frame: how often each combination of classes stands, and which values are missing or bad.
+
+One table is brought here: a row for each combination of truth, prediction, fold and group that is met.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.arguments import listing
+from heldout.arrays import Codes
+from heldout.engines.lazy.roles import LazyRoles, collected
+from heldout.errors import LabelError, ValuesError
+from heldout.evidence import Label
+from heldout.evidence.counted import ROLES
+from heldout.evidence.probabilities import Unfit
+from heldout.predictions.label_encoding import Coded, encode
+from heldout.predictions.scores import RawScores, Scores, settle_scores, sum_tolerance
+from heldout.predictions.source import Asked, guessed_scores, no_scores
+from heldout.predictions.table import Missing, NothingWholeError, Predictions, assemble, check_missing_word
+from heldout.predictions.weights import LARGEST, SMALLEST
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+
+
+# Which floats are not numbers, asked so that every engine tells the truth.
+
+
+def is_nan(column: nw.Expr) -> nw.Expr:
+    """Whether a float is not a number; where it is missing, missing too.
+
+    Not by the engine's own test alone: DuckDB takes it for false where the least and the greatest value that a Parquet
+    file notes, which leave nan out, are ordinary numbers, and works other tests out beforehand where the two are equal.
+    Each of these sees what another misses.
+    """
+    told = column.is_nan() | (~column.is_finite()) | ((column - column) != 0)
+    return told & (column != np.inf) & (column != -np.inf)
+
+
+# What tells the combinations apart; the id of a case would make every row one.
+KEYS = ("truth", "predicted", "fold", "group")
+# How Decimal writes a whole number.
+WRITTEN = re.compile(r"-?\d+\.0+")
+
+
+@dataclass(frozen=True, eq=False)
+class First:
+    """What the first pass found: the combinations without missing values, and how many rows were left out.
+
+    `bad` is how many scores of the rows that were kept are not finite.
+    """
+
+    table: nw.DataFrame[Any]
+    rows: int
+    lost: int
+    missing: Mapping[str, int]
+    bad: int = 0
+
+    def column(self, name: str) -> NDArray[Any]:
+        """A column of numbers."""
+        return np.asarray(self.table.get_column(name).to_numpy())
+
+    def ends(self, place: int) -> tuple[float, float]:
+        """The lowest and the highest score of a column."""
+        low, high = (self.column(f"{end}_{place}") for end in ("low", "high"))
+        return float(low.min()), float(high.max())
+
+
+def is_missing(roles: LazyRoles, role: str) -> nw.Expr:
+    """Whether a role lacks its value in a row."""
+    import narwhals.stable.v2 as nw
+
+    if role == "score":
+        gaps = [nw.col(f"score_{place}") for place in range(len(roles.scores))]
+        return reduce(lambda one, two: one | two, (gap.is_null() | is_nan(gap) for gap in gaps))
+    column = nw.col(role)
+    floats = role == "weight" or roles.is_float(role)
+    return column.is_null() | is_nan(column) if floats else column.is_null()
+
+
+def flagged(roles: LazyRoles, made: nw.Expr | None = None) -> nw.LazyFrame[Any]:
+    """The columns of the roles with `lost`, 0 in rows that lack nothing; `made` makes the predicted class of scores."""
+    import narwhals.stable.v2 as nw
+
+    frame = roles.frame()
+    held = [role for role in ROLES if role in roles.wanted or (role == "score" and roles.scores)]
+    flags = [is_missing(roles, role).cast(nw.Int64) * 2 ** ROLES.index(role) for role in held]
+    frame = frame.with_columns(reduce(add, flags).alias("lost"))
+    return frame if made is None else frame.with_columns(made.alias("predicted"))
+
+
+def kept(roles: LazyRoles, made: nw.Expr | None = None) -> nw.LazyFrame[Any]:
+    """The rows that lack nothing."""
+    import narwhals.stable.v2 as nw
+
+    return flagged(roles, made).filter(nw.col("lost") == 0)
+
+
+def blanked(roles: LazyRoles, keys: Sequence[str], made: nw.Expr | None = None) -> nw.LazyFrame[Any]:
+    """All rows; those that are to be left out hold nothing in the keys, so that they are one combination.
+
+    For Dask nothing is 0 among whole numbers: with gaps pandas makes floats of them, of which large ones fall together.
+    """
+    import narwhals.stable.v2 as nw
+
+    def blank(key: str) -> nw.Expr:
+        held = nw.when(nw.col("lost") == 0).then(nw.col(key))
+        kind = roles.kinds[roles.wanted[key]] if key in roles.wanted else None
+        if kind is None or not roles.given.implementation.is_dask():
+            return held
+        return held.otherwise(nw.lit(0, dtype=kind)) if kind.is_integer() or kind == nw.Boolean else held
+
+    return flagged(roles, made).with_columns(*(blank(key).alias(key) for key in keys))
+
+
+def first_pass(roles: LazyRoles, missing: Missing, *, keys: Sequence[str] = KEYS, made: nw.Expr | None = None) -> First:
+    """Count the combinations of the keys, and refuse what cannot be used; `made` makes the prediction of scores."""
+    import narwhals.stable.v2 as nw
+
+    check_missing_word(missing)
+    _check_labels(roles)
+    held = [key for key in keys if key in roles.wanted or (key == "predicted" and made is not None)]
+    frame, sums = _with_sums(blanked(roles, held, made), roles)
+    table = collected(
+        frame.group_by(*held, "lost").agg(nw.len().alias("n"), *sums), "combinations of classes, folds and groups"
+    )
+    first = _checked(table, roles, missing)
+    _check_text(first, roles)
+    return first
+
+
+def _check_text(first: First, roles: LazyRoles) -> None:
+    """Refuse whole numbers that Dask made text of: as such they would be other classes than the numbers are."""
+    import narwhals.stable.v2 as nw
+
+    if not roles.given.implementation.is_dask():
+        return
+    for role in ("truth", "predicted"):
+        if role in roles.wanted and roles.kinds[roles.wanted[role]] == nw.String:
+            held = sorted({str(value) for value in first.table.get_column(role).to_list()})
+            if all(WRITTEN.fullmatch(text) for text in held):
+                raise LabelError(
+                    f"{roles.called[role]} holds whole numbers as text with a point: {listing(held)}. "
+                    "Dask makes text of objects of pandas such as Decimal.",
+                    hint="convert the column before Dask has it, with astype(int).",
+                )
+
+
+def _check_labels(roles: LazyRoles) -> None:
+    """Numbers that are not whole are scores: each may stand once, and none of them is brought here."""
+    import narwhals.stable.v2 as nw
+
+    for role in ("truth", "predicted"):
+        if role in roles.wanted and roles.is_float(role):
+            column = nw.col(role)
+            odd = roles.frame().filter(~column.is_null()).filter(column != column.floor())
+            for value in odd.select(column.min()).collect().get_column(role).to_list():
+                if value is not None:
+                    encode(np.array([value]), roles.called[role])
+
+
+def _with_sums(frame: nw.LazyFrame[Any], roles: LazyRoles) -> tuple[nw.LazyFrame[Any], list[nw.Expr]]:
+    """The frame with columns to add up, and the sums and ends that are asked of each combination."""
+    import narwhals.stable.v2 as nw
+
+    made: list[nw.Expr] = []
+    sums: list[nw.Expr] = []
+    if "weight" in roles.wanted:
+        weight = nw.col("weight")
+        wrong = (~weight.is_finite()) | (weight < 0)
+        made += [
+            (weight * weight).alias("square"),
+            wrong.cast(nw.Int64).cast(nw.Float64).alias("wrong"),
+            nw.when(weight > 0).then(weight).alias("above"),
+        ]
+        sums += [nw.col("weight").sum().alias("weight"), nw.col("square").sum(), nw.col("wrong").sum()]
+        sums += [nw.col("above").min().alias("lightest"), nw.col("above").max().alias("heaviest")]
+        sums += [weight.min().alias("least")]
+    names = [f"score_{place}" for place in range(len(roles.scores))]
+    if names:
+        bad = [(~nw.col(name).is_finite()).cast(nw.Int64) for name in names]
+        made.append(reduce(add, bad).cast(nw.Float64).alias("bad"))
+        sums.append(nw.col("bad").sum().alias("bad"))
+        for place, name in enumerate(names):
+            sums += [nw.col(name).min().alias(f"low_{place}"), nw.col(name).max().alias(f"high_{place}")]
+    if len(names) > 1:
+        made.append(reduce(add, map(nw.col, names)).alias("total"))
+        sums += [nw.col("total").min().alias("least_total"), nw.col("total").max().alias("greatest_total")]
+    return frame.with_columns(*made) if made else frame, sums
+
+
+def _checked(table: nw.DataFrame[Any], roles: LazyRoles, missing: Missing) -> First:
+    import narwhals.stable.v2 as nw
+
+    lost, n = (np.asarray(table.get_column(name).to_numpy()).astype(np.int64) for name in ("lost", "n"))
+    rows, left = int(n.sum()), int(n[lost != 0].sum())
+    if not rows:
+        raise ValuesError("There are no cases: truth is empty.", hint="pass at least one case.")
+    gaps = {role: int(n[(lost >> place) & 1 == 1].sum()) for place, role in enumerate(ROLES)}
+    gaps = {role: number for role, number in gaps.items() if number}
+    _check_missing(gaps, rows, left, missing)
+    held = First(table.filter(nw.col("lost") == 0), rows, left, gaps)
+    if "weight" in roles.wanted:
+        _check_weight(held)
+    if not roles.scores:
+        return held
+    return First(held.table, rows, left, gaps, int(held.column("bad").sum()))
+
+
+def _check_missing(gaps: Mapping[str, int], rows: int, left: int, missing: Missing) -> None:
+    counts = ", ".join(f"{role} in {number:,}" for role, number in gaps.items())
+    if left and missing == "refuse":
+        what = "rows has a missing value" if left == 1 else "rows have missing values"
+        raise ValuesError(
+            f"{left:,} of {rows:,} {what}: {counts}.",
+            hint="missing='drop' (--missing drop) leaves them out and says so; better is to find out why.",
+        )
+    if left == rows:
+        raise NothingWholeError.of(rows, gaps)
+
+
+def _check_weight(held: First) -> None:
+    """Refuse weights as those of rows in memory are refused."""
+    wrong = int(held.column("wrong").sum())
+    if wrong:
+        least = float(held.column("least").min())
+        raise ValuesError(
+            f"Weights must be finite and not negative. {wrong:,} of {held.rows - held.lost:,} are "
+            f"{'negative' if least < 0 else 'infinite'}{f', the least is {least:g}' if least < 0 else ''}.",
+            hint="give weight 0 to a case that should not count.",
+        )
+    lightest, heaviest = held.column("lightest").astype(np.float64), held.column("heaviest").astype(np.float64)
+    if np.isnan(lightest).all():
+        raise ValuesError("All weights are zero, so no case counts.", hint="give at least one case a weight.")
+    low, high = float(np.nanmin(lightest)), float(np.nanmax(heaviest))
+    if low < SMALLEST or high > LARGEST:
+        raise ValuesError(
+            f"Weights must lie between {SMALLEST:g} and {LARGEST:g}, or be 0. They run from {low:g} to {high:g}.",
+            hint="divide all of them by their mean: only their ratios count.",
+        )
+
+
+def check_scores(held: First) -> None:
+    """Refuse scores that are not finite."""
+    if held.bad:
+        raise ValuesError(
+            "1 score is not finite." if held.bad == 1 else f"{held.bad:,} scores are not finite.",
+            hint="replace infinities by the largest finite score, or leave those rows out.",
+        )
+
+
+# From the combinations that were met to labels, the positive class and notes: as of rows in memory, by the same code.
+#
+# The table of combinations is small, so it goes through `assemble` as if its rows were cases.
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """What is known after the first pass: the classes of every combination, and which columns the scores are.
+
+    `predictions` are those of the combinations, not of the rows. `truth` and `predicted` are places among its labels,
+    one for each combination. `columns` are the places of the score columns: one that speaks for the positive class, or
+    one for each class. `made` makes the predicted class of the scores, where no column has it.
+    """
+
+    roles: LazyRoles
+    first: First
+    predictions: Predictions
+    truth: Codes
+    predicted: Codes
+    columns: tuple[int, ...] = ()
+    made: Any = None
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The classes."""
+        return self.predictions.labels
+
+    @property
+    def positive(self) -> int:
+        """The place of the class that one column of scores speaks for."""
+        positive = self.predictions.positive
+        return self.labels.index(positive) if positive is not None else 1
+
+    @property
+    def per_class(self) -> bool:
+        """Whether every class has a column of scores."""
+        return len(self.columns) > 1
+
+    @property
+    def n(self) -> int:
+        """The number of rows that count."""
+        return self.first.rows - self.first.lost
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows carry weights."""
+        return "weight" in self.roles.wanted
+
+    @property
+    def grouped(self) -> bool:
+        """Whether rows come in groups."""
+        return "group" in self.roles.wanted
+
+    def places(self, truth: Any) -> Codes:
+        """The place among the labels of every value of a column of true classes, as it is in the data."""
+        return places_of(encode(truth, "truth"), self.labels)
+
+    def truths(self, place: int) -> list[Any]:
+        """The values of the column of true classes that stand for a class."""
+        held = self.first.table.get_column("truth").to_list()
+        return list(dict.fromkeys(value for value, at in zip(held, self.truth.tolist(), strict=True) if at == place))
+
+
+def places_of(coded: Coded, labels: Sequence[Label]) -> Codes:
+    """The place among the labels of every row."""
+    at = {label: place for place, label in enumerate(labels)}
+    # A category that is a number comes as its text from a lazy frame.
+    texts = {str(label): place for place, label in enumerate(labels)}
+    move = np.array([at.get(label, texts.get(str(label), -1)) for label in coded.labels], dtype=np.int64)
+    return np.asarray(move[coded.codes.astype(np.int64) - coded.offset])
+
+
+def with_scores(roles: LazyRoles, asked: Asked) -> tuple[LazyRoles, list[str]]:
+    """The roles with the columns that are scores by their names, and a note where those cannot be used.
+
+    Which they are may depend on the classes, so where there are such columns the classes are read first.
+    """
+    import narwhals.stable.v2 as nw
+
+    if not roles.free:
+        return roles, []
+    labels: Sequence[Label] | None = asked.labels
+    if not labels:
+        met = collected(roles.with_scores((), guessed=False).frame().group_by("truth").agg(nw.len()), "classes")
+        labels = encode(met.get_column("truth").to_native(), roles.called["truth"]).classes()
+    needed = "predicted" not in roles.wanted
+    names, note = guessed_scores(roles.free, labels, asked, lambda column: needed or roles.kinds[column].is_numeric())
+    found = roles.with_scores(names, guessed=True)
+    if note or needed or asked.missing == "drop":
+        return found, [note] if note else []
+    scores = [nw.col(f"score_{place}") for place in range(len(names))]
+    usable = reduce(lambda one, two: one & two, ((~score.is_null()) & score.is_finite() for score in scores))
+    table = found.frame().filter(~usable).select(nw.len().alias("n")).collect()
+    if bad := int(table.get_column("n").to_list()[0]):
+        what = "1 row has one" if bad == 1 else f"{bad:,} rows have some"
+        why = f"the scores in {listing(names)} were not used, because {what} that is missing or not finite"
+        return roles.with_scores((), guessed=False), [why]
+    return found, []
+
+
+def settle(roles: LazyRoles, asked: Asked, notes: Sequence[str]) -> Settled:
+    """The first pass, and what it tells of the labels."""
+    if "predicted" not in roles.wanted:
+        return _from_scores(roles, asked, notes)
+    first = first_pass(roles, asked.missing)
+    check_scores(first)
+    seen = _assembled(first, roles, asked, notes, predicted=_twice(first, "predicted"))
+    predicted = _half(seen.predicted, seen.predicted_place)
+    if len(roles.scores) < 2:
+        return Settled(roles, first, seen, _half(seen.truth, seen.truth_place), predicted, (0,) * len(roles.scores))
+    columns, seen = _columns(first, roles, seen)
+    return Settled(roles, first, seen, _half(seen.truth, seen.truth_place), predicted, columns)
+
+
+def _from_scores(roles: LazyRoles, asked: Asked, notes: Sequence[str]) -> Settled:
+    """The same where the predicted class comes from the scores."""
+    import narwhals.stable.v2 as nw
+
+    if not roles.scores:
+        raise no_scores(roles.columns, dict(roles.wanted))
+    if len(roles.scores) == 1:
+        made = nw.col("score_0") >= (0.5 if asked.threshold is None else asked.threshold)
+        first = first_pass(roles, asked.missing, made=made)
+        check_scores(first)
+        seen = _assembled(first, roles, asked, notes)
+        truth = _half(seen.truth, seen.truth_place)
+        return Settled(roles, first, seen, truth, _sides(first, seen), (0,), made)
+    # Which class is predicted where scores are equal depends on the order of the classes: those are read first.
+    alone = first_pass(roles, asked.missing, keys=("truth",))
+    check_scores(alone)
+    seen = _assembled(alone, roles, asked, notes)
+    columns, seen = _columns(alone, roles, seen)
+    if len(columns) == 1 and seen.scores is not None:
+        cut = seen.scores.default_threshold() if asked.threshold is None else asked.threshold
+        made = nw.col(f"score_{columns[0]}") >= cut
+    else:
+        made = _highest(columns)
+    first = first_pass(roles, asked.missing, made=made)
+    truth = places_of(encode(first.table.get_column("truth").to_native(), roles.called["truth"]), seen.labels)
+    predicted = first.column("predicted").astype(np.int64) if len(columns) > 1 else _sides(first, seen)
+    return Settled(roles, first, seen, truth, predicted, columns, made)
+
+
+def _sides(first: First, seen: Predictions) -> Codes:
+    """The predicted class of every combination from whether its scores reach the threshold."""
+    place = seen.labels.index(seen.positive) if seen.positive is not None else 1
+    return np.where(first.column("predicted").astype(bool), place, 1 - place)
+
+
+def _highest(columns: Sequence[int]) -> nw.Expr:
+    """The class with the highest score, the first of equal ones."""
+    import narwhals.stable.v2 as nw
+
+    scores = [nw.col(f"score_{column}") for column in columns]
+    highest = nw.max_horizontal(*scores)
+    level = [(score == highest).cast(nw.Int64) for score in scores]
+    made = level[-1] * 0 + (len(scores) - 1)
+    # Arithmetic instead of conditions in conditions, which not every engine can do.
+    for place in range(len(scores) - 2, -1, -1):
+        made = made * (1 - level[place]) + level[place] * place
+    return made
+
+
+def _twice(first: First, name: str) -> Any:
+    import narwhals.stable.v2 as nw
+
+    column = first.table.select(name)
+    return nw.concat([column, column]).get_column(name).to_native()
+
+
+def _half(coded: Coded, place: Codes) -> Codes:
+    half = len(coded) // 2
+    return np.asarray(place[coded.codes[:half].astype(np.int64) - coded.offset])
+
+
+def _assembled(
+    first: First, roles: LazyRoles, asked: Asked, notes: Sequence[str], *, predicted: Any = None
+) -> Predictions:
+    """The combinations as predictions, each twice: with its lowest and with its highest score.
+
+    Twice also because what is said of a single case is not said of a combination that stands for many.
+    """
+    score = None
+    if len(roles.scores) == 1:
+        score = RawScores(
+            np.concatenate([first.column("low_0"), first.column("high_0")]).astype(np.float64),
+            (str(roles.scores[0]),),
+        )
+    elif roles.scores and predicted is None:
+        # Only their names matter here; whether they sum to 1 was seen row by row.
+        k = len(roles.scores)
+        names = tuple(map(str, roles.scores))
+        score = RawScores(np.broadcast_to(1 / k, (2 * len(first.table), k)), names)
+    options = {**asked.options(), "missing": "refuse"}
+    truth = _declared(_twice(first, "truth"), roles, "truth")
+    told = None if predicted is None else _declared(predicted, roles, "predicted")
+    return assemble(truth, told, score=score, notes=notes, called=roles.called, **options)
+
+
+def _declared(column: Any, roles: LazyRoles, role: str) -> Any:
+    """A column of text with the order of the classes that its type declared in the data."""
+    categories = roles.declared(role)
+    if not categories:
+        return column
+    import narwhals.stable.v2 as nw
+    import polars as pl
+
+    return pl.Series(nw.from_native(column, series_only=True).to_list(), dtype=pl.Enum(categories))
+
+
+def _columns(first: First, roles: LazyRoles, seen: Predictions) -> tuple[tuple[int, ...], Predictions]:
+    """The place of the column of each class, or of the positive one, and the predictions with what is said of them."""
+    k = len(roles.scores)
+    # Each column is told by its number, which probabilities are not: what is said of these numbers is not used.
+    numbers = RawScores(np.arange(k, dtype=np.float64)[None, :], tuple(map(str, roles.scores)))
+    found = settle_scores(numbers, seen.labels, seen.positive)
+    columns = tuple(int(value) for value in np.atleast_1d(found.values.squeeze()))
+    # Of the values only the ends are known, and only whether there is a column for each class is asked of them.
+    ends = np.array(first.ends(columns[0])) if len(columns) == 1 else np.zeros((1, k))
+    return columns, replace(seen, scores=Scores(ends, _unfit(first, k)))
+
+
+def _unfit(first: First, k: int) -> Unfit | None:
+    """Why scores of every class are no probabilities, if they are none."""
+    ends = [first.ends(place) for place in range(k)]
+    beyond = Unfit.of_ends(min(low for low, _ in ends), max(high for _, high in ends))
+    if beyond is not None:
+        return beyond
+    totals = np.array([first.column("least_total").min(), first.column("greatest_total").max()])
+    worst = totals[np.abs(totals - 1).argmax()]
+    return Unfit(total=float(worst)) if abs(worst - 1) > sum_tolerance(k) else None

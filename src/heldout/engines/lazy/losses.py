@@ -1,0 +1,220 @@
+"""Losses and reliability of probabilities by expressions that any data frame can sum: rows in a lazy frame, or bins.
+
+The same expressions run where the rows are and, once every distinct score is known, on the table of those scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.arrays import Codes, Floats
+from heldout.engines.lazy.confusions import keyed
+from heldout.engines.probability_sums import Binner
+from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, SparseSums, sums_by
+from heldout.predictions.weights import groups
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+
+
+BINS = 10
+# The rounding error of a float, for which the log loss takes a probability below it: scores of frames are float64.
+LEAST = float(np.finfo(np.float64).eps)
+LOSSES = ("brier", "logs")
+# Sums of (loss − centre)ᵇ, for each power of the weight.
+ORDERS = (1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How probabilities are summed: classes, weights, groups, the least probability, and centres of both losses."""
+
+    k: int
+    weighted: bool
+    grouped: bool
+    top_label: bool
+    least: float
+    centres: tuple[float, float]
+
+    @property
+    def powers(self) -> tuple[int, ...]:
+        """The powers of the weights that are summed; without weights they are all the same."""
+        return (1, 2, 3) if self.weighted else (1,)
+
+
+def losses(score: nw.Expr, hit: nw.Expr, least: float) -> dict[str, nw.Expr]:
+    """The losses of one probability of a class that came true (`hit` is 1) or did not (0)."""
+    gap = hit - score
+    # ±p and 1 − p, each rounded once, whichever class is true.
+    right = (1.0 - hit - score).abs()
+    return {"gap": gap, "square": gap * gap, **of_right(right, least)}
+
+
+def of_right(right: nw.Expr, least: float) -> dict[str, nw.Expr]:
+    """The log loss from the probability of the true class, and whether that was raised to the least one."""
+    import narwhals.stable.v2 as nw
+
+    low = right < least
+    raised = nw.when(low).then(nw.lit(least)).otherwise(right)
+    return {"clipped": low.cast(nw.Int64).cast(nw.Float64), "logs": -raised.log()}
+
+
+def in_bins(score: nw.Expr) -> nw.Expr:
+    """The bin of reliability: an upper edge belongs to the bin below it."""
+    import narwhals.stable.v2 as nw
+
+    inner = np.linspace(0.0, 1.0, BINS + 1)[1:-1].tolist()
+    found: nw.Expr = reduce(add, ((score > edge).cast(nw.Int64) for edge in inner))
+    return found
+
+
+def summed_losses(frame: nw.LazyFrame[Any], shape: Shape, keys: Sequence[str]) -> nw.LazyFrame[Any]:
+    """Every sum by class, hit, bin and the keys.
+
+    The frame has `class`, `hit`, `place` (the bin), `gap`, `square`, `brier`, `logs`, `clipped`, the number of rows as
+    `n`, and the powers of the weights as w1, w2 and w3, without weights only w1.
+    """
+    import narwhals.stable.v2 as nw
+
+    c = nw.col
+    brier, logs = c("brier") - shape.centres[0], c("logs") - shape.centres[1]
+    made: dict[str, nw.Expr] = {"gone": c("clipped") * c("n"), "cases": c("n")}
+    # The losses themselves too: the centre is that of all rows, and what lies far below it would drown in it.
+    made |= {f"{name}_sum": c("w1") * c(name) for name in LOSSES}
+    for power in shape.powers:
+        weight = c(f"w{power}")
+        made[f"held_{power}"] = weight
+        for name, loss in zip(LOSSES, (brier, logs), strict=True):
+            product = weight
+            for order in ORDERS:
+                product = product * loss
+                made[f"{name}_{power}_{order}"] = product
+        if power < 3:
+            made[f"gap_{power}"] = weight * c("gap")
+            made[f"square_{power}"] = weight * c("square")
+    held = ["class", "hit", "place", *keys]
+    rows = frame.select(*(c(name) for name in held), *(value.alias(name) for name, value in made.items()))
+    return rows.group_by(*held).agg(*(c(name).sum() for name in made))
+
+
+class Sums:
+    """A collected table of sums, all of it or a part."""
+
+    def __init__(self, table: nw.DataFrame[Any], shape: Shape) -> None:
+        self.table = table
+        self.shape = shape
+
+    def column(self, name: str) -> Floats:
+        """A column of numbers."""
+        return np.asarray(self.table.get_column(name).to_numpy()).astype(np.float64)
+
+    def codes(self, name: str) -> Codes:
+        """A column of whole numbers."""
+        return np.asarray(self.table.get_column(name).to_numpy()).astype(np.int64)
+
+    def moments(self, name: str, centre: float) -> Moments:
+        """The moments of a loss."""
+        rows = [
+            [self.column(f"held_{power}").sum(), *(self.column(f"{name}_{power}_{order}").sum() for order in ORDERS)]
+            for power in self.shape.powers
+        ]
+        sums = np.array(rows if self.shape.weighted else rows * 3)
+        return Moments(centre, sums).centred()
+
+    def binner(self) -> Binner:
+        """The sums of each bin, as rows in memory are summed."""
+        made = Binner(BINS, 1, weighted=self.shape.weighted)
+        key = self.codes("hit") * BINS + (BINS - 1 - self.codes("place"))
+        made.cases = np.rint(sums_by(key, self.column("cases"), 2 * BINS)).astype(np.int64)
+        names = ["gap_1", "square_1"]
+        if self.shape.weighted:
+            names = ["held_1", *names, "gap_2", "square_2"]
+        made.table = np.stack([sums_by(key, self.column(name), 2 * BINS) for name in names])
+        return made
+
+    def groups(self, coded: tuple[Codes, NDArray[Any]], ranks: SparseSums | None) -> ProbabilityGroups:
+        """The sums of each group."""
+        codes, keys = coded
+        size = len(keys)
+        brier, logs = (sums_by(codes, self.column(f"{name}_sum"), size) for name in LOSSES)
+        gaps = SparseSums.of(codes, self.codes("place"), self.column("gap_1"), BINS)
+        return ProbabilityGroups(keys, sums_by(codes, self.column("held_1"), size), brier, logs, gaps, ranks)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """How the rank of the true class is spread: a collected table by rank, and by group where there are groups."""
+
+    table: nw.DataFrame[Any]
+    shape: Shape
+
+    def spread(self) -> tuple[Floats, Floats]:
+        """The weights of each rank and their squares."""
+        held = Sums(self.table, self.shape)
+        rank, k = held.codes("rank"), self.shape.k
+        both = ("w1", "w2") if self.shape.weighted else ("w1", "w1")
+        first, second = (sums_by(rank, held.column(name), k) for name in both)
+        return first, second
+
+    def of_groups(self, keys: NDArray[Any], called: str) -> SparseSums:
+        """The weights of each rank by group."""
+        held = Sums(self.table, self.shape)
+        codes, own = keyed(groups(self.table.get_column("group").to_native(), called))
+        place = np.searchsorted(keys, own) if keys.dtype.kind != "O" else _places(keys, own)
+        return SparseSums.of(place[codes], held.codes("rank"), held.column("w1"), self.shape.k)
+
+
+def _places(keys: NDArray[Any], own: NDArray[Any]) -> Codes:
+    at = {key: place for place, key in enumerate(keys.tolist())}
+    return np.array([at[key] for key in own.tolist()], dtype=np.int64)
+
+
+def probabilities_of(
+    table: nw.DataFrame[Any], shape: Shape, called: str = "group", ranked: Ranked | None = None
+) -> Probabilities:
+    """The evidence from collected sums; `called` is what an error calls the column of groups."""
+    sums = Sums(table, shape)
+    codes = sums.codes("class")
+    by_class = [sums_by(codes, sums.column(name), shape.k) for name in ("held_1", "brier_sum", "logs_sum")]
+    ranks = squares = None
+    bundles = None
+    if ranked is not None:
+        ranks, squares = ranked.spread()
+    if shape.grouped:
+        coded = keyed(groups(table.get_column("group").to_native(), called))
+        bundles = sums.groups(coded, None if ranked is None else ranked.of_groups(coded[1], called))
+    return Probabilities(
+        n=int(np.rint(sums.column("cases").sum())),
+        weighted=shape.weighted,
+        top_label=shape.top_label,
+        brier=sums.moments("brier", shape.centres[0]),
+        log_loss=sums.moments("logs", shape.centres[1]),
+        clipped=int(np.rint(sums.column("gone").sum())),
+        class_weight=by_class[0],
+        class_brier=by_class[1],
+        class_log_loss=by_class[2],
+        reliability=sums.binner().reliability(),
+        ranks=ranks,
+        rank_squares=squares,
+        groups=bundles,
+    )
+
+
+def centres_of(score: Floats, hit: NDArray[np.bool_], held: Floats, least: float) -> tuple[float, float]:
+    """About the means of the square loss and of the log loss, from scores and how much each stands for.
+
+    >>> centres_of(np.array([0.5]), np.array([True]), np.array([2.0]), 1e-16)
+    (0.25, 0.6931471805599453)
+    """
+    right = np.maximum(np.abs(~hit - score), least)
+    total = float(held.sum())
+    if not total:
+        return 0.0, 0.0
+    return float((held * (hit - score) ** 2).sum() / total), float(-(held * np.log(right)).sum() / total)

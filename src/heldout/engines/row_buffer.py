@@ -1,0 +1,361 @@
+"""Counts that grow by sound predictions: small sets are kept until they are worth counting together."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.arguments import listing
+from heldout.engines.memory import check_once, left_out
+from heldout.engines.memory import counted as counted_of
+from heldout.errors import ColumnError, LabelError, ValuesError
+from heldout.evidence import Label, join_labels
+from heldout.evidence.counted import Counted, added_gaps
+from heldout.evidence.probabilities import joined as joined_reasons
+from heldout.evidence.slices import is_value, join_slices
+from heldout.predictions.label_encoding import Coded
+from heldout.predictions.number_bins import FEW_NUMBERS
+from heldout.predictions.positive_class import quoted
+from heldout.predictions.scores import Scores
+from heldout.predictions.slices import MOST_TEXTS, SliceColumn
+from heldout.predictions.table import KEYS, NothingWholeError, Predictions
+
+# Several small sets of predictions as one, so that they are counted together.
+
+
+def compact(predictions: Predictions) -> Predictions:
+    """The same predictions in arrays of their own, which nobody else can change, as narrow as they can be."""
+    labels = predictions.labels
+    kind = np.uint8 if len(labels) < 256 else np.int32
+    places: dict[str, Any] = {}
+    for name in ("truth", "predicted"):
+        coded: Coded = getattr(predictions, name)
+        place: NDArray[np.int64] = getattr(predictions, f"{name}_place")
+        codes = place[coded.codes.astype(np.int64) - coded.offset].astype(kind)
+        places[name] = Coded(codes, 0, labels, coded.declared)
+    keys: dict[str, Any] = {name: _compact_keys(getattr(predictions, name)) for name in KEYS}
+    scores, weight, own = predictions.scores, predictions.weight, np.arange(len(labels))
+    return replace(
+        predictions,
+        **places,
+        **keys,
+        truth_place=own,
+        predicted_place=own,
+        weight=None if weight is None else weight.copy(),
+        scores=None if scores is None else replace(scores, values=scores.values.copy()),
+        rows=None,
+        notes=(),
+        joined_types=(),
+        of_labels=(),
+        given=None,
+        lost=0,
+        missing={},
+    )
+
+
+def _compact_keys(coded: Coded | None) -> Coded | None:
+    if coded is None:
+        return None
+    met, codes = np.unique(coded.codes.astype(np.int64) - coded.offset, return_inverse=True)
+    return Coded(codes.astype(np.int32), 0, tuple(coded.labels[code] for code in met.tolist()))
+
+
+def joined(parts: Sequence[Predictions]) -> Predictions:
+    """All the rows of compact predictions, which agree in what they hold, one after another.
+
+    >>> from heldout.predictions.table import assemble
+    >>> parts = [compact(assemble(["a", "b"], ["a", "a"])), compact(assemble(["c"], ["a"]))]
+    >>> joined(parts).labels, joined(parts).truth.codes.tolist()
+    (('a', 'b', 'c'), [0, 1, 2])
+    """
+    if len(parts) == 1:
+        return parts[0]
+    labels = _labels([part.labels for part in parts])
+    own = np.arange(len(labels))
+    first = parts[0]
+    keys: dict[str, Any] = {name: _joined_keys([getattr(part, name) for part in parts]) for name in KEYS}
+    return replace(
+        first,
+        truth=_joined_codes([part.truth for part in parts], labels),
+        predicted=_joined_codes([part.predicted for part in parts], labels),
+        labels=labels,
+        truth_place=own,
+        predicted_place=own,
+        weight=None if first.weight is None else np.concatenate([_held(part.weight) for part in parts]),
+        scores=None if first.scores is None else _joined_scores([part.scores for part in parts]),
+        keep_labels=any(part.keep_labels for part in parts),
+        slices=tuple(_concatenated_slices([part.slices[at] for part in parts]) for at in range(len(first.slices))),
+        **keys,
+    )
+
+
+def _held(values: Any) -> Any:
+    if values is None:
+        message = "some of the predictions lack what the others have"
+        raise TypeError(message)
+    return values
+
+
+def _labels(each: Sequence[tuple[Label, ...]]) -> tuple[Label, ...]:
+    return reduce(join_labels, dict.fromkeys(each))
+
+
+def _joined_codes(columns: Sequence[Coded], labels: tuple[Label, ...]) -> Coded:
+    place = {label: at for at, label in enumerate(labels)}
+    kind = np.uint8 if len(labels) < 256 else np.int32
+    moves = {held: np.array([place[label] for label in held], dtype=kind) for held in {one.labels for one in columns}}
+    codes = np.concatenate([moves[column.labels][column.codes] for column in columns])
+    return Coded(codes, 0, labels, any(column.declared for column in columns))
+
+
+def _joined_keys(columns: Sequence[Coded | None]) -> Coded | None:
+    if columns[0] is None:
+        return None
+    place: dict[Any, int] = {}
+    parts = []
+    for column in map(_held, columns):
+        # 1 and "1" are two keys.
+        move = np.array(
+            [place.setdefault((type(key) is str, key), len(place)) for key in column.labels], dtype=np.int64
+        )
+        parts.append(move[column.codes])
+    names = tuple(key for _, key in place)
+    try:
+        order = sorted(range(len(names)), key=lambda at: (isinstance(names[at], str), names[at]))
+    except TypeError:
+        order = list(range(len(names)))
+    back = np.empty(len(order), dtype=np.int64)
+    back[order] = np.arange(len(order))
+    return Coded(back[np.concatenate(parts)], 0, tuple(names[at] for at in order))
+
+
+def _joined_scores(columns: Sequence[Scores | None]) -> Scores:
+    held = [_held(column) for column in columns]
+    values = np.concatenate([column.values for column in held])
+    reasons = [column.unfit for column in held if column.unfit is not None]
+    return Scores(values, joined_reasons(reasons, float(values.min()), float(values.max())) if reasons else None)
+
+
+def _concatenated_slices(columns: Sequence[SliceColumn]) -> SliceColumn:
+    labels = reduce(join_slices, dict.fromkeys(column.labels for column in columns))
+    place = {label: at for at, label in enumerate(labels)}
+    codes = [np.array([place[label] for label in column.labels], dtype=np.uint8)[column.codes] for column in columns]
+    return replace(columns[0], codes=np.concatenate(codes), labels=labels)
+
+
+# So many rows are counted at once: merging two large tables must not be paid for by every small batch.
+ROWS_AT_ONCE = 1 << 18
+# Fewer where there is a score for each of many classes: of so many scores.
+SCORES_AT_ONCE = 1 << 24
+# Of so many slice columns or fewer, the combinations of each two are counted as well.
+PAIRED_COLUMNS = 8
+NO_IDS = "every row was taken as a case of its own: ids are not kept from batch to batch"
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
+
+
+@dataclass
+class Growing:
+    """What was counted (`total`), rows that wait to be, and numbers of those that were left out.
+
+    `shape` says what every batch holds, and `sliced` which slices were met in each column. Without scores nothing is
+    counted by the positive class, so `total` has none: it is chosen when all classes are known.
+    """
+
+    total: Counted | None = None
+    waiting: list[Predictions] = field(default_factory=list)
+    waiting_rows: int = 0
+    given: int = 0
+    lost: int = 0
+    gaps: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+    joined_types: dict[str, None] = field(default_factory=dict)
+    declared: bool = False
+    shape: dict[str, bool] = field(default_factory=dict)
+    sliced: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, counted: Counted) -> Growing:
+        """What was counted already."""
+        sliced = {column.name: column.labels for column in counted.slices}
+        if counted.scores is None:
+            counted = replace(counted, positive=None)
+        return cls(counted, declared=counted.declared, shape=_shape_of(counted), sliced=sliced)
+
+    def copied(self) -> Growing:
+        """The same, to be changed without changing this."""
+        return Growing(**{name: copy.copy(held) for name, held in vars(self).items()})
+
+    @property
+    def n(self) -> int:
+        """The number of rows that were taken."""
+        return self.waiting_rows + (0 if self.total is None else self.total.n)
+
+    def add(self, predictions: Predictions, *, declared: bool, numbers: Collection[str] = ()) -> None:
+        """Take predictions; `numbers` are the slice columns that hold numbers or dates.
+
+        Everything that can be wrong with them is found before anything is changed.
+        """
+        shape = _shape(predictions)
+        _check_shape(self.shape, shape)
+        check_once(predictions)
+        sliced = {column.name: _joined_slices(self.sliced.get(column.name, ()), column, numbers)
+                  for column in predictions.slices}  # fmt: skip
+        self.shape, self.sliced, self.declared = shape, sliced, self.declared or declared
+        given, lost, gaps = left_out(predictions)
+        self.given += given
+        self.lost += lost
+        self.gaps = added_gaps(self.gaps, gaps)
+        self.notes |= dict.fromkeys(predictions.notes)
+        self.joined_types |= dict.fromkeys(predictions.joined_types)
+        if predictions.id is not None:
+            self.notes[NO_IDS] = None
+            predictions = replace(predictions, id=None)
+        if self.waiting and not _round_alike(self.waiting[0], predictions):
+            self.flush()
+        at_once = _at_once(predictions)
+        if predictions.n >= at_once and not self.waiting:
+            # What is counted at once need not be copied.
+            self._count([predictions])
+            return
+        self.waiting.append(compact(predictions))
+        self.waiting_rows += predictions.n
+        if self.waiting_rows >= at_once:
+            self.flush()
+
+    def leave_out(self, lost: int, gaps: Mapping[str, int]) -> None:
+        """Count rows of which every one lacks a value."""
+        self.given += lost
+        self.lost += lost
+        self.gaps = added_gaps(self.gaps, gaps)
+
+    def flush(self) -> None:
+        """Count what waits."""
+        if self.waiting:
+            self._count(self.waiting)
+            self.waiting, self.waiting_rows = [], 0
+
+    def _count(self, parts: Sequence[Predictions]) -> None:
+        predictions = replace(joined(parts), keep_labels=self.declared)
+        paired = 2 <= len(predictions.slices) <= PAIRED_COLUMNS
+        made = counted_of(predictions, rows=0, lost=0, missing={}, pairs=paired)
+        if made.scores is None:
+            made = replace(made, positive=None)
+        made = replace(made, notes=(), joined_types=())
+        self.total = made if self.total is None else self.total + made
+
+    def counted(self) -> Counted:
+        """Everything that was taken so far, frozen."""
+        self.flush()
+        if self.total is None:
+            raise _nothing(self.lost, self.gaps)
+        total = self.total
+        return replace(
+            total,
+            rows=total.rows + self.given,
+            lost=total.lost + self.lost,
+            missing=added_gaps(total.missing, self.gaps),
+            declared=total.declared or self.declared,
+            notes=tuple(dict.fromkeys([*total.notes, *self.notes])),
+            joined_types=tuple(dict.fromkeys([*total.joined_types, *self.joined_types])),
+        )
+
+    def merged(self, other: Growing) -> Growing:
+        """Both together, as a new one."""
+        for part in (self, other):
+            part.flush()
+        if self.total is None or other.total is None:
+            made, rest = (other.copied(), self) if self.total is None else (self.copied(), other)
+            made.leave_out(rest.lost, rest.gaps)
+            return made
+        return Growing.of(self.counted() + other.counted())
+
+
+def _nothing(lost: int, gaps: Mapping[str, int]) -> ValuesError:
+    if lost:
+        return NothingWholeError.of(lost, gaps)
+    return ValuesError("There are no cases: no batch was counted.", hint="pass batches to update() first.")
+
+
+def _at_once(predictions: Predictions) -> int:
+    """How many rows of this kind are counted at once."""
+    scores = predictions.scores
+    columns = scores.values.shape[1] if scores is not None and scores.per_class else 1
+    return min(ROWS_AT_ONCE, -(-SCORES_AT_ONCE // columns))
+
+
+def _round_alike(one: Predictions, two: Predictions) -> bool:
+    """Whether scores have one precision: what rounds differently is summed apart."""
+    return one.scores is None or two.scores is None or one.scores.values.dtype == two.scores.values.dtype
+
+
+def _shape(predictions: Predictions) -> dict[str, bool]:
+    """What predictions hold, in the words of errors."""
+    scores = predictions.scores
+    return {
+        "scores": scores is not None,
+        "a score for every class": scores is not None and scores.per_class,
+        "weights": predictions.weight is not None,
+        "groups": predictions.group is not None,
+        "folds": predictions.fold is not None,
+        "classes predicted from scores": predictions.threshold is not None and scores is not None,
+        "labels of text": any(isinstance(label, str) for label in predictions.labels),
+        **{f"the slice column {column.name!r}": True for column in predictions.slices},
+    }
+
+
+def _shape_of(counted: Counted) -> dict[str, bool]:
+    return {
+        "scores": counted.scores is not None,
+        "a score for every class": counted.scores is not None and counted.scores.per_class,
+        "weights": counted.confusion.weighted,
+        "groups": counted.confusion.clusters is not None,
+        "folds": counted.folds is not None,
+        "classes predicted from scores": counted.threshold is not None,
+        "labels of text": any(isinstance(label, str) for label in counted.labels),
+        **{f"the slice column {column.name!r}": True for column in counted.slices},
+    }
+
+
+def _check_shape(before: Mapping[str, bool], now: Mapping[str, bool]) -> None:
+    """Refuse a batch that holds other things than those before it."""
+    if not before:
+        return
+    for name in dict.fromkeys([*before, *now]):
+        one, two = before.get(name, False), now.get(name, False)
+        if one != two:
+            kind = LabelError if name == "labels of text" else ColumnError
+            raise kind(
+                f"Batches must hold the same. {_differs(name, new=two)}.", hint="give every batch the same columns."
+            )
+
+
+def _differs(name: str, *, new: bool) -> str:
+    one, two = (
+        ("This batch has", "those before it have not") if new else ("The batches before have", "this one has not")
+    )
+    return f"{one} {name}, {two}"
+
+
+def _joined_slices(known: tuple[str, ...], column: SliceColumn, numbers: Collection[str]) -> tuple[str, ...]:
+    """The slices of a column so far, refused where they are no longer few named ones."""
+    labels = join_slices(known, column.labels) if known else column.labels
+    values = [label for label in labels if is_value(label)]
+    ordered = column.name in numbers or all(_DATE.fullmatch(label) for label in values)
+    most = FEW_NUMBERS if ordered else MOST_TEXTS
+    if column.kind == "bins" or column.note or len(values) > most:
+        what = "numbers or dates" if ordered or column.kind == "bins" else "texts"
+        raise ColumnError(
+            f"The slice column {quoted(column.name)} has more than {most} different {what}: "
+            f"{listing(map(quoted, values), most=4)}.",
+            hint="cut it into a few named bins first; where they should be is not known before all cases are seen."
+            if what != "texts"
+            else "put the rare ones together first; which they are is not known before all cases are seen.",
+        )
+    return labels

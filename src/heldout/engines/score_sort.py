@@ -1,0 +1,333 @@
+"""Ranking scores that are in memory: one sort of keys that carry the label, then ties collapsed.
+
+The bits of a float that is not negative, read as a whole number, are in the order of the floats, and the sign bit is
+free. So (bits << 1) | label holds the score and the label exactly, and sorting these keys by value sorts the cases: no
+argsort, no gathering. Everything else is done in blocks that stay in the cache.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.arrays import Floats, Integers
+from heldout.errors import ValuesError
+from heldout.evidence.probabilities import sums_by
+from heldout.evidence.ranking import RankedGroups, Ranking, smallest
+
+BLOCK = 1 << 15
+# Polars' sort is up to four times as fast as NumPy's, but calling it takes microseconds and importing it a tenth of a
+# second: docs/decisions/0006-one-packed-sort.md.
+FEW = 2_000
+MANY = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How the keys of one kind of float are made."""
+
+    floats: type[np.floating[Any]]
+    keys: type[np.unsignedinteger[Any]]
+    bits: int
+
+    @property
+    def ones(self) -> Any:
+        """Every bit but the label's."""
+        return self.keys((1 << self.bits) - 2)
+
+    @property
+    def sign(self) -> Any:
+        """The sign bit."""
+        return self.keys(1 << (self.bits - 1))
+
+    @property
+    def endless(self) -> int:
+        """The first shifted bits that are infinite; nan comes after."""
+        unsigned = np.array(np.inf, dtype=self.floats).view(self.keys)
+        return int(unsigned) << 1
+
+
+_SINGLE = _Layout(np.float32, np.uint32, 32)
+_DOUBLE = _Layout(np.float64, np.uint64, 64)
+
+
+def rank(
+    scores: NDArray[Any],
+    positive: NDArray[np.bool_],
+    *,
+    weight: NDArray[np.float64] | None = None,
+    group: tuple[NDArray[np.int64], NDArray[Any]] | None = None,
+) -> Ranking:
+    """Rank cases by score; `group` is the group's code of every case and the keys of the codes.
+
+    Scores must be finite. Counts come in the smallest whole numbers that hold them (`Ranking.tp` and `fp` are int64).
+
+    >>> rank(np.array([0.9, 0.4, 0.4]), np.array([True, True, False])).negatives
+    array([0, 1], dtype=uint8)
+    """
+    scores = np.asarray(scores)
+    positive = np.asarray(positive, dtype=np.bool_)
+    if weight is None and group is None:
+        return _packed(scores, positive)
+    return _indexed(scores, positive, weight, group)
+
+
+def _packed(scores: NDArray[Any], positive: NDArray[np.bool_]) -> Ranking:
+    narrow = scores.dtype.kind == "f" and scores.dtype.itemsize <= 4
+    layout = _SINGLE if narrow else _DOUBLE
+    keys, front = _pack(scores, positive, layout)
+    above, below = _sorted(keys[:front]), _sorted(keys[front:])
+    del keys
+    collapsed = _Collapsed(len(scores))
+    collapsed.take(above, layout, negative=False)
+    collapsed.take(below, layout, negative=True)
+    del above, below
+    return collapsed.ranking()
+
+
+def _pack(scores: NDArray[Any], positive: NDArray[np.bool_], layout: _Layout) -> tuple[NDArray[Any], int]:
+    """The keys: scores from 0 up in front, so many of them, negative scores behind; each sorts from high to low."""
+    n = len(scores)
+    keys = np.empty(n, dtype=layout.keys)
+    held = np.empty(min(n, BLOCK), dtype=layout.floats)
+    shifted = np.empty(len(held), dtype=layout.keys)
+    labels = positive.view(np.uint8)
+    front, back, endless = 0, n, layout.endless
+    for start in range(0, n, BLOCK):
+        size = min(BLOCK, n - start)
+        block, key = held[:size], shifted[:size]
+        block[:] = scores[start : start + size]
+        # The shift drops the sign, and with it the difference between -0.0 and 0.0: they are one score.
+        np.left_shift(block.view(layout.keys), 1, out=key)
+        if int(key.max()) >= endless:
+            raise _not_finite(scores)
+        label = labels[start : start + size]
+        if block.min() >= 0:
+            np.bitwise_xor(key, layout.ones, out=key)
+            np.bitwise_or(key, label, out=keys[front : front + size])
+            front += size
+            continue
+        # Without their sign, negative scores from high to low are from small to large.
+        np.bitwise_or(key, label, out=key)
+        below = block < 0
+        under = key[below]
+        back -= len(under)
+        keys[back : back + len(under)] = under
+        over = key[~below]
+        np.bitwise_xor(over, layout.ones, out=keys[front : front + len(over)])
+        front += len(over)
+    return keys, front
+
+
+def _not_finite(scores: NDArray[Any]) -> ValuesError:
+    bad = np.flatnonzero(~np.isfinite(scores))
+    first = int(bad[0])
+    return ValuesError(
+        f"Scores must be finite numbers. {len(bad):,} of {len(scores):,} are not; the first is {scores[first]} in row "
+        f"{first + 1:,}.",
+        hint="find out where nan or infinite scores come from; a large number can stand for an infinite one.",
+    )
+
+
+def _sorted(keys: NDArray[Any]) -> NDArray[Any]:
+    if len(keys) >= MANY or (len(keys) >= FEW and "polars" in sys.modules):
+        import polars as pl
+
+        return pl.Series(keys).sort(multithreaded=False).to_numpy()
+    keys.sort()
+    return keys
+
+
+class _Collapsed:
+    """Sorted keys turned into one entry per distinct score, block by block."""
+
+    def __init__(self, n: int) -> None:
+        # Room for n distinct scores; memory is only taken for what is written.
+        self.scores = np.empty(n, dtype=np.float64)
+        self.positives: NDArray[Any] = np.empty(n, dtype=np.uint8)
+        self.negatives: NDArray[Any] = np.empty(n, dtype=np.uint8)
+        self.number = 0
+
+    def take(self, keys: NDArray[Any], layout: _Layout, *, negative: bool) -> None:
+        """Add the entries of these keys."""
+        n = len(keys)
+        change = np.empty(min(n, BLOCK), dtype=keys.dtype)
+        last = np.empty(len(change), dtype=np.bool_)
+        running = np.empty(len(change), dtype=np.int64)
+        # Cases and positives since the last finished entry.
+        open_cases = open_positives = 0
+        for start in range(0, n, BLOCK):
+            size = min(BLOCK, n - start)
+            key, flag = keys[start : start + size], last[:size]
+            ahead = min(size, n - start - 1)
+            np.bitwise_xor(key[:ahead], keys[start + 1 : start + 1 + ahead], out=change[:ahead])
+            np.greater(change[:ahead], 1, out=flag[:ahead])
+            flag[ahead:] = True
+            label = change[:size]
+            np.bitwise_and(key, 1, out=label)
+            if open_cases == 0 and flag.all():
+                self._add(key, label, label ^ label.dtype.type(1), layout, negative=negative)
+                continue
+            at = np.flatnonzero(flag)
+            # Converted first: np.cumsum from one type into another is twenty times as slow.
+            up_to = running[:size]
+            up_to[:] = label
+            np.cumsum(up_to, out=up_to)
+            if not len(at):
+                open_cases += size
+                open_positives += int(up_to[-1])
+                continue
+            positives = np.diff(up_to[at], prepend=-open_positives)
+            cases = np.diff(at, prepend=-1 - open_cases)
+            self._add(key[at], positives, cases - positives, layout, negative=negative)
+            open_cases = size - 1 - int(at[-1])
+            open_positives = int(up_to[-1] - up_to[at[-1]])
+
+    def _add(
+        self, key: NDArray[Any], positives: NDArray[Any], negatives: NDArray[Any], layout: _Layout, *, negative: bool
+    ) -> None:
+        where = slice(self.number, self.number + len(key))
+        self.number = where.stop
+        bits = (key >> key.dtype.type(1)) | layout.sign if negative else ~key >> key.dtype.type(1)
+        self.scores[where] = bits.view(layout.floats)
+        if self.positives.dtype == np.uint8 and int((positives + negatives).max()) > 255:
+            self.positives, self.negatives = (
+                _widened(counts, where.start) for counts in (self.positives, self.negatives)
+            )
+        self.positives[where] = positives
+        self.negatives[where] = negatives
+
+    def ranking(self) -> Ranking:
+        """What was collapsed."""
+        scores, positives, negatives = self.scores, self.positives, self.negatives
+        if self.number < len(scores):
+            # A copy gives back the room that was not needed.
+            scores, positives, negatives = (
+                scores[: self.number].copy(),
+                positives[: self.number].copy(),
+                negatives[: self.number].copy(),
+            )
+        return Ranking(scores, positives, negatives)
+
+
+def _widened(counts: NDArray[Any], number: int) -> NDArray[np.int64]:
+    wide = np.empty(len(counts), dtype=np.int64)
+    # Not astype: it would write, and so take, the room behind the entries that there are.
+    wide[:number] = counts[:number]
+    return wide
+
+
+def _indexed(
+    scores: NDArray[Any],
+    positive: NDArray[np.bool_],
+    weight: NDArray[np.float64] | None,
+    group: tuple[NDArray[np.int64], NDArray[Any]] | None,
+) -> Ranking:
+    """The same where every case must be followed to its place, for its weight or its group."""
+    if not np.isfinite(scores).all():
+        raise _not_finite(scores)
+    distinct, where = np.unique(scores.astype(np.float64) + 0.0, return_inverse=True)
+    size = len(distinct)
+    where = size - 1 - where
+    groups = None
+    if group is not None:
+        held = np.ones(len(scores)) if weight is None else weight
+        groups = RankedGroups(group[1], group[0], where, held * positive, held * ~positive)
+    if weight is None:
+        up, down = (np.bincount(where[which], minlength=size) for which in (positive, ~positive))
+        return Ranking(distinct[::-1], *smallest(up, down), groups=groups)
+    sums = [
+        np.bincount(where, weights=power * which, minlength=size).astype(np.float64)
+        for power in (weight, weight**2)
+        for which in (positive, ~positive)
+    ]
+    return Ranking(distinct[::-1], sums[0], sums[1], sums[2], sums[3], groups)
+
+
+# Areas under the ROC curve of every pair of classes, from one sort for each class.
+
+
+class Ordered:
+    """A column of scores in order, with its ties."""
+
+    def __init__(self, column: NDArray[Any]) -> None:
+        self.order = np.argsort(column)
+        ordered = column[self.order]
+        self.starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        self.sizes = np.diff(np.append(self.starts, len(column)))
+
+    def below(self, values: Floats) -> Floats:
+        """For each case the sum of the values with a lower score, and half of those with the same.
+
+        >>> Ordered(np.array([0.3, 0.1, 0.3])).below(np.ones(3))
+        array([2. , 0.5, 2. ])
+        """
+        at_each = np.add.reduceat(values[self.order], self.starts)
+        middle = np.cumsum(at_each) - at_each / 2
+        found = np.empty(len(values))
+        found[self.order] = np.repeat(middle, self.sizes)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPlacements:
+    """The cases in the order of the scores of one class.
+
+    `above` is, for each case, the share of the class that has a higher score (ties count half); `areas` its mean over
+    each other class: the area of this class against that one by this class's score, nan where there is none.
+    """
+
+    class_: int
+    ordered: Ordered
+    above: Floats
+    areas: Floats
+
+
+def class_placements(
+    scores: NDArray[Any], codes: Integers, k: int, weight: Floats | None = None
+) -> Iterator[ClassPlacements]:
+    """The placements by the score of each class that occurs, one after the other.
+
+    >>> scores = np.array([[0.8, 0.2], [0.4, 0.6], [0.5, 0.5]])
+    >>> [placed.areas for placed in class_placements(scores, np.array([0, 0, 1]), 2)]
+    [array([nan, 0.5]), array([0.5, nan])]
+    """
+    check_scores(scores, codes, k)
+    held = np.ones(len(codes)) if weight is None else weight
+    totals = sums_by(codes, held, k)
+    for class_ in np.flatnonzero(totals > 0).tolist():
+        ordered = Ordered(scores[:, class_])
+        mine = np.where(codes == class_, held, 0.0)
+        above = (totals[class_] - ordered.below(mine)) / totals[class_]
+        areas = np.full(k, np.nan)
+        met = totals > 0
+        areas[met] = sums_by(codes, held * above, k)[met] / totals[met]
+        areas[class_] = np.nan
+        yield ClassPlacements(class_, ordered, above, areas)
+
+
+def check_scores(scores: NDArray[Any], codes: Integers, k: int) -> None:
+    """Refuse scores that do not fit the classes, or that cannot be ranked."""
+    if scores.ndim != 2 or scores.shape[1] != k or len(scores) != len(codes):
+        shape = " × ".join(str(size) for size in scores.shape)
+        raise ValuesError(
+            f"There are {len(codes):,} cases of {k} classes, and scores of the shape {shape}.",
+            hint="give a row per case and a column per class, in the order of the labels.",
+        )
+    # A sum is finite only if all of it is; where it overflows, the slower test decides.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(scores.sum()):
+            return
+    wrong = ~np.isfinite(scores)
+    if wrong.any():
+        row, column = (int(i[0]) for i in np.nonzero(wrong))
+        raise ValuesError(
+            f"Scores must be finite numbers; {int(wrong.any(axis=1).sum()):,} of {len(scores):,} rows have one that is "
+            f"not, the first {scores[row, column]:g} in row {row + 1:,}, column {column + 1:,}.",
+            hint="fill in or drop those rows.",
+        )

@@ -1,0 +1,449 @@
+"""Counting a table that is read in batches: the rows are met, added up, and let go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from heldout.engines.bins import BinCounter
+from heldout.engines.memory import MOST_PAIRED, most_bins
+from heldout.engines.probability_sums import tally, tally_classes
+from heldout.engines.refinement import Recount, refine
+from heldout.engines.stream.checks import Seen, check_unchanged
+from heldout.engines.stream.columns import (
+    StreamRoles,
+    check_numbers,
+    classes_met,
+    pairs_met,
+    present,
+    settled,
+    slice_plans,
+    stream_roles,
+    with_scores,
+)
+from heldout.engines.stream.rows import RowReader, Scored
+from heldout.engines.stream.two_class_bins import StreamBins
+from heldout.engines.stream.two_classes import Sums, SurpriseError, TwoClasses
+from heldout.errors import HeldoutError, OptionError, ValuesError
+from heldout.evidence import Label
+from heldout.evidence.counted import Counted, ScoreTally, class_columns, sided
+from heldout.evidence.probabilities import Probabilities, Unfit
+from heldout.evidence.score_bins import MOST, ScoreBins
+from heldout.files.batches import Batches
+from heldout.predictions.source import Asked, Source, idle_columns, named_roles
+from heldout.predictions.table import Predictions
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+# Whether every case of a table that is read in batches stands in one row.
+
+# Of every id eight bytes are kept, and twice that when they are put together at the end.
+MOST_IDS = 250_000_000
+
+
+def check_ids(batches: Batches, roles: StreamRoles) -> None:
+    """Refuse ids that stand in several rows: counts do not tell which predictions are of one case."""
+    import polars as pl
+
+    column = roles.wanted["id"]
+    hashes: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
+    rows = 0
+    for frame in batches.frames([column]):
+        rows += len(frame)
+        if rows > MOST_IDS:
+            raise OptionError(
+                f"There are more than {MOST_IDS:,} rows, too many to see whether an id stands twice.",
+                hint="leave out id= (--id), if every row is a case.",
+            )
+        hashes.append(frame.get_column(column).drop_nulls().hash().to_numpy())
+    held = np.concatenate(hashes) if hashes else np.empty(0, dtype=np.uint64)
+    held.sort()
+    again = np.unique(held[1:][held[1:] == held[:-1]])
+    if not len(again):
+        return
+    suspects = pl.Series(again)
+    found: pl.DataFrame | None = None
+    for frame in batches.frames([column]):
+        values = frame.get_column(column).drop_nulls()
+        here = values.filter(values.hash().is_in(suspects)).alias("id").to_frame().group_by("id").len("times")
+        found = here if found is None else pl.concat([found, here])
+    if found is None:
+        return
+    # Different ids may share a hash; only those that stand twice themselves count.
+    twice = found.group_by("id").agg(pl.col("times").sum()).filter(pl.col("times") > 1).sort("id")
+    if not len(twice):
+        return
+    name, times = twice.row(0)
+    if "fold" in roles.wanted:
+        raise ValuesError(
+            f"The id {name!r} stands in {times:,} rows, and counts do not tell which predictions are of one case.",
+            hint="evaluate cases that were predicted more than once from their rows: engine='memory' (--engine "
+            "memory).",
+        )
+    raise ValuesError(
+        f"The id {name!r} stands in {times:,} rows; {len(twice):,} ids stand in more than one.",
+        hint="leave out the copies, or say with fold= (--fold) which model made which prediction.",
+    )
+
+
+# The scores of all rows and of every fold, counted batch after batch.
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What scores are: one for each of these labels, or one for the positive class where there are none."""
+
+    labels: tuple[Label, ...]
+    weighted: bool
+
+    def counters(self) -> list[BinCounter] | StreamBins:
+        """What counts such scores, for every class or for one."""
+        k = len(self.labels)
+        if k:
+            return [BinCounter(class_columns(k), most_bins(k), self.weighted) for _ in range(k)]
+        return [BinCounter(2, MOST, weighted=True)] if self.weighted else StreamBins(MOST)
+
+
+class Tallies:
+    """Counts the scores of all rows, and those of each fold by itself.
+
+    >>> import numpy as np
+    >>> tallies = Tallies(Kind((), weighted=False))
+    >>> tallies.add(Scored(np.array([0.5, 0.2]), np.array([True, False]), probable=True))
+    >>> made, folds = tallies.made((), None)
+    >>> made.bins[0].low, made.probabilities.n, folds
+    (array([0.2, 0.5]), 2, ())
+    """
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        self._whole = _Running(kind)
+        self._folds: dict[Any, _Running] = {}
+
+    def add(self, scored: Scored) -> None:
+        """Count one more batch."""
+        self._whole.add(scored)
+        for key, rows in scored.folds().items():
+            if key not in self._folds:
+                self._folds[key] = _Running(self._kind)
+            self._folds[key].add(rows)
+
+    def made(self, folds: Sequence[Any], why: Unfit | None) -> tuple[ScoreTally, tuple[ScoreTally, ...]]:
+        """The tally of all rows and those of the folds with these keys; `why` says why they are no probabilities."""
+        return self._whole.tally(why), tuple(self._folds[key].tally(why) for key in folds)
+
+
+class _Running:
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        self._counters = kind.counters()
+        self._losses: Probabilities | None = None
+
+    def add(self, scored: Scored) -> None:
+        k = len(self._kind.labels)
+        if isinstance(self._counters, StreamBins):
+            self._counters.add(scored.scores, scored.codes)
+        else:
+            for place, counter in enumerate(self._counters):
+                values = scored.scores[:, place] if k else scored.scores
+                counter.add(values, sided(scored.codes, place, k) if k else scored.codes, scored.weight)
+        if not scored.probable:
+            return
+        if k:
+            losses = tally_classes(scored.scores, scored.codes, scored.weight, n_classes=k)
+        else:
+            losses = tally(scored.scores, scored.codes, scored.weight)
+        self._losses = losses if self._losses is None else self._losses + losses
+
+    def tally(self, why: Unfit | None) -> ScoreTally:
+        return ScoreTally(self._bins(), self._losses if why is None else None, why, self._kind.labels)
+
+    def _bins(self) -> tuple[ScoreBins, ...]:
+        held = [self._counters] if isinstance(self._counters, StreamBins) else self._counters
+        return tuple(counter.bins() for counter in held)
+
+
+# Reading the scores again, where bins hold so many cases that areas under curves are not certain enough.
+
+
+def refined(
+    tally: ScoreTally,
+    scored: Callable[[pl.DataFrame], Scored | None],
+    frames: Callable[[], Iterable[pl.DataFrame]],
+    *,
+    tolerance: float,
+    passes: int,
+) -> ScoreTally:
+    """The same scores in finer bins where that makes areas more certain, by further passes over the rows.
+
+    The scores were read once; `passes` is how often they may be read in all. `frames` begins to read again, and
+    `scored` tells of a batch which of its rows count.
+    """
+    (made,) = refined_parts([tally], (), scored, frames, tolerance=tolerance, passes=passes)
+    return made
+
+
+def refined_parts(
+    tallies: Sequence[ScoreTally],
+    folds: Sequence[Any],
+    scored: Callable[[pl.DataFrame], Scored | None],
+    frames: Callable[[], Iterable[pl.DataFrame]],
+    *,
+    tolerance: float,
+    passes: int,
+) -> tuple[ScoreTally, ...]:
+    """The tally of all rows and those of the folds with these keys, all by the same further passes over the rows."""
+    made = tuple(tallies)
+    for _ in range(passes - 1):
+        again = [_Again(tally, tolerance) for tally in made]
+        if not any(again):
+            break
+        for frame in frames():
+            rows = scored(frame)
+            if rows is None:
+                continue
+            parts = rows.folds() if any(again[1:]) else {}
+            for one, part in zip(again, (rows, *map(parts.get, folds)), strict=True):
+                if one:
+                    one.add(part)
+        made = tuple(one.put() for one in again)
+    return made
+
+
+class _Again:
+    """One more reading of the scores of a tally: true where some of its bins are to be looked into."""
+
+    def __init__(self, tally: ScoreTally, tolerance: float) -> None:
+        self._tally = tally
+        places = [tally.place(at) for at in range(len(tally.bins))]
+        asked = [refine(bins, tolerance, place=at) for bins, at in zip(tally.bins, places, strict=True)]
+        self._recounts: list[Recount | None] = [one.recount() if len(one) else None for one in asked]
+
+    def __bool__(self) -> bool:
+        return any(recount is not None for recount in self._recounts)
+
+    def add(self, rows: Scored | None) -> None:
+        if rows is None:
+            return
+        for at, recount in enumerate(self._recounts):
+            if recount is not None:
+                values = rows.scores[:, at] if self._tally.per_class else rows.scores
+                codes = sided(rows.codes, at, len(self._tally.bins)) if self._tally.per_class else rows.codes
+                recount.add(values, codes, rows.weight, rows.group)
+
+    def put(self) -> ScoreTally:
+        held = zip(self._recounts, self._tally.bins, strict=True)
+        return replace(self._tally, bins=tuple(bins if again is None else again.put(bins) for again, bins in held))
+
+
+# So many rows are looked at to guess which classes there are.
+FIRST = 1 << 16
+
+
+def count_stream(
+    batches: Batches, roles: Mapping[str, Any], asked: Asked, *, tolerance: float = 1e-6, passes: int = 3
+) -> tuple[Counted, Source]:
+    """Everything that is counted of a table, and which columns were read; only one batch at a time is held.
+
+    Scores are read again, in at most so many `passes` in all, until areas under curves are certain to `tolerance`.
+    """
+    chosen = stream_roles(batches, roles, asked)
+    quick = _quickly(batches, chosen, asked, tolerance, passes)
+    made = quick if quick is not None else _thoroughly(batches, chosen, asked, tolerance, passes)
+    # Two classes are counted in one reading, so nothing but the number of rows can differ.
+    check_unchanged(made[0], batches, parts=quick is None)
+    return made
+
+
+def _quickly(
+    batches: Batches, roles: StreamRoles, asked: Asked, tolerance: float, passes: int
+) -> tuple[Counted, Source] | None:
+    """Two classes and one score, told from the first batch; None where that is not all there is to it."""
+    if roles.slices or not set(roles.wanted) <= {"truth", "predicted"} or asked.against_rest:
+        return None
+    try:
+        with batches.trusting():
+            columns = list(dict.fromkeys([*roles.wanted.values(), *roles.scores, *roles.free]))
+            first = [frame.head(FIRST) for frame in islice(batches.frames(columns), 1)]
+            found = with_scores(batches, roles, asked, _classes(first, roles))
+            check_numbers(batches, found)
+            pairs = pairs_met(first, found, present(batches, found))
+            notes = _first_notes(found, ())
+            like = settled(pairs, found, asked, notes)
+            if not TwoClasses.fits(found, like):
+                return None
+            counting = TwoClasses(found, like, pairs)
+            counter = StreamBins(MOST)
+            frames = batches.frames(found.every(), counting.expressions())
+            # One thread counts while Polars reads ahead: a second would wait for the interpreter most of the time.
+            sums = _summed(counting.sums(frame, counter) for frame in frames)
+    except (HeldoutError, SurpriseError):
+        # What is wrong is said of the whole, not of the first rows.
+        return None
+    if sums is None:
+        return None
+    seen = sums.seen()
+    seen.check_scores(batches, natural=found.makes_predicted and asked.threshold is None)
+    why = seen.unfit(1)
+    tally = ScoreTally((counter.bins(),), sums.probabilities if why is None else None, why)
+    made_of = [found.wanted["truth"], found.scores[0]]
+    again = [expression for expression in counting.expressions() if expression.meta.output_name() in ("truth", "score")]
+    tally = refined(tally, counting.scored, lambda: batches.frames(made_of, again), tolerance=tolerance, passes=passes)
+    made = Counted(
+        counting.confusion(sums),
+        positive=like.positive,
+        threshold=like.threshold,
+        scores=tally,
+        rows=seen.rows,
+        declared=like.keep_labels,
+        notes=(*batches.notes, *like.notes),
+        joined_types=like.joined_types,
+    )
+    return made, _source(batches, found, like, ())
+
+
+def _thoroughly(
+    batches: Batches, given: StreamRoles, asked: Asked, tolerance: float, passes: int
+) -> tuple[Counted, Source]:
+    """Any table: its labels first, then how slices divide it, then the counts."""
+    needs_classes = bool(given.free) and not asked.labels
+    labels = _classes(batches.frames([given.wanted["truth"]]), given) if needs_classes else ()
+    roles = with_scores(batches, given, asked, labels)
+    check_numbers(batches, roles)
+    plans, said = slice_plans(batches, roles.slices, asked.slices)
+    sliced = tuple(plan.name for plan in plans)
+    roles = replace(roles, slices=sliced)
+    if "id" in roles.wanted:
+        check_ids(batches, roles)
+    columns = list(dict.fromkeys([*roles.wanted.values(), *roles.scores]))
+    pairs = pairs_met(batches.frames(columns), roles, present(batches, roles))
+    if not len(pairs):
+        _refuse_all(batches, roles, asked)
+    notes = [*_first_notes(roles, sliced), *said]
+    like = settled(pairs, roles, asked, notes)
+    combined = len(plans) * (len(plans) - 1) // 2
+    pairwise = combined * (batches.rows or 0) <= MOST_PAIRED
+    reader = RowReader(roles, like, pairs, plans, pairwise=pairwise)
+    whole, seen = _pieces(batches, reader)
+    guess = "score" in roles.guessed and not roles.makes_predicted and asked.missing != "drop"
+    if guess and seen.no_score:
+        # A guess must not stop an evaluation that does not need it.
+        without = replace(given, free=(), note=seen.unused(roles.scores, batches))
+        return _thoroughly(batches, without, asked, tolerance, passes)
+    seen.check_missing(batches, asked.missing)
+    if "weight" in roles.wanted:
+        seen.check_weight(batches)
+    if roles.scores:
+        seen.check_scores(batches, natural=roles.makes_predicted and asked.threshold is None and len(like.labels) == 2)
+    if whole.scores is not None:
+        keys = () if whole.folds is None else tuple(whole.folds.keys.tolist())
+        scores, *folds = refined_parts(
+            (whole.scores, *whole.fold_scores),
+            keys,
+            reader.scored,
+            lambda: batches.frames(roles.every()),
+            tolerance=tolerance,
+            passes=passes,
+        )
+        whole = replace(whole, scores=scores, fold_scores=tuple(folds))
+    made = replace(
+        whole,
+        positive=like.positive,
+        threshold=like.threshold if roles.scores else None,
+        rows=seen.rows,
+        lost=seen.lost,
+        missing=seen.in_order(),
+        declared=like.keep_labels,
+        notes=(*batches.notes, *like.notes),
+        joined_types=like.joined_types,
+    )
+    return made, _source(batches, roles, like, sliced)
+
+
+def _pieces(batches: Batches, reader: RowReader) -> tuple[Counted, Seen]:
+    """The counts of all batches, and what was met."""
+    roles, like = reader.roles, reader.like
+    per_class = like.scores is not None and like.scores.per_class
+    tallies = Tallies(Kind(like.labels if per_class else (), weighted="weight" in roles.wanted))
+    whole: Counted | None = None
+    seen = Seen()
+    for start, frame in _numbered(batches.frames(roles.every())):
+        piece = reader.piece(frame, start)
+        seen += piece.seen
+        if piece.scored is not None:
+            tallies.add(piece.scored)
+        if piece.counted is not None:
+            whole = piece.counted if whole is None else whole + piece.counted
+    if whole is None:
+        if "weight" in roles.wanted:
+            seen.check_weight(batches)
+        seen.check_scores(batches, natural=False)
+        seen.check_missing(batches, "drop" if seen.lost == seen.rows else "refuse")
+        raise ValuesError("There are no cases: no row could be counted.", hint="check which columns were chosen.")
+    if not roles.scores:
+        return whole, seen
+    why = seen.unfit(max(1, len(roles.scores)))
+    if not reader.apart:
+        scores, folds = tallies.made(() if whole.folds is None else whole.folds.keys.tolist(), why)
+        return replace(whole, scores=scores, fold_scores=folds), seen
+    if why is not None and whole.scores is not None:
+        folds = tuple(tally.without_probabilities(why) for tally in whole.fold_scores)
+        whole = replace(whole, scores=whole.scores.without_probabilities(why), fold_scores=folds)
+    return whole, seen
+
+
+def _numbered(frames: Iterable[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Every batch with the place of its first row in the whole."""
+    start = 0
+    for frame in frames:
+        yield start, frame
+        start += len(frame)
+
+
+def _summed(pieces: Iterable[Sums]) -> Sums | None:
+    whole: Sums | None = None
+    for piece in pieces:
+        whole = piece if whole is None else whole + piece
+    return whole
+
+
+def _classes(frames: Iterable[pl.DataFrame], roles: StreamRoles) -> tuple[Any, ...]:
+    return classes_met(frames, roles.wanted["truth"], roles.called["truth"])
+
+
+def _first_notes(roles: StreamRoles, sliced: Sequence[str]) -> list[str]:
+    """What is said of columns that were not used."""
+    idle = idle_columns(roles.columns, list(roles.wanted), sliced)
+    return [note for *_, note in idle] + ([roles.note] if roles.note else [])
+
+
+def _source(batches: Batches, roles: StreamRoles, like: Predictions, sliced: Sequence[str]) -> Source:
+    named = named_roles(dict(roles.wanted), roles.scores, like, made=roles.makes_predicted)
+    idle = idle_columns(roles.columns, list(roles.wanted), sliced)
+    return Source(batches.name, tuple(named), roles.guessed, (), tuple(idle))
+
+
+def _refuse_all(batches: Batches, roles: StreamRoles, asked: Asked) -> None:
+    """Every row lacks something: say what."""
+    import polars as pl
+
+    kinds = batches.kinds(list(dict.fromkeys([*roles.wanted.values(), *roles.scores])))
+
+    def absent(name: str) -> pl.Expr:
+        column = pl.col(name)
+        return column.is_null() | column.is_nan() if kinds[name].is_float() else column.is_null()
+
+    parts = {role: absent(name) for role, name in roles.wanted.items()}
+    if roles.scores:
+        parts["score"] = pl.any_horizontal([absent(name) for name in roles.scores])
+    seen = Seen()
+    for frame in batches.frames(list(kinds)):
+        held = frame.select(expression.sum().alias(role) for role, expression in parts.items()).row(0, named=True)
+        seen += Seen(rows=len(frame), lost=len(frame), missing={r: int(n) for r, n in held.items() if n}, first_lost=0)
+    seen.check_missing(batches, asked.missing)

@@ -1,0 +1,308 @@
+"""Which columns of a table that is read in batches have which role, and what the labels of the whole are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from heldout.arguments import listing
+from heldout.errors import ColumnError, OptionError, ValuesError
+from heldout.evidence import Label
+from heldout.files.batches import Batches
+from heldout.predictions.columns import check_column, is_usual
+from heldout.predictions.label_encoding import encode
+from heldout.predictions.scores import RawScores, may_be_score
+from heldout.predictions.slices import EVERY, NUMBERING, SlicePlan, plan_of, slice_names
+from heldout.predictions.source import Asked, Columns, columns_of_roles, guessed_scores, is_name, no_scores
+from heldout.predictions.table import Predictions, assemble
+from heldout.show.escape import visible
+from heldout.show.text_width import shorten
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, eq=False)
+class StreamRoles:
+    """The columns of the roles by the names that they have in the files.
+
+    `scores` are named, or guessed from `free`, which may be scores by their names; `note` says why they are not.
+    `slices` divide the cases.
+    """
+
+    columns: Columns
+    wanted: Mapping[str, str]
+    guessed: tuple[str, ...]
+    scores: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+    slices: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def called(self) -> dict[str, str]:
+        """What errors call the columns."""
+        named = {role: f"{role} (column {column!r})" for role, column in self.wanted.items()}
+        return named | {column: f"score (column {column!r})" for column in self.scores}
+
+    @property
+    def makes_predicted(self) -> bool:
+        """Whether the predicted class comes from the scores."""
+        return "predicted" not in self.wanted
+
+    def every(self) -> list[str]:
+        """All columns to read for counting, each once."""
+        return list(dict.fromkeys([*self.wanted.values(), *self.scores, *self.slices]))
+
+
+def stream_roles(batches: Batches, roles: Mapping[str, Any], asked: Asked) -> StreamRoles:
+    """The columns of the roles, named or guessed from the names of the columns; no row is read."""
+    given = {**roles, "score": asked.score}
+    for role, value in given.items():
+        named = role == "score" and bool(asked.score_names())
+        if value is not None and not is_name(value) and not named:
+            raise OptionError(
+                f"{role}= holds values, and {batches.name} is read in batches, which have no place for them.",
+                hint=f"write them to a column of the files, and name it: {role}='column'.",
+            )
+    if isinstance(asked.slices, Mapping):
+        raise OptionError(
+            f"slices= holds values, and {batches.name} is read in batches, which have no place for them.",
+            hint="write them to columns of the files, and name those: slices=['column'].",
+        )
+    columns = Columns({}, batches.name, from_file=True, every=batches.names)
+    wanted, guessed = columns_of_roles(columns, dict(roles), asked)
+    batches.keys = frozenset(name for role, name in wanted.items() if role != "weight")
+    batches.labels = {role: wanted[role] for role in ("truth", "predicted") if role in wanted}
+    scores = [check_column(column, columns.names, columns.name) for column in asked.score_names()]
+    free = [name for name in batches.names if may_be_score(name) and name not in wanted.values()]
+    taken = {str(name) for name in (*wanted.values(), *scores)}
+    slices = slice_names(asked.slices, batches.names, batches.name)
+    if asked.slices == "all":
+        slices = [name for name in slices if str(name) not in taken]
+    return StreamRoles(columns, wanted, tuple(guessed), tuple(scores), () if scores else tuple(free), tuple(slices))
+
+
+def with_scores(batches: Batches, roles: StreamRoles, asked: Asked, labels: Sequence[Label]) -> StreamRoles:
+    """The roles with the columns that are scores by their names, or with a note why those cannot be used."""
+    if not roles.free:
+        if not roles.scores and roles.makes_predicted:
+            raise no_scores(roles.columns, dict(roles.wanted))
+        return roles
+    kinds = batches.kinds(roles.free)
+    names, note = guessed_scores(
+        roles.free,
+        asked.labels or labels,
+        asked,
+        lambda column: roles.makes_predicted or kinds[column].is_numeric(),
+        batches.text_in,
+    )
+    if not names and roles.makes_predicted:
+        raise no_scores(roles.columns, dict(roles.wanted))
+    slices = tuple(name for name in roles.slices if asked.slices != "all" or name not in names)
+    guessed = (*roles.guessed, "score") if names else roles.guessed
+    return replace(roles, scores=tuple(names), slices=slices, guessed=guessed, note=note)
+
+
+def check_numbers(batches: Batches, roles: StreamRoles) -> None:
+    """Refuse weights and scores that are no numbers, with the file that holds something else."""
+    columns = [*([roles.wanted["weight"]] if "weight" in roles.wanted else []), *roles.scores]
+    for name, kind in batches.kinds(columns).items():
+        if kind.is_numeric() or str(kind) == "Boolean":
+            continue
+        called = roles.called.get(name, f"weight (column {name!r})")
+        found = batches.text_in(name)
+        held = f"{found[0]} holds {found[1]!r}" if found else f"It holds {kind}"
+        raise ValuesError(f"{called} must be numbers. {held}.", hint="choose another column, or convert it to numbers.")
+
+
+def present(batches: Batches, roles: StreamRoles) -> pl.Expr:
+    """Whether no role of a row lacks its value."""
+    import polars as pl
+
+    columns = [*roles.wanted.values(), *roles.scores]
+    kinds = batches.kinds(columns)
+    there = [
+        pl.col(name).is_not_null() & pl.col(name).is_not_nan() if kinds[name].is_float() else pl.col(name).is_not_null()
+        for name in columns
+    ]
+    return reduce(and_, there)
+
+
+def classes_met(frames: Iterable[pl.DataFrame], column: str, called: str) -> tuple[Label, ...]:
+    """The classes of a column, of all its rows that have one."""
+    import polars as pl
+
+    met: pl.DataFrame | None = None
+    for frame in frames:
+        here = frame.select(column).unique()
+        met = here if met is None else pl.concat([met, here]).unique()
+    return () if met is None else encode(met.get_column(column), called).classes()
+
+
+def pairs_met(frames: Iterable[pl.DataFrame], roles: StreamRoles, there: pl.Expr) -> pl.DataFrame:
+    """Every combination of the true and the predicted class, as they stand in the files, that some whole row has."""
+    import polars as pl
+
+    columns = [roles.wanted[role] for role in ("truth", "predicted") if role in roles.wanted]
+    met: pl.DataFrame | None = None
+    for frame in frames:
+        here = frame.filter(there).select(columns).unique()
+        met = here if met is None else pl.concat([met, here]).unique()
+    return pl.DataFrame(schema=columns) if met is None else met.sort(columns)
+
+
+def settled(pairs: pl.DataFrame, roles: StreamRoles, asked: Asked, notes: Sequence[str]) -> Predictions:
+    """The combinations as if each were two cases: labels, positive class and notes are those of the rows.
+
+    Each stands twice, because what is said of a single case is not said of a combination that stands for many. The
+    scores are made up; what depends on their values is found out when they are read.
+    """
+    import polars as pl
+
+    twice = pl.concat([pairs, pairs])
+    score = None
+    if roles.scores:
+        k = len(roles.scores)
+        made = np.full(len(twice), 0.5) if k == 1 else np.full((len(twice), k), 1 / k)
+        score = RawScores(made, tuple(roles.scores))
+    return assemble(
+        twice.get_column(roles.wanted["truth"]),
+        None if roles.makes_predicted else twice.get_column(roles.wanted["predicted"]),
+        score=score,
+        notes=notes,
+        called=roles.called,
+        **{**asked.options(), "missing": "refuse"},
+    )
+
+
+# How the slice columns of a table that is read in batches divide its rows, found in one pass over those columns.
+
+# Numbers with more distinct values than this are counted in small bins; so many distinct texts name the cases.
+MOST_NUMBERS = 1 << 20
+MOST_TEXTS = 1 << 22
+# Two numbers are in one small bin where they agree in sign, exponent and the first twenty bits.
+DROPPED_BITS = 32
+
+
+class ValueCounts:
+    """How often each value of a column stands, added up batch by batch.
+
+    >>> import polars as pl
+    >>> counts = ValueCounts("sex", pl.String())
+    >>> counts.add(pl.Series(["f", "m"])), counts.add(pl.Series(["m", None]))
+    (None, None)
+    >>> counts.plan().labels
+    ('f', 'm', '(missing)')
+    """
+
+    def __init__(self, name: str, kind: Any) -> None:
+        self.name = name
+        self._orders = bool(kind.is_numeric() or kind.is_temporal())
+        self._held: pl.DataFrame | None = None
+        self._binned = False
+
+    def add(self, column: pl.Series) -> None:
+        """Count the values of a batch."""
+        import polars as pl
+
+        here = column.alias("value").to_frame().group_by("value").len("times")
+        here = here.with_columns(pl.col("times").cast(pl.Int64))
+        if self._binned:
+            here = _binned(here)
+        self._held = here if self._held is None else self._joined(self._held, here)
+        if len(self._held) <= (MOST_NUMBERS if self._orders else MOST_TEXTS) or self._binned:
+            return
+        if not self._orders:
+            raise ColumnError(
+                f"The column {shorten(visible(self.name), 60)!r} has more than {MOST_TEXTS:,} different texts, "
+                "so it names the cases.",
+                hint="slice by a column whose values repeat; id= takes a column that names the cases.",
+            )
+        self._binned, self._held = True, _binned(self._held)
+
+    def _joined(self, one: pl.DataFrame, two: pl.DataFrame) -> pl.DataFrame:
+        import polars as pl
+
+        both = pl.concat([one, two])
+        if self._binned:
+            return both.group_by("bin").agg(pl.col("value").max(), pl.col("times").sum())
+        return both.group_by("value").agg(pl.col("times").sum())
+
+    def plan(self) -> SlicePlan:
+        """How the column divides the rows."""
+        if self._held is None:
+            raise ColumnError(f"The column {self.name!r} is empty.", hint="slice by a column that has values.")
+        held = self._held.sort("value")
+        return plan_of(held.get_column("value"), held.get_column("times"), self.name, exact=not self._binned)
+
+
+def _binned(counts: pl.DataFrame) -> pl.DataFrame:
+    """Numbers in small bins, each by the greatest number in it, so that a slice that ends there holds the bin."""
+    import polars as pl
+
+    column = counts.get_column("value")
+    numbers = column.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy()
+    bins = np.ascontiguousarray(numbers).view(np.int64) >> DROPPED_BITS
+    return (
+        counts.with_columns(pl.Series("bin", bins))
+        .group_by("bin")
+        .agg(pl.col("value").max(), pl.col("times").sum())
+        .select("bin", "value", "times")
+    )
+
+
+def slice_plans(batches: Batches, names: Sequence[str], asked: Any) -> tuple[tuple[SlicePlan, ...], list[str]]:
+    """The plans of the slice columns, and sentences about what was put together or left out."""
+    if not names:
+        return (), []
+    every = isinstance(asked, str) and asked == EVERY
+    classes = [name for name in names if every and (is_usual("truth", name) or is_usual("predicted", name))]
+    kinds = batches.kinds(names)
+    counts = {name: ValueCounts(name, kinds[name]) for name in names if name not in classes}
+    out: set[str] = set(classes)
+    for frame in batches.frames([name for name in names if name in counts]):
+        for name, held in counts.items():
+            try:
+                if name not in out:
+                    held.add(frame.get_column(name))
+            except ColumnError:
+                if not every:
+                    raise
+                out.add(name)
+    plans: list[SlicePlan] = []
+    for name, held in counts.items():
+        plan = None if name in out else _plan(held, every=every)
+        if plan is None:
+            out.add(name)
+        else:
+            plans.append(plan)
+    said = [plan.note for plan in plans if plan.note]
+    if out:
+        shown = [shorten(visible(name), 40) for name in names if name in out]
+        said.append(
+            "left out of the slices, because they name the cases, are classes or have one value: "
+            f"{listing(shown, most=len(shown))}"
+        )
+    if not plans:
+        raise ColumnError(
+            f"No column of {batches.name} is left to slice by: all have another role or name the cases.",
+            hint="name one with slices= (--slice COLUMN), or leave it out.",
+        )
+    return tuple(plans), said
+
+
+def _plan(counts: ValueCounts, *, every: bool) -> SlicePlan | None:
+    """The plan of a column; of every column, only if it divides the rows at all."""
+    if not every:
+        return counts.plan()
+    try:
+        plan = counts.plan()
+    except ColumnError:
+        return None
+    numbered = plan.kind == "bins" and counts.name.strip().casefold() in NUMBERING
+    return None if len(plan.labels) < 2 or numbered else plan

@@ -1,0 +1,197 @@
+"""Opening what the user named: the unpacked bytes of a file or of standard input, or why there are none."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from heldout.arguments import closest
+from heldout.errors import FileError
+from heldout.files.formats import BOM, GZIP_MAGIC
+
+STANDARD_INPUT = "-"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The unpacked bytes of a file, the name to use for it in messages, and its ending without `.gz`."""
+
+    name: str
+    ending: str
+    data: bytes
+
+
+def load(path: str | Path) -> Content:
+    """Read all bytes of `path` (`-` is standard input), unpacked where they are gzip-compressed."""
+    if str(path) == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise FileError("There is no standard input.", hint="name a file instead of -.")
+        raw = sys.stdin.buffer.read()
+        name, ending = "Standard input", ""
+    else:
+        found = existing_file(path)
+        name, ending = str(path), inner_ending(found)
+        try:
+            raw = found.read_bytes()
+        except OSError as error:
+            raise _unreadable(name, error) from None
+    _refuse_empty(name, raw)
+    data = _unpacked(name, raw, expected=str(path).lower().endswith(".gz"))
+    _refuse_empty(name, data)
+    return Content(name, ending, data)
+
+
+def load_head(path: str | Path, size: int) -> Content:
+    """Read about the first `size` unpacked bytes of a regular file."""
+    found = existing_file(path)
+    name = str(path)
+    try:
+        with found.open("rb") as file:
+            raw = file.read(size)
+    except OSError as error:
+        raise _unreadable(name, error) from None
+    _refuse_empty(name, raw)
+    if raw.startswith(GZIP_MAGIC):
+        try:
+            with gzip.open(found, "rb") as packed:
+                raw = packed.read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise _broken_gzip(name, error) from None
+    elif name.lower().endswith(".gz"):
+        raise _not_gzip(name)
+    _refuse_empty(name, raw)
+    return Content(name, inner_ending(found), raw)
+
+
+def existing_file(path: str | Path) -> Path:
+    """Return `path` when it names something that can be read as a file, and say what is wrong otherwise."""
+    if not str(path):
+        raise FileError("The name of the file is empty.", hint="give the path of a file.")
+    found = Path(path)
+    try:
+        is_folder, exists = found.is_dir(), found.exists()
+    except (OSError, ValueError):
+        # A name that is too long or holds a zero byte cannot name a file.
+        is_folder, exists = False, False
+    if is_folder:
+        raise FileError(f"{path} is a folder, not a file.", hint="give the path of one file inside it.")
+    if not exists:
+        _refuse_dead_link(found)
+        raise FileError(f"There is no file {path}.", hint=_near_name(found))
+    return found
+
+
+def _refuse_dead_link(path: Path) -> None:
+    """Refuse a link that leads to no file, also one that leads to itself."""
+    try:
+        to = path.readlink()
+    except (OSError, ValueError):
+        return
+    raise FileError(
+        f"{path} is a link to {to}, and there is no file behind it.",
+        hint="remove the link, or bring back what it points to.",
+    )
+
+
+def inner_ending(path: Path) -> str:
+    """The ending that tells the format, in lower case and without a trailing `.gz`.
+
+    >>> inner_ending(Path("Scores.CSV.gz"))
+    '.csv'
+    """
+    name = path.name.lower().removesuffix(".gz")
+    return Path(name).suffix
+
+
+def utf8_text(content: Content) -> bytes:
+    """The bytes of a text file without their byte-order mark, once they are known to be UTF-8."""
+    data = content.data
+    if data.startswith(_UTF16_BOMS) or b"\x00" in data[:4096]:
+        raise FileError(
+            f"{content.name} is not UTF-8 text: it is UTF-16 or binary, to judge by its first bytes.",
+            hint="save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8.",
+        )
+    data = data.removeprefix(BOM)
+    if not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            offset = error.start + len(content.data) - len(data)
+            raise FileError(
+                f"{content.name} is not UTF-8 text: byte 0x{data[error.start]:02x} at offset {offset} "
+                f"(line {line}) does not belong to any character.",
+                hint="save it as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8.",
+            ) from None
+    if not data or data.isspace():
+        raise _empty(content.name)
+    return data
+
+
+def _unpacked(name: str, raw: bytes, *, expected: bool) -> bytes:
+    if not raw.startswith(GZIP_MAGIC):
+        if expected:
+            raise _not_gzip(name)
+        return raw
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
+            return packed.read()
+    except (OSError, EOFError, zlib.error) as error:
+        raise _broken_gzip(name, error) from None
+
+
+def _refuse_empty(name: str, data: bytes) -> None:
+    if not data:
+        raise _empty(name)
+
+
+def _empty(name: str) -> FileError:
+    return FileError(
+        f"{name} is empty.",
+        hint="check that whatever writes it has finished; a header and at least one row are needed.",
+    )
+
+
+def _not_gzip(name: str) -> FileError:
+    return FileError(
+        f"{name} ends in .gz but is not gzip-compressed: its first bytes are not 1f 8b.",
+        hint="drop .gz from its name if it is plain, or compress it with gzip.",
+    )
+
+
+def _broken_gzip(name: str, error: Exception) -> FileError:
+    if isinstance(error, PermissionError):
+        return _unreadable(name, error)
+    how = "ends too early" if isinstance(error, EOFError) else f"cannot be unpacked ({error})"
+    return FileError(
+        f"{name} is gzip-compressed but {how}.",
+        hint="copy or download it again, and check it with gzip -t.",
+    )
+
+
+def _unreadable(name: str, error: OSError) -> FileError:
+    if isinstance(error, PermissionError):
+        return FileError(
+            f"{name} cannot be opened: no permission to read it.",
+            hint="ask its owner for read access, or change it with chmod u+r.",
+        )
+    return FileError(
+        f"{name} cannot be read: {error.strerror or error}.",
+        hint="check the disk or the connection that the file is on.",
+    )
+
+
+def _near_name(path: Path) -> str:
+    try:
+        beside = [entry.name for entry in path.parent.iterdir() if entry.name != path.name]
+    except (OSError, ValueError):
+        return f"check the path; the folder {path.parent} cannot be opened either."
+    near = closest(path.name, beside)
+    # An ending that most files of the folder share says nothing.
+    near = near if near and closest(path.stem, [Path(near).stem]) else None
+    return f"did you mean {path.with_name(near)}?" if near else "check the path and the current folder."

@@ -1,0 +1,304 @@
+"""Which files a path stands for: one file, all of a folder, those that a pattern matches, or an address elsewhere."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote
+
+from heldout.arguments import listing
+from heldout.errors import FileError
+from heldout.files.formats import KIND_BY_ENDING, kind_of
+from heldout.files.input_stream import existing_file, inner_ending, load_head
+
+Kind = Literal["parquet", "delimited", "json lines"]
+# What can be read piece by piece.
+IN_PIECES: tuple[Kind, ...] = ("parquet", "delimited", "json lines")
+# Addresses that Polars reads by itself.
+REMOTE = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "http", "https")
+# What programs that write folders put into the path in place of a missing value.
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# A folder that holds a value of a column in its name.
+KEY = re.compile(r"([^=/]+)=(.*)")
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+# Two names of one folder each.
+Links = list[tuple[Path, Path]]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file, the name that messages call it by, and the keys that its path holds, such as region=north.
+
+    `inside` is its name in the folder that was given.
+    """
+
+    path: str
+    name: str
+    keys: tuple[tuple[str, str | None], ...] = ()
+    inside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files behind one path, in the order in which they are read, and what to say of those left out."""
+
+    name: str
+    kind: Kind
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...] = ()
+    remote: bool = False
+
+
+def is_address(path: str) -> bool:
+    """Whether a path is an address such as s3://bucket/key.
+
+    >>> is_address("s3://bucket/key"), is_address("preds/part-1.parquet")
+    (True, False)
+    """
+    return _ADDRESS.match(path) is not None
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path is a pattern; the name of a file that exists is none, whatever characters it has."""
+    return glob.has_magic(path) and not _exists(path)
+
+
+def listed(path: str | Path) -> Listing:
+    r"""The files that a path stands for.
+
+    Files whose names begin with a dot or an underscore, and checksums, belong to the programs that wrote the others.
+
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> for name in ("part-1.csv", "part-2.csv", "_SUCCESS"):
+    ...     _ = pathlib.Path(folder.name, name).write_text("truth,predicted\n0,1\n")
+    >>> [pathlib.Path(part.path).name for part in listed(folder.name).parts]
+    ['part-1.csv', 'part-2.csv']
+    >>> folder.cleanup()
+    """
+    text = os.fspath(path)
+    if text.startswith("file://"):
+        text = unquote(text.removeprefix("file://"))
+    if is_address(text):
+        return _elsewhere(text)
+    if is_pattern(text):
+        return _matching(text)
+    if Path(text).is_dir():
+        return _of_folder(Path(text))
+    found = existing_file(text)
+    return Listing(found.name, _kind(found, text), (Part(str(found.resolve()), text),))
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _elsewhere(address: str) -> Listing:
+    scheme = address.partition("://")[0].casefold()
+    if scheme not in REMOTE:
+        hint = "let Spark read it: engine='spark' (--engine spark)."
+        raise FileError(f"Addresses that begin with {scheme}:// cannot be read here. Got {address}.", hint=hint)
+    ending = inner_ending(Path(address))
+    if KIND_BY_ENDING.get(ending, "parquet") != "parquet":
+        raise FileError(
+            f"Only Parquet is read from elsewhere, and {address} ends in {ending}.",
+            hint="copy the file to this machine, or let DuckDB or Spark read it (--engine duckdb).",
+        )
+    name = address.rstrip("/").rpartition("/")[2]
+    return Listing(name, "parquet", (Part(address, address),), remote=True)
+
+
+def _matching(pattern: str) -> Listing:
+    again: Links = []
+    found = sorted({path for path in _found(pattern, again) if not _is_bookkeeping(path.name)})
+    files, folders = [path for path in found if path.is_file()], [path for path in found if path.is_dir()]
+    # Of a pattern that matches folders, such as year=*, the files inside are meant; ** matches both.
+    inside = [file for folder in folders for file in _inside(folder) if inner_ending(file) in KIND_BY_ENDING]
+    files = sorted(set(files) | set(inside))
+    _refuse_again(again, files)
+    if not files:
+        raise FileError(
+            f"No file matches the pattern {pattern}.",
+            hint="check the folder and the ending; in a shell, put the pattern into quotes.",
+        )
+    fixed = pattern[: re.search(r"[*?\[]", pattern).start()]  # type: ignore[union-attr]
+    root = Path(fixed).parent if not fixed.endswith("/") else Path(fixed)
+    return _together(pattern, files, root)
+
+
+def _of_folder(folder: Path) -> Listing:
+    everything = _inside(folder)
+    files = [file for file in everything if inner_ending(file) in KIND_BY_ENDING]
+    if not files:
+        held = listing((file.name for file in everything), most=4) if everything else "nothing"
+        raise FileError(
+            f"The folder {folder} has no table that can be read: it holds {held}.",
+            hint="give a folder of Parquet, CSV or JSON lines files, or the path of one file.",
+        )
+    left = [file.name for file in everything if file not in set(files)]
+    notes = (f"left out of {folder.name}, because they are no tables: {listing(left, most=4)}",) if left else ()
+    return _together(str(folder), files, folder, notes)
+
+
+def _inside(folder: Path) -> list[Path]:
+    """All files below a folder in order, without those that belong to the programs that wrote them."""
+    again: Links = []
+    found = [Path(top, name) for top, names in _walked(folder, again) for name in names]
+    _refuse_again(again, [file for file in found if inner_ending(file) in KIND_BY_ENDING])
+    return sorted(found)
+
+
+def _walked(folder: Path, again: Links) -> Iterator[tuple[Path, list[str]]]:
+    """A folder and all those below it, each with the names of its files.
+
+    Links to folders are followed, and each folder is entered once: a link to one that the link is in leads to nothing
+    new, and other links to where one has been before are put into `again`.
+    """
+
+    def refused(error: OSError) -> None:
+        raise FileError(
+            f"The folder {error.filename} cannot be opened: {error.strerror}.",
+            hint="ask its owner for read access, or name the files that are wanted with a pattern.",
+        )
+
+    first = {_place(folder): folder}
+    for top, folders, names in os.walk(folder, followlinks=True, onerror=refused):
+        new: list[str] = []
+        for name in sorted(name for name in folders if not _is_bookkeeping(name)):
+            inner = Path(top, name)
+            known = first.setdefault(_place(inner), inner)
+            if known is inner:
+                new.append(name)
+            elif known not in inner.parents:
+                again.append((known, inner))
+        folders[:] = new
+        yield Path(top), [name for name in names if not _is_bookkeeping(name)]
+
+
+def _found(pattern: str, again: Links) -> list[Path]:
+    """What matches a pattern; ** stands for any folders, and goes through none of them twice."""
+    head, stars, tail = pattern.partition("**")
+    if not stars or (head and not head.endswith("/")) or (tail and not tail.startswith("/")):
+        return [Path(name) for name in glob.glob(pattern)]  # noqa: PTH207 - Path.glob takes no absolute pattern
+    tops = [Path(name) for name in glob.glob(head)] if head else [Path()]  # noqa: PTH207
+    if not tail.strip("/"):
+        return tops
+    folders = [folder for top in tops if top.is_dir() for folder, _ in _walked(top, again)]
+    return [found for folder in folders for found in _found(os.path.join(glob.escape(str(folder)), tail[1:]), again)]  # noqa: PTH118
+
+
+def _refuse_again(again: Links, tables: Sequence[Path]) -> None:
+    for known, inner in again:
+        if any(known in file.parents for file in tables):
+            raise _twice(known, inner)
+
+
+def _place(folder: Path) -> tuple[int, int]:
+    """What tells a folder from every other, whatever links lead to it."""
+    held = folder.stat()
+    return held.st_dev, held.st_ino
+
+
+def _twice(one: Path, two: Path) -> FileError:
+    return FileError(
+        f"{one} and {two} are the same {'folder' if one.is_dir() else 'file'}, so its rows would count twice.",
+        hint="remove the link, or name the files that are wanted with a pattern.",
+    )
+
+
+def _is_bookkeeping(name: str) -> bool:
+    # A partition may be called _day=3; a file or folder of the writer holds no such sign.
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith((".crc", ".tmp"))
+
+
+def _together(path: str, files: Sequence[Path], root: Path, notes: tuple[str, ...] = ()) -> Listing:
+    """The files as one table, and what was said of it; text of no bytes is left out, and no other file may be so."""
+    for file in files:
+        if not file.exists():
+            raise FileError(
+                f"{file} is a link to {file.readlink()}, which is not there."
+                if file.is_symlink()
+                else f"{file} is no longer there.",
+                hint="remove the link, or bring back what it points to." if file.is_symlink() else "read again.",
+            )
+    empty = [file for file in files if file.stat().st_size == 0]
+    held = [file for file in files if file not in set(empty)]
+    if not held:
+        raise FileError(
+            f"All {len(files):,} files of {path} are empty.", hint="check that whatever writes them has finished."
+        )
+    kinds: dict[Kind, Path] = {}
+    for file in held:
+        kinds.setdefault(_kind(file, str(file)), file)
+    if len(kinds) > 1:
+        shown = "; ".join(f"{file.name} is {kind}" for kind, file in kinds.items())
+        raise FileError(
+            f"The files of {path} are of different kinds: {shown}.",
+            hint="name those of one kind with a pattern, such as '*.parquet'.",
+        )
+    if empty:
+        _refuse_cut(empty, next(iter(kinds)))
+        notes = (*notes, empty_note([_inside_of(root, file) for file in empty], "bytes"))
+    parts = tuple(Part(str(file.resolve()), str(file), _keys(file, root), _inside_of(root, file)) for file in held)
+    first: dict[str, Part] = {}
+    for part in parts:
+        if first.setdefault(part.path, part) is not part:
+            raise _twice(Path(first[part.path].name), Path(part.name))
+    return Listing(Path(path).name, next(iter(kinds)), parts, notes)
+
+
+def empty_note(names: Sequence[str], lacking: str = "rows") -> str:
+    """The sentence about files without a row, or without a byte.
+
+    >>> empty_note(["day=1/part.csv"])
+    '1 file has no rows and was left out: day=1/part.csv'
+    """
+    what = f"1 file has no {lacking} and was" if len(names) == 1 else f"{len(names):,} files have no {lacking} and were"
+    return f"{what} left out: {listing(names, most=4)}"
+
+
+def _refuse_cut(empty: Sequence[Path], kind: Kind) -> None:
+    """Refuse Parquet files of no bytes: one without rows has some all the same, so rows may be lost."""
+    lost = [file for file in empty if KIND_BY_ENDING.get(inner_ending(file), kind) == "parquet"]
+    if lost:
+        more = f" So are {len(lost) - 1:,} more." if len(lost) > 1 else ""
+        raise FileError(
+            f"{lost[0]} is empty (0 bytes), which no Parquet file is that was written to its end.{more}",
+            hint="write it again; if no rows belong there, remove it, or name the other files with a pattern.",
+        )
+
+
+def _inside_of(root: Path, file: Path) -> str:
+    return str(file.relative_to(root)) if file.is_relative_to(root) else file.name
+
+
+def _kind(file: Path, name: str) -> Kind:
+    ending = inner_ending(file)
+    kind = KIND_BY_ENDING.get(ending)
+    if kind is None:
+        kind = kind_of(name, ending, load_head(file, 1 << 16).data)
+    for known in IN_PIECES:
+        if kind == known:
+            return known
+    raise FileError(
+        f"{name} holds {kind.upper()}, which cannot be read piece by piece.",
+        hint="save it as Parquet or CSV, or read it alone: engine='memory' (--engine memory).",
+    )
+
+
+def _keys(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
+    """The keys in the folders between the root and the file."""
+    try:
+        between = file.relative_to(root).parent.parts
+    except ValueError:
+        between = ()
+    found = [match.groups() for name in between if (match := KEY.fullmatch(name))]
+    return tuple((unquote(key), None if value == NO_VALUE else unquote(value)) for key, value in found)

@@ -1,0 +1,200 @@
+"""Rules about the classes of an evaluation: too few cases, never answered, undefined, one class, names that differ."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
+from heldout.findings.subjects import MOSTLY_STRANGE, OTHER_CLASSES, Judged, class_sizes, strangers
+from heldout.findings.wording import number_of, quoted, several
+from heldout.measures.catalogue import find
+from heldout.show.numbers import percent
+
+# Rules about the classes of an evaluation: too few cases, never answered, undefined, or only one.
+
+# The averages that are looked at, of those that leave classes out.
+AVERAGED = "precision", "recall", "f1"
+
+
+@rule(
+    "H006",
+    about="evaluation",
+    title="A class with fewer than 10 cases",
+    severity="know",
+    advice="Collect more cases of it, or say nothing of it; macro averages lean on it as on every class.",
+    reference="Brown, Cai & DasGupta (2001), Statistical Science 16(2)",
+    limits={"cases": "convention: at 10 cases the 95 % interval of a recall of one half is .53 wide (Wilson)"},
+)
+def class_with_few_cases(subject: Judged, *, cases: float = 10) -> Answer:
+    """A class has so few cases that what is said of it is hardly more than a guess.
+
+    With 5 cases of a class its recall can only be 0, .2, .4, …, and one case is worth a fifth of it.
+    """
+    confusion = subject.confusion
+    if strangers(confusion) > MOSTLY_STRANGE:
+        return NotApplicable(OTHER_CLASSES)
+    size = class_sizes(confusion)
+    least = float(size.min())
+    small = np.flatnonzero(size < cases)
+    small = small[np.argsort(size[small], kind="stable")]
+    labels = [confusion.labels[at] for at in small.tolist()]
+    facts = {
+        "classes": len(small),
+        "cases": {str(confusion.labels[at]): float(size[at]) for at in small[:20].tolist()},
+        "least": least,
+    }
+    if len(small) == 1:
+        return Fired(
+            f"Class {quoted(labels[0])} has {number_of(float(size[small[0]]), 'case')}, fewer than {cases:g}.", facts
+        )
+    if len(small):
+        return Fired(
+            f"{len(small):,} classes have fewer than {cases:g} cases: {several(labels)}.",
+            facts,
+            "Collect more cases of them, or say nothing of them; macro averages lean on them as on every class.",
+        )
+    return Passed(f"The smallest class has {number_of(least, 'case')}.", facts)
+
+
+@rule(
+    "H007",
+    about="evaluation",
+    title="A class is never predicted",
+    severity="act",
+    advice="Look at its scores: a threshold or class weights that follow its share or its cost may find it.",
+    reference="He & Garcia (2009), IEEE TKDE 21(9)",
+    limits={"cases": "a class without a case could not have been found"},
+)
+def class_never_predicted(subject: Judged, *, cases: float = 1) -> Answer:
+    """A class that has cases is never the answer, so none of them is found.
+
+    Its recall is 0 and its precision undefined, which averages over the classes can hide.
+    """
+    confusion = subject.confusion
+    if confusion.n_classes < 2:
+        return NotApplicable("there is one class only")
+    if strangers(confusion) > MOSTLY_STRANGE:
+        return NotApplicable(OTHER_CLASSES)
+    size = class_sizes(confusion)
+    never = np.flatnonzero((size >= cases) & (confusion.predicted_totals == 0)).tolist()
+    labels = [confusion.labels[at] for at in never]
+    lost = float(size[never].sum())
+    facts = {"classes": labels[:20], "number": len(never), "cases": lost}
+    if len(never) == 1:
+        return Fired(f"Class {quoted(labels[0])} is never predicted; it has {number_of(lost, 'case')}.", facts)
+    if never:
+        return Fired(
+            f"{len(never):,} classes are never predicted: {several(labels)}; they have {number_of(lost, 'case')}.",
+            facts,
+        )
+    return Passed("Every class that has cases is predicted at least once.", facts)
+
+
+@rule(
+    "H008",
+    about="evaluation",
+    title="A macro average leaves out classes where it is undefined",
+    severity="know",
+    advice="Say over how many classes the average runs, or report balanced accuracy, which needs every class.",
+    reference="Forman & Scholz (2010), SIGKDD Explorations 12(1), on precision and F that are undefined",
+    limits={"classes": "one class left out makes it another average"},
+)
+def macro_over_undefined(subject: Judged, *, classes: float = 1) -> Answer:
+    """A macro average was taken over fewer classes than there are, because it is undefined for the others.
+
+    A class that is never answered has no precision: leaving it out flatters the average, and two models are then
+    averaged over different classes.
+    """
+    asked = [e.measure for e in subject.estimates if e.average == "macro" and e.measure in AVERAGED]
+    if not asked:
+        return NotApplicable("no macro average of precision, recall or F1 was asked for")
+    confusion = subject.confusion
+    if strangers(confusion) > MOSTLY_STRANGE:
+        return NotApplicable(OTHER_CLASSES)
+    absent = {name: np.isnan(find(name).of_classes(confusion.corners)) for name in asked}
+    worst = max(asked, key=lambda name: int(absent[name].sum()))
+    left = np.flatnonzero(absent[worst]).tolist()
+    labels = [confusion.labels[at] for at in left]
+    facts = {
+        "classes": confusion.n_classes,
+        "left_out": {name: int(where.sum()) for name, where in absent.items()},
+        "labels": labels[:20],
+    }
+    if len(left) >= classes:
+        return Fired(
+            f"Macro {worst} runs over {confusion.n_classes - len(left):,} of {confusion.n_classes:,} classes: it is "
+            f"undefined for {several(labels)}.",
+            facts,
+        )
+    return Passed(f"The macro averages run over all {confusion.n_classes:,} classes.", facts)
+
+
+@rule(
+    "H019",
+    about="evaluation",
+    title="All cases are of one class",
+    severity="act",
+    advice="Evaluate on cases of every class: nothing here tells whether the classifier can tell them apart.",
+    reference="Fawcett (2006), Pattern Recognition Letters 27",
+    limits={"classes": "telling apart takes two"},
+)
+def one_class_in_truth(subject: Judged, *, classes: float = 2) -> Answer:
+    """The truth holds one class only, so many measures are undefined and the others say little.
+
+    A file cut after sorting by class, a filter, or a wrong column of truth are the usual reasons.
+    """
+    confusion = subject.confusion
+    met = np.flatnonzero(confusion.truth_totals > 0).tolist()
+    facts = {"met": len(met), "classes": confusion.n_classes}
+    if len(met) < classes:
+        names = several([confusion.labels[at] for at in met])
+        return Fired(f"Every one of the {confusion.n_cases:,} cases is of class {names}.", facts)
+    return Passed(f"The cases are of {len(met):,} classes.", facts)
+
+
+# A rule about the names of the classes: truth and predictions that do not speak of the same ones.
+
+
+@rule(
+    "H028",
+    about="evaluation",
+    title="The predicted classes are not those of the truth",
+    severity="act",
+    advice="Check the columns and how the classes are written: until then nothing else here means anything.",
+    reference="Kapoor & Narayanan (2023), Patterns 4(9), on errors in the data that go unseen",
+    limits={
+        "share": "convention: where most answers name a class without a case, it is a mistake and no rare class",
+        "cases": "convention: among fewer than 10 cases, a class may well have none",
+    },
+    first=True,
+)
+def classes_of_another_column(subject: Judged, *, share: float = 0.5, cases: float = 10) -> Answer:
+    """Most predictions name classes that have no case at all.
+
+    A wrong column, other letter case, or numbers for names: every measure of such a pair is near 0, whatever the
+    classifier can do.
+    """
+    confusion = subject.confusion
+    if confusion.n_cases < cases:
+        return NotApplicable(f"there are fewer than {cases:g} cases")
+    if not confusion.n:
+        return NotApplicable("all weights are 0")
+    part = strangers(confusion)
+    has_cases = confusion.truth_totals > 0
+    strange = ~has_cases & (confusion.predicted_totals > 0)
+    odd = [confusion.labels[at] for at in np.flatnonzero(strange).tolist()]
+    own = [confusion.labels[at] for at in np.flatnonzero(has_cases).tolist()]
+    facts: dict[str, object] = {"share": part, "predicted": odd[:20], "truth": own[:20]}
+    if part <= share:
+        met = f"{percent(part, 1)} of the answers name" if part else "No answer names"
+        return Passed(f"{met} a class that has no case.", facts)
+    plain = {" ".join(str(label).casefold().split()) for label in own}
+    alike = all(" ".join(str(label).casefold().split()) in plain for label in odd)
+    facts["written_alike"] = alike
+    who = "No predicted class occurs" if part == 1 else f"{percent(part, 1)} of the predicted classes do not occur"
+    why = "they differ in letter case or spaces only." if alike else "wrong column, or letter case?"
+    return Fired(
+        f"{who} in the truth: {number_of(len(odd), 'class', 'classes')} such as {several(odd[:1])}, not "
+        f"{several(own[:1])}; {why}",
+        facts,
+    )

@@ -1,0 +1,481 @@
+"""Rules about comparisons: what the difference is worth, the procedure, its p-values, and those who are compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+
+from heldout.arguments import listing
+from heldout.comparisons.corrections import adjust, decides
+from heldout.comparisons.fold_tests import Posterior
+from heldout.costs import more_accurate_costs_more
+from heldout.errors import OptionError
+from heldout.evidence import Label
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
+from heldout.findings.subjects_comparison import ComparisonSubject, PairSubject, SideSubject
+from heldout.intervals.quantiles import z_value
+from heldout.measures.catalogue import read_quantity
+from heldout.show.blocks import Style
+from heldout.show.numbers import count, digits_between, limits, number, percent, share
+
+# Rules about comparisons: what the difference is worth, and whether the procedure and its p-values hold.
+
+SPLITS, TABLE = "same splits", "data sets"
+
+
+@rule(
+    "H050",
+    about="comparison",
+    title="They differ by no more than one case",
+    severity="know",
+    advice="Do not choose between them by this difference.",
+    reference="arithmetic: one case more or less changes an accuracy by 1 / n",
+    limits={"cases": "one case: less than that cannot be seen on these cases"},
+)
+def less_than_one_case(seen: ComparisonSubject, *, cases: float = 1) -> Answer:
+    """The difference of two accuracies is worth no more than one of the cases they were judged on.
+
+    Decimals make a difference look exact that one case more or less would turn.
+    """
+    n = {side.name: sum(held for _, held in side.classes) for side in seen.sides}
+    held = [p for p in seen.pairs if p.name in ("accuracy", "error_rate") and p.a in n and p.b in n]
+    if not held:
+        return NotApplicable("no accuracies of known numbers of cases are compared")
+    found = [p for p in held if 0 < abs(p.tested.difference) * min(n[p.a], n[p.b]) <= cases * (1 + 1e-9)]
+    if found:
+        first = found[0]
+        least = min(n[first.a], n[first.b])
+        return Fired(
+            f"{first.a} and {first.b} differ in {first.name} by {number(abs(first.tested.difference), 'share', 4)}: "
+            f"no more than {cases:g} of {count(least)} cases.",
+            {"difference": first.tested.difference, "n": least, "pairs": [_short(p) for p in found]},
+        )
+    least_of = min(held, key=lambda p: abs(p.tested.difference) * min(n[p.a], n[p.b]))
+    worth = abs(least_of.tested.difference) * min(n[least_of.a], n[least_of.b])
+    return Passed(f"The smallest difference is worth {worth:.3g} cases.", {"cases": worth})
+
+
+@rule(
+    "H051",
+    about="comparison",
+    title="Many comparisons, and no correction for their number",
+    severity="act",
+    advice="Leave out correction='none', so that Holm's is used, or compare all with one control.",
+    reference="Holm (1979), Scand. J. Statistics 6; Demšar (2006), JMLR 7; Salzberg (1997), DMKD 1",
+)
+def many_uncorrected(seen: ComparisonSubject) -> Answer:
+    """Several pairs were tested, and their p-values stand as if each were the only one.
+
+    With 20 tests at level .95 one is expected to find a difference where there is none. Every measure of a pair is a
+    test too. Tests that share models or cases depend on each other, so the chance of a false alarm is an upper bound.
+    """
+    duels = list(dict.fromkeys((p.a, p.b) for p in seen.pairs))
+    if len(duels) < 2:
+        return NotApplicable("one pair is compared")
+    if all(math.isnan(p.p) for p in seen.pairs):
+        return NotApplicable("there are no p-values")
+    tests = sum(not math.isnan(p.p) for p in seen.pairs)
+    alarm = 1 - seen.level**tests
+    facts = {"pairs": len(duels), "tests": tests, "correction": seen.correction, "false_alarm": alarm}
+    if seen.correction:
+        return Passed(f"The p-values of {len(duels):,} pairs are corrected by {seen.correction}.", facts)
+    return Fired(
+        f"The p-values of {tests:,} tests of {len(duels):,} pairs are NOT corrected: without any difference, up to "
+        f"{100 * alarm:.0f} % of such studies would have a false alarm.",
+        facts,
+    )
+
+
+@rule(
+    "H052",
+    about="comparison",
+    title="The method asked for does not keep its promise",
+    severity="know",
+    advice="Leave the method out for the one that fits how they were tested.",
+    reference="Dietterich (1998), Neural Computation 10(7); Nadeau & Bengio (2003), Machine Learning 52",
+)
+def broken_promise(seen: ComparisonSubject) -> Answer:
+    """A procedure was asked for by name of which it was measured how often it rejects a true null, or misses.
+
+    A test at level .95 promises to reject a true null once in twenty times. The title says what was measured.
+    """
+    if not seen.asked:
+        return NotApplicable("no method was asked for by name")
+    if not seen.known:
+        return Passed(f"Nothing is known against {seen.asked}.", {"method": seen.asked})
+    said = "; ".join(f"{one.method}: {one.title.rstrip('.')}" for one in seen.known)
+    facts: dict[str, object] = {"method": seen.known[0].method, "finding": seen.known[0].title}
+    if len(seen.known) > 1:
+        facts["methods"] = [one.method for one in seen.known]
+    return Fired(f"{said}.", facts)
+
+
+@rule(
+    "H054",
+    about="comparison",
+    title="The interval is too wide to support a claim",
+    severity="know",
+    advice="Judge them on more cases, or claim no difference.",
+    reference="Altman & Bland (1995), BMJ 311: absence of evidence is not evidence of absence",
+)
+def too_wide(seen: ComparisonSubject) -> Answer:
+    """The interval of a difference holds both that the one is better and that the other is.
+
+    That two cannot be told apart does not show that they are the same. An interval is that of its pair alone, and may
+    leave out zero where the p-value, corrected for all pairs, decides nothing. Where it is known, the number of cases
+    that would show a difference of this size stands beside it.
+    """
+    claims = [p for p in seen.pairs if p.margin is not None and math.isfinite(p.margin.low)]
+    if claims:
+        return _margins(claims)
+    known = [p for p in seen.pairs if p.tested.low < p.tested.high and math.isfinite(p.tested.low)]
+    if not known:
+        return NotApplicable("there are no intervals")
+    open_ = [p for p in known if p.better == "undecided"]
+    if not open_:
+        return Passed(f"Undecided are 0 of {len(known):,} differences.", {"decided": len(known)})
+    first = open_[0]
+    style: Style = "share" if _bounded(first) else "plain"
+    digits = digits_between(first.tested.low, first.tested.high) if style == "share" else None
+    ends, gap = (
+        limits(first.tested.low, first.tested.high, style, digits),
+        number(first.tested.difference, style, digits),
+    )
+    own = " for this pair alone" if first.tested.low > 0 or first.tested.high < 0 else ""
+    more = f"; {len(open_) - 1:,} more {'is' if len(open_) == 2 else 'are'} undecided too" if len(open_) > 1 else ""
+    advice = f"Judge them on about {count(first.needed)} cases, or claim no difference." if first.needed else ""
+    return Fired(
+        f"{first.a} and {first.b} are not told apart by {first.name}: the difference is {gap} [{ends}]{own}{more}.",
+        {"undecided": len(open_), "pairs": [_short(p) | {"needed": p.needed} for p in open_]},
+        advice,
+    )
+
+
+@rule(
+    "H055",
+    about="comparison",
+    title="Few cases tell the two apart",
+    severity="know",
+    advice="Judge them on more cases; tests on so few of them are all but blind.",
+    reference="McNemar (1947), Psychometrika 12; Fagerland, Lydersen & Laake (2013), BMC Med. Res. Methodol. 13",
+    limits={"cases": "ten, so that five are expected on either side (Siegel & Castellan, 1988, ch. 5)"},
+)
+def few_tell_apart(seen: ComparisonSubject, *, cases: float = 10) -> Answer:
+    """Hardly any case is right by one classifier alone.
+
+    Of two classifiers on the same cases only those count on which one is right and the other wrong, however many cases
+    there are in all.
+    """
+    held = {(p.a, p.b): p.apart for p in seen.pairs if p.apart is not None}
+    if not held:
+        return NotApplicable("they are not compared case by case")
+    differing = {names: sum(both) for names, both in held.items() if sum(both)}
+    if not differing:
+        return NotApplicable("they get the same cases right")
+    names = min(differing, key=lambda pair: differing[pair])
+    least, (only_a, only_b) = differing[names], held[names]
+    facts = {"a": names[0], "b": names[1], "cases": least, "only_a": only_a, "only_b": only_b, "limit": cases}
+    if least < cases:
+        few = f"Only {least:,} case{'s' * (least != 1)} tell{'s' * (least == 1)}"
+        return Fired(
+            f"{few} {names[0]} and {names[1]} apart: {only_a:,} that only the first gets right, {only_b:,} that only "
+            "the second does.",
+            facts,
+        )
+    return Passed(f"At least {least:,} cases tell two of them apart.", facts)
+
+
+@rule(
+    "H056",
+    about="comparison",
+    title="Beyond doubt, but too small to matter",
+    severity="know",
+    advice="Say what difference would matter (margin=, --margin), and choose by cost, speed or simplicity.",
+    reference="Benavoli, Corani, Demšar & Zaffalon (2017), JMLR 18",
+    limits={"matters": "one point, the region of practical equivalence of Benavoli et al. (2017)"},
+)
+def sure_but_small(seen: ComparisonSubject, *, matters: float = 0.01) -> Answer:
+    """A difference is beyond doubt, and all of its interval is smaller than what matters.
+
+    With enough cases any difference becomes significant, however small it is.
+    """
+    sure = [p for p in seen.pairs if p.better in ("a", "b") and _bounded(p) and math.isfinite(p.tested.low)]
+    if not sure:
+        return NotApplicable("no difference of a share is beyond doubt")
+
+    def line(p: PairSubject) -> float:
+        return matters if p.margin is None else p.margin.margin
+
+    small = [p for p in sure if max(abs(p.tested.low), abs(p.tested.high)) < line(p)]
+    if small:
+        first = small[0]
+        t = first.tested
+        ends = limits(t.low, t.high, "share", digits_between(t.low, t.high))
+        return Fired(
+            f"{first.a} and {first.b} differ in {first.name} beyond doubt, but by less than {line(first):g}: {ends}.",
+            {"matters": line(first), "pairs": [_short(p) for p in small]},
+        )
+    largest = max(max(abs(p.tested.low), abs(p.tested.high)) for p in sure)
+    return Passed(f"Differences beyond doubt may be as large as {share(largest)}.", {"largest": largest})
+
+
+@rule(
+    "H058",
+    about="comparison",
+    title="Measures disagree on which is better",
+    severity="know",
+    advice="Decide by the measure that was chosen beforehand, or by costs.",
+    reference="Caruana & Niculescu-Mizil (2004), KDD; Hand (2006), Statistical Science 21",
+)
+def measures_disagree(seen: ComparisonSubject) -> Answer:
+    """By one measure the first is better beyond doubt, and by another the second.
+
+    Whoever chooses the measure after seeing the results chooses the winner.
+    """
+    by_pair: dict[tuple[str, str], list[PairSubject]] = {}
+    for p in seen.pairs:
+        by_pair.setdefault((p.a, p.b), []).append(p)
+    if max((len(held) for held in by_pair.values()), default=0) < 2:
+        return NotApplicable("one measure is compared")
+    for (a, b), held in by_pair.items():
+        wins = {side: [p.name for p in held if p.better == side and _directed(p)] for side in ("a", "b")}
+        if wins["a"] and wins["b"]:
+            return Fired(
+                f"{a} is better than {b} by {listing(wins['a'])}, but worse by {listing(wins['b'])}, beyond doubt.",
+                {"a": a, "b": b, "a_better_by": wins["a"], "b_better_by": wins["b"]},
+            )
+    return Passed("No two measures name different winners beyond doubt.", {"pairs": len(by_pair)})
+
+
+@rule(
+    "H059",
+    about="comparison",
+    title="Too few data sets for the test ever to decide",
+    severity="act",
+    advice="Compare them on more data sets.",
+    reference="Demšar (2006), JMLR 7; Siegel & Castellan (1988), ch. 5",
+)
+def few_data_sets(seen: ComparisonSubject) -> Answer:
+    """Even if one learner won on every data set, the test could not reject.
+
+    With n data sets the smallest p-value of the signed ranks, and of the signs, is 2 to the power of 1 − n; a
+    correction for several pairs raises it.
+    """
+    if seen.met != TABLE:
+        return NotApplicable("they are not compared over data sets")
+    held = [p.tested for p in seen.pairs if not isinstance(p.tested, Posterior) and not math.isnan(p.tested.p)]
+    if not held:
+        return NotApplicable("there are no p-values")
+    n = min(t.n for t in held)
+    least = 2.0 ** (1 - n)
+    facts = {"data_sets": n, "pairs": len(held), "correction": seen.correction, "level": seen.level}
+    corrected = ""
+    if seen.correction and len(held) > 1:
+        # The best that can be: every pair has the smallest p there is.
+        all_pairs = len(held) == math.comb(len(seen.names), 2)
+        best = adjust([least] * len(held), seen.correction, pairs_of=len(seen.names) if all_pairs else None)
+        least, corrected = float(best.min()), f", corrected for {len(held):,} pairs,"
+    facts["least_p"] = least
+    if decides(least, seen.level):
+        return Passed(f"With {n:,} data sets p{corrected} can be as low as {least:.2g}.", facts)
+    return Fired(
+        f"With {n:,} data sets p{corrected} cannot be lower than {least:.2g}, so nothing can be shown at level "
+        f"{seen.level:g}.",
+        facts,
+    )
+
+
+@rule(
+    "H060",
+    about="comparison",
+    title="Few splits to compare over",
+    severity="know",
+    advice="Use a plan of more splits, such as 30 x holdout 2/3 or 10x10-fold.",
+    reference="Nadeau & Bengio (2003), Machine Learning 52",
+    limits={"splits": "with ten, Student's t is 15 % wider than the normal: a convention"},
+)
+def few_splits(seen: ComparisonSubject, *, splits: float = 10) -> Answer:
+    """Two learners are compared over so few splits that the spread of their differences is hardly known.
+
+    The test then rests on a variance from a handful of values, and hardly ever decides.
+    """
+    if seen.met != SPLITS:
+        return NotApplicable("they are not compared over splits")
+    n = min((p.tested.n for p in seen.pairs), default=0)
+    facts = {"splits": n, "limit": splits}
+    if n < splits:
+        return Fired(f"They are compared over {n:,} splits only.", facts)
+    return Passed(f"They are compared over {n:,} splits.", facts)
+
+
+@rule(
+    "H061",
+    about="comparison",
+    title="Both give the same in every case",
+    severity="act",
+    advice="Check that two different models were compared: a file was perhaps given twice.",
+    reference="arithmetic: what is the same in every case cannot differ by any measure",
+)
+def same_in_every_case(seen: ComparisonSubject) -> Answer:
+    """Two classifiers give the same scores in every case, or, where there are no scores, the same answers.
+
+    Two models that learned on their own hardly ever do: mostly the same predictions were given twice, under two names.
+    """
+    if seen.met not in ("same cases", SPLITS):
+        return NotApplicable("they are not compared on the same cases")
+    n = {side.name: sum(held for _, held in side.classes) for side in seen.sides}
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for p in seen.pairs:
+        kinds.setdefault((p.a, p.b), []).append(p.alike)
+    # The same answers from different scores are those of one threshold, as after a calibration.
+    found = [(duel, held) for duel, held in kinds.items() if "scores" in held or all(held)]
+    if not found:
+        return Passed(f"In none of {len(kinds):,} pair{'s' * (len(kinds) != 1)} do both give the same.", {"same": 0})
+    (a, b), held = found[0]
+    what = " and ".join(dict.fromkeys(filter(None, held)))
+    more = f"; {len(found) - 1:,} more pair{'s' * (len(found) != 2)} too" if len(found) > 1 else ""
+    return Fired(
+        f"{a} and {b} give the same {what} in all {count(n.get(a, math.nan))} cases{more}.",
+        {"a": a, "b": b, "alike": what, "same": len(found), "cases": n.get(a)},
+    )
+
+
+def _margins(claims: Sequence[PairSubject]) -> Answer:
+    """What margins come to, where they were asked for."""
+    open_ = [p for p in claims if p.margin is not None and p.margin.outcome == "not shown"]
+    if not open_ or open_[0].margin is None:
+        return Passed(f"Undecided are 0 of {len(claims):,} claims of a margin.", {"decided": len(claims)})
+    first, margin = open_[0], open_[0].margin
+    ends = limits(margin.low, margin.high, "share", digits_between(margin.low, margin.high))
+    kind = f"{margin.kind[:1].upper()}{margin.kind[1:]}"
+    return Fired(
+        f"{kind} of {first.a} and {first.b} by {first.name} is not shown: {ends} is not within {margin.margin:g}.",
+        {"undecided": len(open_), "margin": margin.margin, "low": margin.low, "high": margin.high},
+    )
+
+
+def _short(pair: PairSubject) -> dict[str, object]:
+    t = pair.tested
+    return {"a": pair.a, "b": pair.b, "measure": pair.name, "difference": t.difference, "low": t.low, "high": t.high}
+
+
+def _bounded(pair: PairSubject) -> bool:
+    """Whether the measure is a share; the unnamed one of a table of results is not known to be."""
+    try:
+        return bool(read_quantity(pair.measure).bound.measure.bounded)
+    except OptionError:
+        return False
+
+
+def _directed(pair: PairSubject) -> bool:
+    try:
+        return read_quantity(pair.measure).bound.measure.direction in ("higher", "lower")
+    except OptionError:
+        return True
+
+
+# Rules about those that are compared: what they cost, and whether their test sets are alike.
+
+
+@rule(
+    "H053",
+    about="comparison",
+    title="The more accurate one costs more",
+    severity="act",
+    advice="Choose by cost, since there are costs.",
+    reference="Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 5.7; Elkan (2001), IJCAI 17",
+)
+def accurate_but_dear(seen: ComparisonSubject) -> Answer:
+    """Of two classifiers the one that is right more often makes the dearer errors.
+
+    Accuracy counts all errors alike. Where they cost different amounts, it may name the wrong one of two.
+    """
+    priced = [side for side in seen.sides if not math.isnan(side.cost) and not math.isnan(side.accuracy)]
+    if len(priced) < 2:
+        return NotApplicable("there are no costs")
+    found = []
+    for one, two in combinations(priced, 2):
+        pairs = (one.accuracy, one.cost), (two.accuracy, two.cost)
+        said = more_accurate_costs_more(*pairs, names=(one.name, two.name))
+        found += [(said, one, two)] if said else []
+    if not found:
+        return Passed(
+            "The more accurate one never costs more.",
+            {"accuracy": {s.name: s.accuracy for s in priced}, "cost": {s.name: s.cost for s in priced}},
+        )
+    said, one, two = found[0]
+    dear, cheap = (one, two) if one.cost > two.cost else (two, one)
+    facts = {
+        "more_accurate": dear.name, "accuracy": dear.accuracy, "cost": dear.cost, "cheaper": cheap.name,
+        "accuracy_of_cheaper": cheap.accuracy, "cost_of_cheaper": cheap.cost, "pairs": len(found),
+    }  # fmt: skip
+    saved = count(dear.cost - cheap.cost)
+    return Fired(said, facts, f"Choose {cheap.name}, unless the costs are wrong: it saves {saved}.")
+
+
+@rule(
+    "H057",
+    about="comparison",
+    title="The test sets have different shares of the classes",
+    severity="act",
+    advice="Judge them on the same cases, or compare recall class by class, which does not depend on the mix.",
+    reference="Saerens, Latinne & Decaestecker (2002), Neural Computation 14; Fawcett (2006), PRL 27",
+    limits={
+        "apart": "five points: a convention",
+        "errors": "two standard errors of the difference of two shares, the usual 5 %, by Bonferroni for all classes",
+    },
+)
+def different_mixes(seen: ComparisonSubject, *, apart: float = 0.05, errors: float = 2.0) -> Answer:
+    """Classifiers were judged on test sets of their own, in which the classes are not equally common.
+
+    Accuracy, precision and F depend on how common the classes are: part of the difference is that of the test sets.
+    """
+    if seen.met != "different cases":
+        return NotApplicable("they were judged on the same cases" if seen.met else "their cases are not known")
+    if len(seen.sides) < 2:
+        return NotApplicable("their cases are not known")
+    widest, which = 0.0, None
+    needed = _for_all(errors, seen.sides)
+    for one, two in combinations(seen.sides, 2):
+        for label, gap, clear in _gaps(one, two, needed):
+            if which is None or (clear and abs(gap) > widest):
+                widest, which = abs(gap) if clear else 0.0, (label, one, two)
+    if which is None:
+        return NotApplicable("there are no cases")
+    label, one, two = which
+    shares = _share(one, label), _share(two, label)
+    facts = {"class": str(label), "a": one.name, "b": two.name, "share_a": shares[0], "share_b": shares[1]}
+    said = f'class "{label}" is {percent(shares[0])} of the cases of {one.name} and {percent(shares[1])} of {two.name}'
+    if widest > apart:
+        return Fired(f"The test sets differ: {said}.", facts)
+    return Passed(f"The test sets are alike: {said}.", facts)
+
+
+def _share(side: SideSubject, label: Label) -> float:
+    total = sum(held for _, held in side.classes)
+    return dict(side.classes).get(label, 0.0) / total if total else 0.0
+
+
+def _for_all(errors: float, sides: Sequence[SideSubject]) -> float:
+    """So many standard errors for one share, as many as it takes for all shares that are looked at (Bonferroni)."""
+    classes = len({label for side in sides for label, _ in side.classes})
+    # Of two classes the one share is 1 less the other.
+    looked = math.comb(len(sides), 2) * (1 if classes < 3 else classes)
+    chance = math.erfc(errors / math.sqrt(2))
+    return z_value(1 - chance / looked) if looked > 1 and chance > 0 else errors
+
+
+def _gaps(one: SideSubject, two: SideSubject, errors: float) -> list[tuple[Label, float, bool]]:
+    """By how much the share of each class differs, and whether that is more than chance would do."""
+    sizes = [sum(held for _, held in side.classes) for side in (one, two)]
+    if not all(sizes):
+        return []
+    found = []
+    for label in dict(one.classes) | dict(two.classes):
+        shares = _share(one, label), _share(two, label)
+        both = (shares[0] * sizes[0] + shares[1] * sizes[1]) / sum(sizes)
+        error = math.sqrt(both * (1 - both) * (1 / sizes[0] + 1 / sizes[1]))
+        gap = shares[0] - shares[1]
+        found.append((label, gap, abs(gap) > errors * error))
+    return found

@@ -1,0 +1,335 @@
+"""Rules about evaluations in which some classes are rare: what accuracy, F and the ROC curve hide there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from heldout.evidence import Confusion, Label
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
+from heldout.findings.subjects import Judged, class_sizes, reported
+from heldout.findings.wording import between, number_of, quoted
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.score_limits import mean_cost_limits, paired_difference_limits
+from heldout.intervals.target import Dependence
+from heldout.measures.catalogue import find
+from heldout.measures.quantity import Quantity
+from heldout.show.numbers import share
+
+# How much more accurate a classifier is than always giving one answer, on the same cases.
+
+# With more classes than this a square of costs is not worth making for one interval.
+SQUARE_CLASSES = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """The accuracy less that of always answering the commonest class, with its interval (nan where there is none).
+
+    `gained` are the cases that only the classifier gets right, `lost` those that only the constant answer does.
+    """
+
+    answer: Label
+    accuracy: float
+    constant: float
+    low: float
+    high: float
+    gained: float
+    lost: float
+
+    @property
+    def value(self) -> float:
+        """How much more accurate it is."""
+        return self.accuracy - self.constant
+
+    @property
+    def known(self) -> bool:
+        """Whether there is an interval."""
+        return not math.isnan(self.low)
+
+
+def gain_over_commonest(confusion: Confusion, level: float, independent: float = 1.0) -> Gain | None:
+    """The gain in accuracy over always answering the commonest class; None where there is one class only.
+
+    Both answers are judged on the same cases, so the interval is the paired one. With weights or groups it is that of
+    the mean of +1 for a case that only the classifier gets right and −1 for one that only the constant answer does.
+    `independent` is the share of the cases that counts as independent, and 0 where there can be no interval.
+
+    >>> gain_over_commonest(Confusion.of([[9990, 10], [90, 10]], ["c1", "c2"]), 0.95).value
+    0.0
+    """
+    if confusion.n_classes < 2 or not confusion.n:
+        return None
+    commonest = int(confusion.truth_totals.argmax())
+    right = confusion.truth == confusion.predicted
+    is_common = confusion.truth == commonest
+    n, scale = confusion.n_cases, confusion.n_cases / confusion.n
+    gained = float(confusion.counts[right & ~is_common].sum()) * scale
+    lost = float(confusion.counts[~right & is_common].sum()) * scale
+    constant = float(confusion.truth_totals[commonest]) / float(confusion.n)
+    # Not the quotient of the hits: where nothing is gained or lost, the two must be equal to the last digit.
+    accuracy = constant + (gained - lost) / n
+    low = high = math.nan
+    if not independent:
+        pass
+    elif confusion.weighted or confusion.clusters is not None:
+        low, high = _limits_of_mean(confusion, commonest, level, independent)
+    else:
+        low, high = paired_difference_limits(gained * independent, lost * independent, n * independent, level)
+    return Gain(confusion.labels[commonest], accuracy, constant, low, high, gained, lost)
+
+
+def _limits_of_mean(confusion: Confusion, commonest: int, level: float, independent: float) -> tuple[float, float]:
+    k = confusion.n_classes
+    if k > SQUARE_CLASSES:
+        return math.nan, math.nan
+    # A cost of −1 where only the classifier is right, and of 1 where only the constant answer is.
+    costs = np.zeros((k, k))
+    costs[commonest] += 1.0
+    costs -= np.eye(k)
+    plan = None if independent == 1 else Dependence(confusion.n_cases, 1 / independent)
+    found = Estimator(confusion, level, plan=plan).ask(Quantity(find("expected_cost", costs=costs)))
+    return 0.0 - found.high, 0.0 - found.low
+
+
+ONE_CLASS = "there is one class only"
+EVEN = 0.5
+
+
+@rule(
+    "H001",
+    about="evaluation",
+    title="Accuracy no better than always answering the commonest class",
+    severity="act",
+    advice="Judge it by the recall and precision of each class, by balanced accuracy, or by costs.",
+    reference="Provost, Fawcett & Kohavi (1998), ICML; Tan, Steinbach & Kumar (2005), ch. 5",
+    limits={"gain": "convention: any gain counts; the least that would matter is for the user to say"},
+)
+def no_better_than_commonest(subject: Judged, *, gain: float = 0.0) -> Answer:
+    """The accuracy is at most that of always answering the commonest class.
+
+    Of 9,990 and 10 cases a model that never finds one of the 10 is 99.9 % accurate: a high accuracy says nothing
+    until it is set against the one that needs no model.
+    """
+    found = gain_over_commonest(subject.confusion, subject.level, subject.independent)
+    if found is None:
+        return NotApplicable(ONE_CLASS)
+    facts = {
+        "accuracy": found.accuracy,
+        "answer": found.answer,
+        "constant": found.constant,
+        "difference": found.value,
+        "low": found.low,
+        "high": found.high,
+    }
+    beside = f"always answering {quoted(found.answer)} ({share(found.constant)})"
+    gap = f"{share(found.value)}{between(found.low, found.high)}"
+    if found.high < 0 and _exchanged_is_better(subject, found):
+        return Fired(
+            f"Accuracy {share(found.accuracy)} is clearly worse than {beside}, difference {gap}: are the labels "
+            "exchanged?",
+            facts,
+            f"Check which class is which: with the two exchanged, the accuracy is {share(1 - found.accuracy)}.",
+        )
+    if found.value <= gain:
+        how = "clearly worse" if found.high < 0 else "no better"
+        return Fired(f"Accuracy {share(found.accuracy)} is {how} than {beside}: difference {gap}.", facts)
+    return Passed(f"Accuracy {share(found.accuracy)} is above {beside} by {gap}.", facts)
+
+
+def _exchanged_is_better(subject: Judged, found: Gain) -> bool:
+    """Whether always saying the other of two classes would clearly beat the commonest one."""
+    return subject.confusion.n_classes == 2 and 1 - subject.get("accuracy").high > found.constant
+
+
+@rule(
+    "H002",
+    about="evaluation",
+    title="Accuracy and the F-score of a rare class disagree",
+    severity="act",
+    advice="Report recall, precision and F of that class beside the accuracy.",
+    reference="He & Garcia (2009), IEEE TKDE 21(9); Japkowicz & Shah (2011), Evaluating Learning Algorithms, ch. 3",
+    limits={
+        "ratio": "convention: the commonest class is at least 4 times as large (80 : 20 for two classes)",
+        "gap": "convention: F lies .3 below the accuracy",
+        "cases": "convention: of fewer than 10 cases nothing can be said (H006)",
+    },
+)
+def accuracy_hides_rare_class(subject: Judged, *, ratio: float = 4.0, gap: float = 0.3, cases: float = 10) -> Answer:
+    """A class is rare, and its F-score is far below the accuracy.
+
+    Accuracy is a mean over cases, so the commonest class decides it; how a rare class fares, often the one that
+    matters, does not show in it.
+    """
+    confusion = subject.confusion
+    if confusion.n_classes < 2:
+        return NotApplicable(ONE_CLASS)
+    tp, fn, _, _ = confusion.corners.T
+    size = tp + fn
+    largest = float(size.max())
+    rare = (size > 0) & (ratio * size <= largest) & (class_sizes(confusion) >= cases)
+    if not rare.any():
+        return NotApplicable(f"no class with {cases:g} cases is {ratio:g} times as rare as the commonest")
+    score = np.where(rare, find("f1").of_classes(confusion.corners), np.inf)
+    worst = int(score.argmin())
+    label = confusion.labels[worst]
+    accuracy, f1 = subject.get("accuracy"), subject.get("f1", class_=label)
+    recall, held = float(tp[worst] / size[worst]), float(size[worst] / confusion.n)
+    facts = {
+        "class": label,
+        "share": held,
+        "accuracy": accuracy.value,
+        "f1": f1.value,
+        "low": f1.low,
+        "high": f1.high,
+        "recall": recall,
+    }
+    said = f"F1 of {quoted(label)} ({share(held)} of the cases) is {share(f1.value)}{between(f1.low, f1.high)}"
+    # nan compares as false: without an interval the value alone decides.
+    if f1.value < accuracy.value - gap and not f1.high >= accuracy.value - gap:
+        return Fired(f"Accuracy is {share(accuracy.value)}, but the {said}, with recall {share(recall)}.", facts)
+    return Passed(f"The lowest {said}; accuracy is {share(accuracy.value)}.", facts)
+
+
+@rule(
+    "H003",
+    about="evaluation",
+    title="The ROC area looks good while precision is poor",
+    severity="act",
+    advice="Look at the precision-recall curve, and judge by average precision or by precision at the recall you need.",
+    reference="Saito & Rehmsmeier (2015), PLoS ONE 10(3); Davis & Goadrich (2006), ICML",
+    limits={
+        "area": "Hosmer, Lemeshow & Sturdivant (2013), ch. 5: from .8 a ROC area is called excellent",
+        "precision": "convention: below one half, averaged over recall, most answers that name the class are wrong",
+    },
+)
+def roc_hides_poor_precision(subject: Judged, *, area: float = 0.8, precision: float = 0.5) -> Answer:
+    """The ROC area of a class is high, but its average precision is low.
+
+    The false positive rate divides by all negatives: where these are many, even a small rate is a flood of false
+    alarms, which the ROC curve does not show and the precision-recall curve does.
+    """
+    found = {e.class_: e for e in reported(subject, "average_precision")}
+    areas = [e for e in reported(subject, "roc_auc") if e.class_ is not None and e.class_ in found]
+    if not areas:
+        return NotApplicable("there are no ROC area and average precision of a class")
+    worst = min(areas, key=lambda e: (e.value < area, found[e.class_].value))
+    held = found[worst.class_]
+    label = worst.class_ if worst.class_ is not None else ""
+    confusion = subject.confusion
+    prevalence = float(confusion.truth_totals[confusion.index(label)]) / float(confusion.n)
+    facts = {
+        "class": label,
+        "roc_auc": worst.value,
+        "average_precision": held.value,
+        "low": held.low,
+        "high": held.high,
+        "share": prevalence,
+    }
+    said = f"average precision of {quoted(label)} is {share(held.value)}{between(held.low, held.high)}"
+    rarity = f"{share(prevalence)} of the cases"
+    if worst.value >= area and held.value < precision:
+        return Fired(f"ROC area {share(worst.value)} looks good, but the {said}, for {rarity}.", facts)
+    return Passed(f"The {said} beside a ROC area of {share(worst.value)}.", facts)
+
+
+@rule(
+    "H026",
+    about="evaluation",
+    title="All classes are exactly equally frequent",
+    severity="know",
+    advice="If the cases were balanced by hand, give weights that restore the true shares of the classes.",
+    reference="Elkan (2001), IJCAI; Saerens, Latinne & Decaestecker (2002), Neural Computation 14(1)",
+    limits={
+        "chance": "convention: 5 %; two classes of equal frequency come out exactly equal in .11 of the samples of 50 "
+        "cases and in .05 of those of 256"
+    },
+)
+def balanced_by_hand(subject: Judged, *, chance: float = 0.05) -> Answer:
+    """Every class has exactly the same number of cases, as hardly any population has.
+
+    Precision, accuracy, F and calibration depend on how frequent the classes are: measured on balanced cases, they
+    do not hold where a class is rarer.
+    """
+    confusion = subject.confusion
+    if confusion.n_classes < 2:
+        return NotApplicable(ONE_CLASS)
+    if confusion.weighted:
+        return NotApplicable("the cases carry weights, which may restore the shares of the classes")
+    size = class_sizes(confusion)
+    facts = {"least": float(size.min()), "most": float(size.max()), "classes": confusion.n_classes}
+    if size.min() == size.max():
+        facts["chance"] = _chance_of_balance(confusion.n_classes, float(size[0]))
+        if facts["chance"] > chance:
+            return Passed(
+                f"The classes are equally frequent, but chance alone does that in {share(facts['chance'])} of samples.",
+                facts,
+            )
+        return Fired(
+            f"Each of the {confusion.n_classes:,} classes has exactly {number_of(float(size[0]), 'case')}: precision "
+            "and accuracy hold for such shares only.",
+            facts,
+        )
+    return Passed(f"The classes have from {number_of(facts['least'], 'case')} to {facts['most']:,g}.", facts)
+
+
+def _chance_of_balance(classes: int, each: float) -> float:
+    """The probability that classes of equal frequency come out exactly equal: n! / (each!)^k / k^n."""
+    n = classes * each
+    return math.exp(math.lgamma(n + 1) - classes * math.lgamma(each + 1) - n * math.log(classes))
+
+
+@rule(
+    "H027",
+    about="evaluation",
+    title="F1 no better than always answering the positive class",
+    severity="act",
+    advice="Move the threshold, or judge by Matthews correlation or balanced accuracy.",
+    reference="Lipton, Elkan & Naryanaswamy (2014), ECML PKDD; Flach & Kull (2015), NIPS",
+    limits={"gain": "any gain counts; the least that would matter is for the user to say"},
+)
+def f1_no_better_than_always_positive(subject: Judged, *, gain: float = 0.0) -> Answer:
+    """The F1 of the positive class is clearly below that of answering it for every case, or the same answers.
+
+    F takes no notice of true negatives: where the positive class has a share π, a model that always names it has an
+    F1 of 2π / (1 + π).
+    """
+    if subject.positive is None:
+        return NotApplicable("no class is the positive one")
+    confusion = subject.confusion
+    held = float(confusion.truth_totals[confusion.index(subject.positive)]) / float(confusion.n)
+    if not held:
+        return NotApplicable(f"there are no cases of {quoted(subject.positive)}")
+    if not confusion.predicted_totals[confusion.index(subject.positive)]:
+        return NotApplicable(f"{quoted(subject.positive)} is never predicted (H007)")
+    f1 = subject.get("f1", class_=subject.positive)
+    always = 2 * held / (1 + held)
+    facts = {"f1": f1.value, "low": f1.low, "high": f1.high, "always": always, "share": held}
+    said = f"F1 of {quoted(subject.positive)} is {share(f1.value)}{between(f1.low, f1.high)}"
+    if f1.value <= always + gain and _never_ahead(subject, always):
+        return Fired(
+            f"The {said}, no better than always answering it ({share(always)}).",
+            facts,
+            ""
+            if held < EVEN
+            else "Name the rarer class as the positive one, or judge by Matthews correlation or balanced accuracy.",
+        )
+    beside = "; always" if f1.value > always else ", not clearly below what always"
+    return Passed(f"The {said}{beside} answering it would give: {share(always)}.", facts)
+
+
+def _never_ahead(subject: Judged, always: float) -> bool:
+    """Whether always answering the positive class is clearly the better, or what the classifier does.
+
+    F1 is above θ where the mean of 2 − 2θ for a true positive and −θ for an error is positive. Against always
+    answering positive only the cases called negative differ: a true negative gains θ, a false one loses 2 − θ.
+    """
+    confusion = subject.confusion
+    _, fn, _, tn = confusion.corners[confusion.index(subject.positive if subject.positive is not None else 0)]
+    n = float(confusion.n)
+    if not fn + tn:
+        return True
+    counts = np.array([tn, fn, max(n - tn - fn, 0.0)]) * (subject.independent * confusion.n_cases / n)
+    return mean_cost_limits([always, always - 2, 0.0], counts, subject.level)[1] < 0

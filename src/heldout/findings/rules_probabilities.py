@@ -1,0 +1,212 @@
+"""Rules about predicted probabilities: whether they come true, and certainties that did not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.curves.curve import Curve
+from heldout.curves.reliability import reliability
+from heldout.engines.scores import ScoreEvidence
+from heldout.evidence.probabilities import Probabilities
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
+from heldout.findings.subjects import Judged, probabilities_of, reported
+from heldout.findings.wording import between, number_of
+from heldout.intervals.score_methods import score_limits
+from heldout.measures.catalogue import find
+from heldout.show.numbers import percent, share
+
+# Whether predicted probabilities come true: the expected calibration error as the rules look at it.
+
+# Probabilities that are off by less than this on average seldom change a decision: a convention.
+MATTERS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The expected calibration error with its interval, and the probabilities that it is of."""
+
+    value: float
+    low: float
+    high: float
+    probabilities: Probabilities
+
+    def is_off(self, error: float = MATTERS) -> bool:
+        """Whether the error is above what matters beyond doubt."""
+        return self.low > error
+
+
+def calibration_of(subject: Judged) -> Calibration | str:
+    """The calibration of the probabilities, or why it is not known."""
+    found = probabilities_of(subject)
+    if isinstance(found, str):
+        return found
+    made = reported(subject, "expected_calibration_error")
+    if made:
+        return Calibration(made[0].value, made[0].low, made[0].high, found)
+    bound = find("expected_calibration_error")
+    value = float(bound.value({bound.measure.cells[0]: found}))
+    ends = score_limits(bound, found, subject.level)
+    return Calibration(value, ends.low, ends.high, found)
+
+
+HALF = 0.5
+# With so many decimals or fewer, probabilities of 0 are rounded ones.
+COARSE = 2
+
+
+@rule(
+    "H012",
+    about="evaluation",
+    title="Probabilities are miscalibrated",
+    severity="act",
+    advice="Calibrate them on other cases (Platt's or isotonic), or use them for ranking only.",
+    reference="Niculescu-Mizil & Caruana (2005), ICML; Bröcker & Smith (2007), Weather and Forecasting 22(3)",
+    limits={"error": "convention: probabilities that are off by .02 on average seldom change a decision"},
+)
+def miscalibrated(subject: Judged, *, error: float = MATTERS) -> Answer:
+    """The expected calibration error is above what chance gives and what matters.
+
+    Costs, thresholds by rule, and any sentence such as "80 % sure" need probabilities that come true as often as
+    they say; many good rankings do not have them.
+    """
+    seen = calibration_of(subject)
+    if isinstance(seen, str):
+        return NotApplicable(seen)
+    facts: dict[str, object] = {"error": seen.value, "low": seen.low, "high": seen.high}
+    said = f"expected calibration error {share(seen.value)}{between(seen.low, seen.high)}"
+    if not seen.is_off(error):
+        known = "Nothing shows that they are off" if seen.value > error else "They are calibrated"
+        return Passed(f"{known}: {said}.", facts)
+    curve = reliability(seen.probabilities, level=subject.level)
+    weight = _weight(curve)
+    at = int(weight.argmax())
+    facts |= _bin(curve, at)
+    words = _one_bin(curve, at, top_label=seen.probabilities.top_label)
+    other = None if seen.probabilities.top_label else _other_end(curve, weight, at)
+    if other is not None:
+        facts["other_end"] = _bin(curve, other)
+        words = _both_ends(curve, at, other)
+    return Fired(f"{words}; {said}.", facts, _advice(subject))
+
+
+def _weight(curve: Curve) -> NDArray[np.float64]:
+    """What each bin adds to the error; hardly anything where its interval holds what was predicted."""
+    held = np.abs(curve.x - curve.y) * curve.extra["n"]
+    if curve.band is None:
+        return np.asarray(held)
+    outside = (curve.x < curve.band.low) | (curve.x > curve.band.high)
+    return np.asarray(held * np.where(outside, 1.0, 1e-9))
+
+
+def _bin(curve: Curve, at: int) -> dict[str, object]:
+    """The numbers of one bin."""
+    band = curve.band
+    return {
+        "from": float(curve.extra["bin_low"][at]),
+        "to": float(curve.extra["bin_high"][at]),
+        "predicted": float(curve.x[at]),
+        "observed": float(curve.y[at]),
+        "observed_low": math.nan if band is None else float(band.low[at]),
+        "observed_high": math.nan if band is None else float(band.high[at]),
+        "n": float(curve.extra["n"][at]),
+    }
+
+
+def _one_bin(curve: Curve, at: int, *, top_label: bool) -> str:
+    start, end = float(curve.extra["bin_low"][at]), float(curve.extra["bin_high"][at])
+    way = "high" if curve.x[at] > curve.y[at] else "low"
+    what = "Highest probabilities" if top_label else "Probabilities"
+    range_ = f"above {share(start)}" if end >= 1 else f"from {share(start)} to {share(end)}"
+    ends = "" if curve.band is None else between(float(curve.band.low[at]), float(curve.band.high[at]))
+    seen = f"observed {share(float(curve.y[at]))}{ends}"
+    return f"{what} {range_} are too {way}: predicted {share(float(curve.x[at]))}, {seen}"
+
+
+def _other_end(curve: Curve, weight: NDArray[np.float64], at: int) -> int | None:
+    """The worst bin beyond one half that is off the opposite way; none where no interval shows one."""
+    if curve.band is None:
+        return None
+    outside = (curve.x < curve.band.low) | (curve.x > curve.band.high)
+    opposite = (curve.x > HALF) != (curve.x[at] > HALF)
+    turned = (curve.x > curve.y) != (curve.x[at] > curve.y[at])
+    there = np.flatnonzero(outside & opposite & turned)
+    return int(there[weight[there].argmax()]) if len(there) else None
+
+
+def _both_ends(curve: Curve, at: int, other: int) -> str:
+    """Probabilities that are too extreme, or not extreme enough, on both sides of one half."""
+    low, high = sorted((at, other), key=lambda place: float(curve.x[place]))
+    how = "too extreme" if curve.x[high] > curve.y[high] else "not extreme enough"
+    said = [f"{share(float(curve.x[place]))} came true {share(float(curve.y[place]))}" for place in (low, high)]
+    return f"Probabilities are {how} at both ends: {said[0]} of the time, {said[1]}"
+
+
+def _advice(subject: Judged) -> str:
+    """Other words than the rule's where the scores do not rank either."""
+    areas = {e.average or e.class_: e for e in reported(subject, "roc_auc")}
+    area = areas.get("macro", areas.get(subject.positive))
+    if area is None or not area.low <= HALF <= area.high:
+        return ""
+    ends = between(area.low, area.high)
+    return f"Calibrate them on other cases; nor is it shown that they rank: the ROC area is {share(area.value)}{ends}."
+
+
+@rule(
+    "H022",
+    about="evaluation",
+    title="A probability of 0 for what came true",
+    severity="act",
+    advice="Look at these cases; smooth or clip the probabilities, or give more decimals if they were rounded.",
+    reference="Good (1952), JRSS B 14(1); Lindley (1985), Making Decisions, p. 104 (Cromwell's rule)",
+    limits={"cases": "one such case makes the log loss infinite"},
+)
+def impossible_came_true(subject: Judged, *, cases: float = 1) -> Answer:
+    """Cases came true to which the model gave a probability of 0.
+
+    The log loss of such a case is infinite, and no evidence could ever change such a mind; the log loss reported takes
+    the least probability that its type can tell from 0.
+    """
+    found = probabilities_of(subject)
+    if isinstance(found, str):
+        return NotApplicable(found)
+    facts = {"cases": found.clipped, "n": found.n, "share": found.clipped / found.n if found.n else math.nan}
+    if found.clipped < cases:
+        return Passed("Nothing came true that had a probability of 0.", facts)
+    said = f"For {number_of(found.clipped, 'case')} ({percent(float(facts['share']), 1)}) what came true had a "
+    decimals = None if subject.scores is None else _decimals(subject.scores.evidence)
+    if decimals is None:
+        return Fired(f"{said}probability of 0.", facts)
+    return Fired(
+        f"{said}probability of 0, rounded to {number_of(decimals, 'decimal')}.",
+        facts | {"decimals": decimals},
+        "Give more decimals: less than half of the last one became 0.",
+        "know",
+    )
+
+
+def _decimals(held: ScoreEvidence) -> int | None:
+    """How many decimals all scores are written with, where it is one or two and all of them are known."""
+    least = 1
+    for block in held.every_score():
+        part = np.asarray(block, dtype=np.float64)
+        while not _written_with(part, least):
+            least += 1
+            if least > COARSE:
+                return None
+    # Scores of 0 and 1 alone are answers, and were not rounded from anything.
+    return least if _has_fraction(held) else None
+
+
+def _written_with(scores: NDArray[np.float64], decimals: int) -> bool:
+    """Whether scores have so many decimals, up to what narrow floats make of them; what is nearly 0 or 1 has more."""
+    rounded = np.round(scores, decimals)
+    ends = np.isin(rounded, (0.0, 1.0)) == np.isin(scores, (0.0, 1.0))
+    return bool(ends.all()) and np.allclose(scores, rounded, rtol=0, atol=1e-7)
+
+
+def _has_fraction(held: ScoreEvidence) -> bool:
+    return any(bool(((part > 0) & (part < 1)).any()) for part in held.every_score())

@@ -1,0 +1,330 @@
+"""Rules about the threshold in use: was it chosen on the very cases it is judged by, and do the scores give it."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.engines.score_sort import rank
+from heldout.evidence import Label
+from heldout.evidence.ranking import Ranking
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
+from heldout.findings.subjects import IN_BINS, NOT_KEPT, Judged, is_exact, needs_rows, ranking_of, why_no_scores
+from heldout.findings.wording import figure, number_of
+from heldout.measures.catalogue import find
+from heldout.predictions.table import Predictions
+from heldout.show.numbers import percent
+
+# What a threshold comes to on ranked cases, and which threshold is best: a few sums, in blocks, without copies.
+
+# What is to be as large as possible, from TP, FP, positives and negatives.
+Aim = Callable[[Any, Any, float, float], Any]
+
+# Blocks of this many distinct scores stay in the processor's cache.
+BLOCK = 1 << 16
+# Values nearer than this share of their scale differ by rounding only.
+SAME = 1e-12
+
+
+def _aim(name: str) -> Aim:
+    """A measure of the catalogue, for arrays of TP and FP."""
+    bound = find(name)
+
+    def value(tp: Any, fp: Any, positives: float, negatives: float) -> Any:
+        tn = negatives - fp
+        top, bottom = bound.pair(
+            {"tp": tp, "fp": fp, "fn": positives - tp, "tn": tn, "correct": tp + tn, "n": positives + negatives}
+        )
+        return top / bottom
+
+    return value
+
+
+AIMS: Mapping[str, Aim] = {"accuracy": _aim("accuracy"), "F1": _aim("f1"), "Youden's J": _aim("informedness")}
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best value of an aim, and the highest threshold that reaches it (infinite: nobody is called positive)."""
+
+    value: float
+    threshold: float
+
+
+def place_of(ranking: Ranking, threshold: float) -> int:
+    """How many of the distinct scores are at least the threshold.
+
+    >>> place_of(Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2])), 0.4)
+    2
+    """
+    return bisect_right(range(len(ranking)), -threshold, key=lambda at: -float(ranking.scores[at]))
+
+
+def counts_at(ranking: Ranking, threshold: float) -> tuple[float, float]:
+    """TP and FP where the cases whose score is at least the threshold are called positive.
+
+    >>> counts_at(Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2])), 0.5)
+    (1.0, 0.0)
+    """
+    place = place_of(ranking, threshold)
+    return float(ranking.positives[:place].sum(dtype=np.float64)), float(
+        ranking.negatives[:place].sum(dtype=np.float64)
+    )
+
+
+def best_of(ranking: Ranking, aims: Mapping[str, Aim]) -> dict[str, Best]:
+    """The best that any threshold reaches for each aim.
+
+    >>> best_of(Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2])), AIMS)["F1"]
+    Best(value=0.6666666666666666, threshold=0.9)
+    """
+    positives, negatives = float(ranking.n_positive), float(ranking.n_negative)
+    best = {name: Best(float(aim(0.0, 0.0, positives, negatives)), np.inf) for name, aim in aims.items()}
+    tp = fp = 0.0
+    for start in range(0, len(ranking), BLOCK):
+        part = slice(start, start + BLOCK)
+        hits = tp + np.cumsum(ranking.positives[part], dtype=np.float64)
+        alarms = fp + np.cumsum(ranking.negatives[part], dtype=np.float64)
+        for name, aim in aims.items():
+            values = aim(hits, alarms, positives, negatives)
+            at = int(values.argmax())
+            if values[at] > best[name].value:
+                best[name] = Best(float(values[at]), float(ranking.scores[start + at]))
+        tp, fp = float(hits[-1]), float(alarms[-1])
+    return best
+
+
+def is_best(value: float, best: Best) -> bool:
+    """Whether a value is the best one but for rounding.
+
+    >>> is_best(0.3, Best(0.1 + 0.2, 0.5))
+    True
+    """
+    return value >= best.value - SAME * max(1.0, abs(best.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How predicted classes lie along the scores: the share that no threshold explains, and the threshold otherwise.
+
+    Where `astray` is 0, all cases with a score of at least `threshold` were called positive, but for ties with it.
+    """
+
+    astray: float
+    threshold: float
+
+
+def order_of(predictions: Predictions, positive: Label) -> Order | None:
+    """Whether one threshold on the scores of the positive class gives the predicted classes; None without such scores.
+
+    >>> from heldout.predictions.scores import RawScores
+    >>> from heldout.predictions.table import assemble
+    >>> order_of(assemble([0, 1, 1], [0, 1, 1], score=RawScores(np.array([0.1, 0.6, 0.8]))), 1)
+    Order(astray=0.0, threshold=0.5)
+    """
+    if predictions.scores is None or predictions.scores.per_class:
+        return None
+    called, scores = predictions.predicted, predictions.scores.values
+    is_positive = predictions.predicted_place == predictions.labels.index(positive)
+    below, above = -np.inf, np.inf
+    for start in range(0, predictions.n, BLOCK):
+        part = slice(start, start + BLOCK)
+        yes = is_positive[called.codes[part].astype(np.int64) - called.offset]
+        held = scores[part]
+        above = min(above, float(held.min(where=yes, initial=np.inf)))
+        below = max(below, float(held.max(where=~yes, initial=-np.inf)))
+    if below <= above:
+        return Order(0.0, 0.5 if below < 0.5 <= above else above)
+    yes = is_positive[called.codes.astype(np.int64) - called.offset]
+    found = best_of(rank(scores, yes), {"accuracy": AIMS["accuracy"]})["accuracy"]
+    return Order(1 - found.value, found.threshold)
+
+
+# The four costs of two classes: what is at stake in each case, and the threshold that follows from it.
+
+
+@dataclass(frozen=True, slots=True)
+class Stakes:
+    """The four costs of two classes, and the mean cost of a case at any threshold."""
+
+    miss: float
+    hit: float
+    alarm: float
+    quiet: float
+
+    @classmethod
+    def of(cls, costs: NDArray[np.float64], positive: int) -> Stakes:
+        """The costs of a 2 × 2 matrix whose rows are the truth.
+
+        >>> round(Stakes.of(np.array([[0.0, 1.0], [10.0, 0.0]]), positive=1).threshold, 3)
+        0.091
+        """
+        negative = 1 - positive
+        return cls(
+            float(costs[positive, negative]), float(costs[positive, positive]),
+            float(costs[negative, positive]), float(costs[negative, negative]),
+        )  # fmt: skip
+
+    @property
+    def saved(self) -> tuple[float, float]:
+        """What calling a positive positive saves, and what calling a negative negative does."""
+        return self.miss - self.hit, self.alarm - self.quiet
+
+    @property
+    def threshold(self) -> float:
+        """The probability from which on calling a case positive is the cheaper (Elkan 2001)."""
+        found, spared = self.saved
+        return spared / (spared + found)
+
+    def less(self, tp: Any, fp: Any, positives: float, negatives: float) -> Any:
+        """The mean cost with its sign turned, so that more is better."""
+        n = positives + negatives
+        return -((positives - tp) * self.miss + tp * self.hit + fp * self.alarm + (negatives - fp) * self.quiet) / n
+
+
+# Thresholds that people use without looking at the cases: one half of a probability, 0 of a decision value.
+USUAL = (0.5, 0.0)
+JUDGE = "If it was chosen on these cases, judge it on others, or use heldout thresholds --honest"
+
+
+@rule(
+    "H009",
+    about="evaluation",
+    title="The threshold is the best one for these very cases",
+    severity="act",
+    advice=f"{JUDGE}.",
+    reference="Hastie, Tibshirani & Friedman (2009), sec. 7.10; Ewald (2006), J. Clin. Epidemiol. 59(8)",
+    limits={
+        "distinct": "convention: of fewer than 10 distinct scores, any threshold may well be the best for something",
+        "digits": "convention: a threshold of 4 digits was found, not thought of; one of 2 digits is best by chance "
+        "in about 3 of 40 draws",
+    },
+)
+def threshold_chosen_on_test_cases(subject: Judged, *, distinct: float = 10, digits: float = 4) -> Answer:
+    """The threshold is one of the scores, or halfway between two, and the best one here.
+
+    Best for accuracy, F1, Youden's J or the costs that were given; a round one that is best for one of them alone may
+    be so by chance, and is one to know. A threshold that was chosen on the cases it is
+    judged by fits their chance too: what it reaches here is more than what it will reach on new cases.
+    """
+    used = subject.threshold
+    if used is None:
+        return NotApplicable(
+            "there are no scores" if subject.scores is None else "the predicted classes were given, and no threshold"
+        )
+    if used in USUAL:
+        return Passed(f"Threshold {figure(used)} is a usual one.", {"threshold": used})
+    ranking = _searchable(subject, distinct)
+    if isinstance(ranking, str):
+        return NotApplicable(ranking)
+    facts: dict[str, object] = {"threshold": used}
+    if not _on_the_cases(ranking, used):
+        return Passed(f"Threshold {figure(used)} is none of the scores, nor halfway between two.", facts)
+    aims, counts = _aims(subject), counts_at(ranking, used)
+    best = best_of(ranking, aims)
+    values = {n: float(aim(*counts, float(ranking.n_positive), float(ranking.n_negative))) for n, aim in aims.items()}
+    reached = [name for name in aims if is_best(values[name], best[name])]
+    facts |= {"values": values, "best": {name: found.value for name, found in best.items()}, "best_for": reached}
+    if reached:
+        said = " and ".join(reached)
+        sure = len(reached) > 1 or digits_of(used) >= digits
+        return Fired(
+            f"Of all thresholds, {figure(used)} is the one with the best {said} on these very cases.",
+            facts,
+            f"{JUDGE}{needs_rows(subject)}.",
+            severity="act" if sure else "know",
+        )
+    return Passed(f"Threshold {figure(used)} is not the best one for {' or '.join(aims)} here.", facts)
+
+
+def digits_of(value: float) -> int:
+    """How many significant digits a number is written with.
+
+    >>> digits_of(0.35), digits_of(0.4712), digits_of(120.0)
+    (2, 4, 2)
+    """
+    return len(f"{abs(value):.15e}".partition("e")[0].replace(".", "").rstrip("0"))
+
+
+def _aims(subject: Judged) -> Mapping[str, Aim]:
+    """What a threshold may have been searched for; the cost only where it was given and is not the accuracy again."""
+    if subject.costs is None or subject.positive is None or len(subject.costs) != 2:
+        return AIMS
+    stakes = Stakes.of(subject.costs, subject.confusion.index(subject.positive))
+    return AIMS if stakes.saved[0] == stakes.saved[1] > 0 else {**AIMS, "cost": stakes.less}
+
+
+def _searchable(subject: Judged, distinct: float) -> Ranking | str:
+    """The ranking in which a threshold may have been searched for, or why there is none."""
+    ranking = ranking_of(subject)
+    if isinstance(ranking, str):
+        return ranking
+    if not ranking.n_positive or not ranking.n_negative:
+        return "all cases are of one class"
+    if not is_exact(ranking):
+        return IN_BINS
+    if len(ranking) < distinct:
+        return f"there are fewer than {distinct:g} distinct scores, so many a threshold is the best"
+    return ranking
+
+
+def _on_the_cases(ranking: Ranking, threshold: float) -> bool:
+    """Whether the threshold is a score or halfway between two neighbours, as procedures that search for one give it."""
+    place = place_of(ranking, threshold)
+    near = [float(ranking.scores[at]) for at in (place - 1, place) if 0 <= at < len(ranking)]
+    return any(math.isclose(threshold, x, rel_tol=1e-9) for x in (*near, sum(near) / max(len(near), 1)))
+
+
+@rule(
+    "H023",
+    about="evaluation",
+    title="The predicted classes do not follow the scores",
+    severity="know",
+    advice="Check that both columns are of one model: the areas describe the scores, the counts the predicted classes.",
+    reference="scikit-learn user guide, Support vector machines: scores and probabilities may be inconsistent",
+    limits={"share": "convention: 1 % of the cases, more than rounding of scores explains"},
+)
+def predictions_beside_scores(subject: Judged, *, share: float = 0.01) -> Answer:
+    """The predicted classes are not those that a threshold, or the highest score, would give.
+
+    Then ROC area and calibration speak of another classifier than accuracy, precision and recall: the columns are
+    of two models, or the scores were made in another way, as those of scikit-learn's SVC(probability=True) are.
+    """
+    held, reason = subject.predictions, why_no_scores(subject)
+    if reason:
+        return NotApplicable(reason)
+    if subject.threshold is not None:
+        return Passed("The predicted classes were made from the scores.", {"share": 0.0})
+    if held is None or held.scores is None:
+        return NotApplicable(f"{NOT_KEPT}, so it is not known which class was predicted at which score")
+    if held.scores.per_class:
+        astray, what = _beside_highest(held), "the class with the highest score"
+    else:
+        order = None if subject.positive is None else order_of(held, subject.positive)
+        if order is None:
+            return NotApplicable("no class is the positive one")
+        astray, what = order.astray, "what any one threshold would give"
+    facts = {"share": astray, "cases": round(astray * held.n)}
+    if astray > share:
+        cases = number_of(float(facts["cases"]), "case")
+        return Fired(f"For {cases} ({percent(astray, 1)}) the predicted class is not {what}.", facts)
+    return Passed("The predicted classes follow the scores.", facts)
+
+
+def _beside_highest(held: Predictions) -> float:
+    """The share of the cases whose predicted class has a lower score than another."""
+    if held.scores is None:
+        return 0.0
+    place, called, wrong = held.predicted_place, held.predicted, 0
+    for start in range(0, held.n, BLOCK):
+        part = slice(start, start + BLOCK)
+        scores = held.scores.values[part]
+        codes = place[called.codes[part].astype(np.int64) - called.offset]
+        wrong += int(np.count_nonzero(scores[np.arange(len(scores)), codes] < scores.max(axis=1)))
+    return wrong / held.n

@@ -1,0 +1,521 @@
+"""The search for the slices of one column, and of two, in which most goes wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.arguments import check_whole
+from heldout.arrays import Floats
+from heldout.comparisons.corrections import adjust, left_out
+from heldout.comparisons.pair_test import Tested
+from heldout.comparisons.unpaired import MOVER, NEWCOMBE, NORMAL, compare_unpaired, of_limits
+from heldout.engines.scores import RowScores
+from heldout.errors import OptionError
+from heldout.evidence import Confusion
+from heldout.evidence.labels import join_keys
+from heldout.evidence.slices import SliceCounts, left_of
+from heldout.findings.slice_basis import (
+    CORRECTION,
+    LEAST_CASES,
+    Basis,
+    Divided,
+    RowBasis,
+    excess_of,
+    notes_of_columns,
+    notes_of_tests,
+    of_scores,
+)
+from heldout.findings.slices import Slice, Slices, verdict
+from heldout.findings.wording import number_of
+from heldout.intervals.cluster_errors import effective_scale
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.quantiles import z_value
+from heldout.intervals.score_estimator import ScoreEstimator
+from heldout.intervals.target import Subject
+from heldout.measures.cells import class_cells
+from heldout.measures.quantity import Quantity
+from heldout.predictions.table import Predictions
+
+# A slice against the rest of the cases: the difference of a measure, its interval, and a test that keeps its level.
+
+# One side of a difference: how many of how many cases, or counts where the quantity is no share.
+Side = tuple[float, float] | Confusion
+
+EXACT = "fisher, twice the smaller tail"
+CLUSTERED = "t over groups"
+ONE_SIDE = "a group is the unit of chance, and one of the two sides has fewer than two"
+NO_SPREAD = "no group differs from another, so the standard error is zero and says nothing"
+LOST_IN_SUMS = 60
+
+
+def exact_p(hits: float, n: float, other_hits: float, other_n: float) -> float:
+    """Twice the smaller tail of Fisher's exact test of two shares: never rejects a true null more often than it says.
+
+    The pooled z test does in the far tails that a correction for many slices looks at, where errors are rare.
+    Fisher (1935); Agresti (2013), Categorical Data Analysis, section 3.5.
+
+    >>> print(f"{exact_p(9, 10, 4, 10):.4f}")
+    0.0573
+    """
+    x, drawn, marked, total = (round(value) for value in (hits, n, hits + other_hits, n + other_n))
+    if not drawn or drawn == total:
+        return math.nan
+    mean = drawn * marked / total
+    if x < mean:
+        # The lower tail of the hits is the upper tail of the misses.
+        x, marked, mean = drawn - x, total - marked, drawn - mean
+
+    def ways(a: int, b: int) -> float:
+        return math.lgamma(a + 1) - math.lgamma(b + 1) - math.lgamma(a - b + 1)
+
+    first = math.exp(ways(marked, x) + ways(total - marked, drawn - x) - ways(total, drawn))
+    spread = math.sqrt(mean * (1 - marked / total) * (total - drawn) / max(total - 1, 1))
+    # Terms beyond ten standard deviations past the first are less than its rounding.
+    terms = min(min(marked, drawn) - x, int(10 * spread) + LOST_IN_SUMS)
+    at = x + np.arange(terms, dtype=np.float64)
+    ratios = (marked - at) * (drawn - at) / ((at + 1) * (total - marked - drawn + at + 1))
+    return min(1.0, 2 * first * (1 + float(np.cumprod(ratios).sum())))
+
+
+def share_of(confusion: Confusion, quantity: Quantity) -> tuple[float, float] | None:
+    """How many of how many cases, where the quantity is a plain share of cases that count alike; otherwise None."""
+    if confusion.weighted or confusion.clusters is not None:
+        return None
+    trials = Estimator(confusion).subject(quantity).trials
+    if trials is None or quantity.bound.measure.name == "no_information_rate":
+        return None
+    place = 0 if quantity.class_ is None else confusion.index(quantity.class_)
+    top, bottom = (float(np.asarray(part).reshape(-1)[place]) for part in trials)
+    # Parts of cases that were predicted several times are no whole ones.
+    whole = confusion.counts.dtype.kind == "i"
+    return (top, bottom) if whole else None
+
+
+def shares_of(counted: SliceCounts, quantity: Quantity) -> tuple[Floats, Floats] | None:
+    """How many of how many cases in every slice at once, as `share_of` finds for one; otherwise None."""
+    measure, cases = quantity.bound.measure, counted.cases
+    plain = counted.weights is None and counted.groups is None and measure.kind == "proportion"
+    if not plain or quantity.average is not None or measure.name == "no_information_rate":
+        return None
+
+    def summed(rows: NDArray[np.bool_]) -> Floats:
+        found = np.bincount(cases.fold[rows], weights=cases.counts[rows], minlength=len(cases))
+        return np.asarray(found, dtype=np.float64)
+
+    if quantity.class_ is None:
+        if not set(measure.cells) <= {"n", "correct"}:
+            return None
+        top, bottom = quantity.bound.pair({"n": cases.sizes, "correct": summed(cases.truth == cases.predicted)})
+    else:
+        place = cases.labels.index(quantity.class_)
+        of_class, called = cases.truth == place, cases.predicted == place
+        corners = (of_class & called, of_class & ~called, ~of_class & called, ~of_class & ~called)
+        top, bottom = quantity.bound.pair(class_cells(*map(summed, corners)))
+    return np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+
+
+def quick_test(inside: Side, outside: Side, quantity: Quantity) -> tuple[float, float]:
+    """The difference and its p-value alone, for a search through many slices."""
+    if isinstance(inside, Confusion) or isinstance(outside, Confusion):
+        return _quick_counts(inside, outside, quantity)
+    (hits, n), (other_hits, other_n) = inside, outside
+    if not n or not other_n:
+        return math.nan, math.nan
+    return hits / n - other_hits / other_n, exact_p(hits, n, other_hits, other_n)
+
+
+def _quick_counts(inside: Side, outside: Side, quantity: Quantity) -> tuple[float, float]:
+    if not isinstance(inside, Confusion) or not isinstance(outside, Confusion):
+        message = "a share and a table cannot be compared"
+        raise TypeError(message)
+    one, two = share_of(inside, quantity), share_of(outside, quantity)
+    if one is not None and two is not None:
+        return quick_test(one, two, quantity)
+    if inside.clusters is not None:
+        found = clustered(inside, outside, quantity, 0.95)
+    else:
+        found = compare_unpaired(inside, outside, quantity, method=_quick_method(inside, quantity))
+    return found.difference, found.p
+
+
+def _quick_method(confusion: Confusion, quantity: Quantity) -> str:
+    """Shares of weighted cases by their effective numbers; everything else by the delta method, without draws."""
+    return NEWCOMBE.name if Estimator(confusion).subject(quantity).trials is not None else NORMAL.name
+
+
+def against_rest(
+    inside: Confusion, outside: Confusion, quantity: Quantity, level: float, seed: int, *, quick: bool = False
+) -> Tested:
+    """The difference of a quantity between a slice and the rest, two samples that share no case.
+
+    >>> from heldout.measures.catalogue import find
+    >>> found = against_rest(Confusion.of([[20, 10], [10, 20]]), Confusion.of([[90, 10], [10, 90]]),
+    ...                      Quantity(find("error_rate")), 0.95, 0)
+    >>> print(f"{found.difference:.3f} [{found.low:.3f}, {found.high:.3f}]")
+    0.233 [0.116, 0.364]
+    """
+    if inside.clusters is not None:
+        return clustered(inside, outside, quantity, level)
+    method = _quick_method(inside, quantity) if quick else None
+    found = compare_unpaired(inside, outside, quantity, method=method, level=level, seed=seed)
+    shares = share_of(inside, quantity), share_of(outside, quantity)
+    if found.undefined or shares[0] is None or shares[1] is None:
+        return found
+    return replace(found, p=exact_p(*shares[0], *shares[1]), method=EXACT, statistic=math.nan)
+
+
+def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: float) -> Tested:
+    """The difference where rows come in groups, which may have rows on both sides.
+
+    The influences of a group on the two sides are subtracted before they are squared, so that a group which is hard in
+    the slice and outside it does not count as two. Liang & Zeger (1986); t with one less than the groups of the smaller
+    side, because z is too sure with few.
+    """
+    nan, cases = math.nan, inside.n_cases + outside.n_cases
+    sides = [Estimator(confusion).subject(quantity) for confusion in (inside, outside)]
+    place = 0 if quantity.class_ is None else inside.index(quantity.class_)
+    values = [float(np.asarray(subject.value).reshape(-1)[place]) for subject in sides]
+    difference = values[0] - values[1]
+    if math.isnan(difference):
+        return Tested(nan, nan, nan, level, CLUSTERED, nan, cases, undefined=quantity.bound.undefined)
+    influences = [_influence(subject, place) for subject in sides]
+    fewest = min(len(keys) for keys, _ in influences)
+    if fewest < 2:
+        return Tested(difference, nan, nan, level, CLUSTERED, nan, cases, note=ONE_SIDE)
+    keys, code = join_keys([keys for keys, _ in influences])
+    signed = np.concatenate([influences[0][1], -influences[1][1]])
+    together = np.bincount(code, weights=signed, minlength=len(keys))
+    error = math.sqrt(len(keys) / (len(keys) - 1) * float((together**2).sum()))
+    if not error:
+        note = NO_SPREAD if difference else ""
+        return Tested(difference, nan, nan, level, CLUSTERED, nan if difference else 1.0, cases, note=note)
+    from scipy.special import stdtr, stdtrit
+
+    df = fewest - 1
+    half = float(stdtrit(df, (1 + level) / 2)) * error
+    low, high = difference - half, difference + half
+    if quantity.bound.measure.bounded:
+        reach = quantity.bound.measure.high - quantity.bound.measure.low
+        low, high = max(low, -reach), min(high, reach)
+    p = 2 * float(stdtr(df, -abs(difference) / error))
+    return Tested(
+        difference, low, high, level, CLUSTERED, p, cases, statistic=difference / error, df=float(df),
+        note="standard error over groups", interval_method=CLUSTERED,
+    )  # fmt: skip
+
+
+def _influence(subject: Subject, place: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The keys of the groups on one side, and how far each of them pulls the value."""
+    confusion = subject.confusion
+    clusters = confusion.clusters
+    if clusters is None:
+        message = "there are no groups"
+        raise TypeError(message)
+    slope = subject.gradient
+    if subject.axis == "class":
+        of_class = confusion.truth == place, confusion.predicted == place
+        corner = np.where(of_class[0], np.where(of_class[1], 0, 1), np.where(of_class[1], 2, 3))
+        slope = slope[place][corner]
+    pull = np.bincount(clusters.group, weights=clusters.count * slope[clusters.cell], minlength=clusters.number)
+    return clusters.keys, np.asarray(pull, dtype=np.float64)
+
+
+def effective_trials(confusion: Confusion, quantity: Quantity) -> float:
+    """The number of cases behind a quantity, that of the denominator where it is a share."""
+    subject = Estimator(confusion).subject(quantity)
+    if confusion.weighted and confusion.clusters is None:
+        subject = subject.scaled(effective_scale(subject))
+    if subject.trials is None:
+        return float(confusion.n)
+    place = 0 if quantity.class_ is None else confusion.index(quantity.class_)
+    return float(np.asarray(subject.trials[1]).reshape(-1)[place])
+
+
+def of_estimates(inside: Estimate, outside: Estimate, level: float, cases: int) -> Tested:
+    """The difference of two independent estimates from their intervals alone.
+
+    The p-value is that of a normal distribution whose standard error is told by the limit nearer to zero: Altman &
+    Bland (2011), BMJ 343, d2304.
+    """
+    nan = math.nan
+    difference, low, high = of_limits(*((one.value, one.low, one.high) for one in (inside, outside)))
+    if math.isnan(difference):
+        return Tested(nan, nan, nan, level, MOVER, nan, cases, undefined=inside.undefined or outside.undefined)
+    error = (difference - low if difference > 0 else high - difference) / z_value(level)
+    p = math.erfc(abs(difference) / error / math.sqrt(2)) if error > 0 else (nan if difference else 1.0)
+    return Tested(difference, low, high, level, MOVER, p, cases, interval_method=MOVER)
+
+
+NOT_COUNTED = "slices of two columns were not counted, because there are many rows"
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A slice that the search looked at, with the largest of the p-values that must all be small."""
+
+    columns: tuple[Divided, ...]
+    place: int
+    key: int
+    cases: int
+    p: float
+    excess: float
+    beyond: bool = True
+
+
+def worst_of(
+    basis: Basis, quantity: Quantity, columns: Sequence[Divided], whole: Estimate, *,
+    depth: int = 2, most: int = 10, least: int = LEAST_CASES,
+) -> Slices:  # fmt: skip
+    """The slices of one column, and of two, in which most goes wrong beyond what goes wrong elsewhere.
+
+    Candidates have at least `least` cases inside and outside. They are ranked by excess: how much worse than the rest,
+    times how many cases. A slice of two columns must be worse than the rest and than what is left of each of its two
+    parents; its p-value is the largest of those three (Berger 1982, Technometrics 24, 295-300), and it is listed only
+    where that is at most 1 − level. All candidates count in the correction, whether listed or not.
+    """
+    direction = quantity.bound.measure.direction
+    if of_scores(quantity) or direction not in ("higher", "lower"):
+        what = "is a measure of scores" if of_scores(quantity) else "has no better and worse"
+        raise OptionError(
+            f"{quantity.bound.name} {what}, so there is no search for the slices where it is worst.",
+            hint="use a measure of counts such as error_rate, recall or 'macro f1'; slices() takes any.",
+        )
+    depth, most, least = check_whole("depth", depth, 1), check_whole("most", most, 1), check_whole("least", least, 1)
+    if depth > 2:
+        raise OptionError(f"Slices are searched to depth 2. Got {depth}.", hint="leave depth out.")
+    single = [found for column in columns for found in _singles(basis, quantity, column, least)]
+    # Without tests there is no telling whether a slice of two columns is worse beyond its parents.
+    known = basis.paired(columns) if depth == 2 else []
+    paired = [] if basis.untested else known
+    uncounted = [NOT_COUNTED] if depth == 2 and len(columns) > 1 and not known else []
+    depth = 1 if uncounted else depth
+    pairs = [found for both in paired for found in _pairs(basis, quantity, both, least)]
+    candidates = [*single, *pairs]
+    p_values = [math.nan if basis.untested else found.p for found in candidates]
+    corrected = adjust(p_values, CORRECTION).tolist() if candidates else []
+    order = sorted(
+        (at for at, found in enumerate(candidates) if found.excess > 0 and found.beyond),
+        key=lambda at: (-candidates[at].excess, at),
+    )
+    made = tuple(_listed(basis, quantity, candidates[at], p_values[at], corrected[at]) for at in order[:most])
+    level = basis.estimator.level
+    worse = sum(corrected[at] <= 1 - level for at in order)
+    alone = basis.undivided(columns)
+    said = _search_notes(basis, len(single), len(pairs), len(order), most, least)
+    return Slices(
+        whole, made, len(candidates), level, worse, worst=True, depth=depth, least=least,
+        notes=(*said, *uncounted, *notes_of_columns(alone)),
+        untested=basis.untested, single=alone,
+    )  # fmt: skip
+
+
+def _search_notes(basis: Basis, single: int, pairs: int, worse: int, most: int, least: int) -> tuple[str, ...]:
+    said = [f"searched {number_of(single, 'slice')} of one column" + (f" and {pairs:,} of two" if pairs else "")]
+    said[0] += f" with at least {least} cases; ranked by how much worse than the rest, times the number of cases"
+    # Of many that chance moves, those that it moves furthest are picked: Efron (2011), JASA 106, 1602-1614.
+    said[0] += "; intervals are not adjusted for this choice, so the worst look worse than they are"
+    if pairs:
+        said.append(
+            "a slice of two columns is listed only where it is worse than the rest and than what is left of each of "
+            "the two it lies in, each test at the level; its p is the largest of the three"
+        )
+    if worse > most:
+        said.append(f"{worse - most:,} more are worse than the rest, most of them by chance")
+    return (*said, *notes_of_tests(basis, single + pairs))
+
+
+class _Sides:
+    """The slices of some columns as a test sees them: shares of all at once where it can be, otherwise counts."""
+
+    def __init__(self, counted: SliceCounts, quantity: Quantity) -> None:
+        self.counted = counted
+        self.quantity = quantity
+        self.shares = shares_of(counted, quantity)
+        self.total = int(counted.sizes.sum())
+
+    def inside(self, place: int) -> Side:
+        if self.shares is None:
+            return self.counted[place]
+        return float(self.shares[0][place]), float(self.shares[1][place])
+
+    def outside(self, place: int) -> Side:
+        if self.shares is None:
+            return self.counted.rest(place)
+        hits, n = self.shares
+        return float(hits.sum() - hits[place]), float(n.sum() - n[place])
+
+    def beside(self, place: int, child: Side) -> Side:
+        """What is left of a slice without one that lies in it."""
+        own = self.inside(place)
+        if isinstance(own, Confusion) or isinstance(child, Confusion):
+            return left_of(self.counted[place], child) if isinstance(child, Confusion) else own
+        return own[0] - child[0], own[1] - child[1]
+
+    def cases(self, place: int) -> float:
+        """The number of cases behind the quantity."""
+        return effective_trials(self.counted[place], self.quantity) if self.shares is None else self.shares[1][place]
+
+
+def _singles(basis: Basis, quantity: Quantity, column: Divided, least: int) -> Iterator[_Candidate]:
+    sides = _Sides(basis.counts([column]), quantity)
+    for place, size in enumerate(sides.counted.sizes.tolist()):
+        if min(size, sides.total - size) >= least:
+            difference, p = quick_test(sides.inside(place), sides.outside(place), quantity)
+            excess = excess_of(difference, sides.cases(place), quantity.bound.measure.direction)
+            yield _Candidate((column,), place, int(sides.counted.keys[place]), size, p, excess)
+
+
+def _pairs(basis: Basis, quantity: Quantity, columns: tuple[Divided, Divided], least: int) -> Iterator[_Candidate]:
+    sides = _Sides(basis.counts(columns), quantity)
+    parents = [_Sides(basis.counts([column]), quantity) for column in columns]
+    direction, level, counted = quantity.bound.measure.direction, basis.estimator.level, sides.counted
+    for place, (key, size) in enumerate(zip(counted.keys.tolist(), counted.sizes.tolist(), strict=True)):
+        codes = divmod(key, len(columns[1].labels))
+        above = [int(np.searchsorted(one.counted.keys, code)) for one, code in zip(parents, codes, strict=True)]
+        sizes = [int(one.counted.sizes[at]) for one, at in zip(parents, above, strict=True)]
+        # A slice that is all of its parent is that parent; too little beside it says nothing of the difference.
+        if min(size, sides.total - size, *(parent - size for parent in sizes)) < least:
+            continue
+        inside = sides.inside(place)
+        first, p = quick_test(inside, sides.outside(place), quantity)
+        excess = excess_of(first, sides.cases(place), direction)
+        beyond = excess > 0 and p <= 1 - level
+        for parent, at in zip(parents, above, strict=True):
+            # Where one of the three tests fails there is no claim, and the others need not be made.
+            if beyond:
+                difference, found = quick_test(inside, parent.beside(at, inside), quantity)
+                worse = excess_of(difference, 1.0, direction) > 0
+                p = max(p, found) if worse and not math.isnan(found) else 1.0
+                beyond = p <= 1 - level
+        yield _Candidate(columns, place, key, size, p if excess > 0 or math.isnan(p) else 1.0, excess, beyond)
+
+
+def _listed(basis: Basis, quantity: Quantity, found: _Candidate, p: float, corrected: float) -> Slice:
+    level = basis.estimator.level
+    counted = basis.counts(found.columns)
+    inside, outside = counted[found.place], counted.rest(found.place)
+    tested = against_rest(inside, outside, quantity, level, basis.estimator.seed, quick=True)
+    if basis.untested:
+        tested = replace(tested, low=math.nan, high=math.nan, method="none")
+    codes = divmod(found.key, len(found.columns[-1].labels)) if len(found.columns) == 2 else (found.key,)
+    values = tuple(column.labels[code] for column, code in zip(found.columns, codes, strict=True))
+    return Slice(
+        tuple(column.name for column in found.columns), values, found.cases, found.cases / basis.n,
+        basis.estimate(inside, quantity), replace(tested, p=p), corrected,
+        verdict(tested.difference, corrected, quantity.bound.measure.direction, level), found.excess,
+    )  # fmt: skip
+
+
+# A measure in every slice of some columns, of counts or of scores.
+
+
+SHARED_GROUPS = "groups have rows inside and outside a slice, so the two are not independent: there is no test"
+TOO_FEW = f"fewer than {LEAST_CASES} cases, for which there is no exact test"
+ALL_INSIDE = "all cases are in this slice"
+
+Found = tuple[Divided, str, int, Estimate, Tested]
+
+
+def slices_of(basis: Basis, quantity: Quantity, columns: Sequence[Divided], whole: Estimate) -> Slices:
+    """A quantity in every slice of some columns, each against all other cases, corrected for their number."""
+    found = list(_scored(basis, quantity, columns) if of_scores(quantity) else _counted(basis, quantity, columns))
+    p_values = [found_tested.p for *_, found_tested in found]
+    corrected = adjust(p_values, CORRECTION).tolist() if found else []
+    level, direction = basis.estimator.level, quantity.bound.measure.direction
+    total = basis.n
+    made = tuple(
+        Slice(
+            (column.name,), (label,), cases, cases / total, estimate, tested, p,
+            verdict(tested.difference, p, direction, level), excess_of(tested.difference, estimate.n, direction),
+        )
+        for (column, label, cases, estimate, tested), p in zip(found, corrected, strict=True)
+    )  # fmt: skip
+    tested_number = sum(not math.isnan(p) for p in p_values)
+    notes = [*notes_of_tests(basis, tested_number), left_out(p_values) if 0 < tested_number < len(p_values) else ""]
+    alone = basis.undivided(columns)
+    notes += notes_of_columns(alone)
+    worse = sum(one.worse for one in made)
+    return Slices(
+        whole, made, tested_number or len(made), level, worse, notes=tuple(filter(None, notes)),
+        untested=basis.untested, single=alone,
+    )  # fmt: skip
+
+
+def _counted(basis: Basis, quantity: Quantity, columns: Sequence[Divided]) -> Iterator[Found]:
+    level, seed = basis.estimator.level, basis.estimator.seed
+    for column in columns:
+        counted = basis.counts([column])
+        for place, (key, size) in enumerate(zip(counted.keys.tolist(), counted.sizes.tolist(), strict=True)):
+            inside, outside = counted[place], counted.rest(place)
+            estimate = basis.estimate(inside, quantity)
+            yield column, column.labels[key], size, estimate, _tested(basis, inside, outside, quantity, level, seed)
+
+
+def _tested(basis: Basis, inside: Confusion, outside: Confusion, quantity: Quantity, level: float, seed: int) -> Tested:
+    if not outside.n_cases:
+        return _undefined(level, inside.n_cases)
+    small = inside.clusters is None and _is_small(inside, outside, quantity)
+    found = against_rest(inside, outside, quantity, level, seed, quick=bool(small or basis.untested))
+    if basis.untested:
+        return replace(found, low=math.nan, high=math.nan, p=math.nan, method="none")
+    return replace(found, p=math.nan, note=TOO_FEW) if small else found
+
+
+def _undefined(level: float, cases: int) -> Tested:
+    nan = math.nan
+    return Tested(nan, nan, nan, level, "none", nan, cases, undefined=ALL_INSIDE)
+
+
+def _is_small(inside: Confusion, outside: Confusion, quantity: Quantity) -> bool:
+    """Whether there are too few cases for a test that is not exact."""
+    return share_of(inside, quantity) is None and min(inside.n_cases, outside.n_cases) < LEAST_CASES
+
+
+def _scored(basis: Basis, quantity: Quantity, columns: Sequence[Divided]) -> Iterator[Found]:
+    """A measure of scores in every slice, from the scores of the cases inside and of those outside."""
+    if basis.scores is None:
+        raise OptionError(
+            f"{quantity.bound.name} is a measure of scores, and none were given.",
+            hint="pass score= (--score COLUMN), one score per case or one per class.",
+        )
+    if not isinstance(basis, RowBasis):
+        raise OptionError(
+            f"{quantity.bound.name} is a measure of scores, and of scores in single slices nothing was kept.",
+            hint="evaluate the slice by itself: filter the data to its rows first.",
+        )
+    level = basis.estimator.level
+    for asked in columns:
+        column = basis.column(asked.name)
+        sizes = np.bincount(column.codes, minlength=len(column.labels))
+        for code in np.flatnonzero(sizes).tolist():
+            inside = column.codes == code
+            parts = [basis.predictions.part(np.flatnonzero(rows)) for rows in (inside, ~inside)]
+            one, size = _score_estimate(basis.scores, parts[0], quantity), int(sizes[code])
+            if not parts[1].n:
+                yield column, column.labels[code], size, one, _undefined(level, size)
+                continue
+            tested = of_estimates(one, _score_estimate(basis.scores, parts[1], quantity), level, basis.predictions.n)
+            why = basis.untested or (SHARED_GROUPS if _groups_shared(parts) else "")
+            if why:
+                tested = replace(tested, low=math.nan, high=math.nan, p=math.nan, method="none", note=why)
+            elif min(part.n for part in parts) < LEAST_CASES:
+                tested = replace(tested, p=math.nan, note=TOO_FEW)
+            yield column, column.labels[code], size, one, tested
+
+
+def _score_estimate(scores: ScoreEstimator, part: Predictions, quantity: Quantity) -> Estimate:
+    return replace(scores, evidence=RowScores(part, scores.evidence.labels)).ask(quantity)
+
+
+def _groups_shared(parts: Sequence[Predictions]) -> bool:
+    groups = [part.group for part in parts]
+    if groups[0] is None or groups[1] is None:
+        return False
+    return bool(np.intersect1d(groups[0].codes, groups[1].codes).size)

@@ -1,0 +1,331 @@
+"""Intervals for the areas under the ROC and the precision-recall curve."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from heldout.arrays import Floats
+from heldout.evidence import Ranking
+from heldout.intervals.proportion import wilson_at
+from heldout.intervals.quantiles import t_value, z_value
+from heldout.intervals.root import bracketed_root
+from heldout.measures.ranking import average_precision, roc_auc
+from heldout.measures.ranking_batch import Span, inner, lost_pairs, precision_sums, sweep
+
+# Intervals for the area under the ROC curve: DeLong's variance, and the formulas that need only the area.
+#
+# The area is a mean over pairs, so its variance comes from two sets of independent terms: for each positive the share
+# of negatives it outranks, for each negative the share of positives that outrank it (its placement). One pass over
+# the distinct scores gives both. Sources: DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44, 837-845; Obuchowski
+# (1997), Biometrics 53, 567-578, for grouped cases; Newcombe (2006), Statistics in Medicine 25, 559-573; Hanley &
+# McNeil (1982).
+
+# An area this near to 0 or 1 is there: sums of weights miss it by rounding.
+HAIR = 1e-12
+
+
+def area(ranking: Ranking) -> float:
+    """The area under the ROC curve, nan without positives or without negatives."""
+    top, bottom = roc_auc.function(ranking)
+    return float(top / bottom) if bottom else math.nan
+
+
+def placements(ranking: Ranking) -> tuple[Floats, Floats]:
+    """Share of negatives that a positive at each score outranks, and of positives that outrank a negative there.
+
+    Ties count half. The mean of the first over the positives, and of the second over the negatives, is the area.
+
+    >>> above, below = placements(Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2])))
+    >>> above.tolist(), below.tolist()
+    ([1.0, 0.5], [0.25, 0.75])
+    """
+    above = 1 - (ranking.fp - ranking.negatives * 0.5) / ranking.n_negative
+    below = (ranking.tp - ranking.positives * 0.5) / ranking.n_positive
+    return above, below
+
+
+def effective_sizes(ranking: Ranking) -> tuple[float, float]:
+    """How many independent positives and negatives there are.
+
+    With weights, Kish's (Σw)²/Σw²; with groups, the groups that hold a positive and those that hold a negative.
+    """
+    groups = ranking.groups
+    if groups is not None:
+        held = [np.unique(groups.group[column > 0]).size for column in (groups.positives, groups.negatives)]
+        return float(held[0]), float(held[1])
+    return kish_sizes(ranking)
+
+
+def kish_sizes(ranking: Ranking) -> tuple[float, float]:
+    """The numbers of positives and negatives; with weights Kish's (Σw)²/Σw², that of equally weighted cases."""
+    if ranking.positive_squares is None or ranking.negative_squares is None:
+        return float(ranking.n_positive), float(ranking.n_negative)
+    squares = ranking.positive_squares.sum(), ranking.negative_squares.sum()
+    totals = ranking.n_positive, ranking.n_negative
+    p, n = (total**2 / square if square else 0.0 for total, square in zip(totals, squares, strict=True))
+    return float(p), float(n)
+
+
+def delong_variance(ranking: Ranking) -> float:
+    """The variance of the area under the ROC curve; nan with fewer than two positives or negatives.
+
+    With weights it is the sum of squared influences, with groups Obuchowski's; both are DeLong's own when all weights
+    are equal or every case is its own group.
+
+    >>> round(delong_variance(Ranking(np.array([3.0, 2.0, 1.0]), np.array([2, 1, 0]), np.array([0, 1, 1]))), 4)
+    0.0139
+    """
+    memo = ranking.memo
+    if "delong variance" not in memo:
+        sizes = effective_sizes(ranking)
+        if min(sizes) <= 1:
+            memo["delong variance"] = math.nan
+        elif ranking.groups is not None:
+            memo["delong variance"] = _clustered(ranking, sizes)
+        else:
+            memo["delong variance"] = _weighted(ranking, sizes) if ranking.weighted else _plain(ranking)
+    variance: float = memo["delong variance"]
+    return variance
+
+
+def _plain(ranking: Ranking) -> float:
+    p, q = float(ranking.n_positive), float(ranking.n_negative)
+    lost = lost_pairs(ranking)
+    # Twice the negatives that outrank a positive, twice the positives that outrank a negative; on the mean.
+    centre_up, centre_down = lost / p, (2 * p * q - lost) / q
+    up = down = 0.0
+    for span in sweep(ranking):
+        for double, entries, centre in ((span.fp, span.negatives, centre_up), (span.tp, span.positives, centre_down)):
+            np.multiply(double, 2.0, out=double)
+            np.subtract(double, entries, out=double)
+            np.subtract(double, centre, out=double)
+            np.multiply(double, double, out=double)
+        up += inner(span.positives, span.fp)
+        down += inner(span.negatives, span.tp)
+    return float(up / (4 * q * q * p * (p - 1)) + down / (4 * p * p * q * (q - 1)))
+
+
+def _weighted(ranking: Ranking, sizes: tuple[float, float]) -> float:
+    value = area(ranking)
+    squares = ranking.positive_squares, ranking.negative_squares
+    totals = ranking.n_positive, ranking.n_negative
+    variance = 0.0
+    for placement, square, total, size in zip(placements(ranking), squares, totals, sizes, strict=True):
+        variance += float(inner(square, (placement - value) ** 2)) / total**2 * size / (size - 1)
+    return variance
+
+
+def _clustered(ranking: Ranking, sizes: tuple[float, float]) -> float:
+    groups, value = ranking.groups, area(ranking)
+    if groups is None:
+        message = "there are no groups"
+        raise TypeError(message)
+    columns = groups.positives, groups.negatives
+    totals = ranking.n_positive, ranking.n_negative
+    up, down = (
+        np.bincount(groups.group, weights=column * (placement[groups.place] - value) / total)
+        for placement, column, total in zip(placements(ranking), columns, totals, strict=True)
+    )
+    number = np.unique(groups.group).size
+    within = [size / (size - 1) * inner(part, part) for size, part in zip(sizes, (up, down), strict=True)]
+    return max(float(sum(within) + 2 * number / (number - 1) * inner(up, down)), 0.0)
+
+
+def delong(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
+    """DeLong's interval as it was published, area ± z · standard error, cut off at 0 and 1.
+
+    Too short near 1 and with few positives: at an area of 1 its width is 0.
+
+    >>> low, high = delong(Ranking(np.arange(4.0)[::-1], np.array([9, 4, 2, 1]), np.array([1, 3, 5, 9])))
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.731 0.984
+    """
+    return _symmetric(ranking, delong_variance(ranking), level)
+
+
+def hanley_mcneil(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
+    """Area ± z · the standard error that Hanley and McNeil derive from the area alone, cut off at 0 and 1.
+
+    >>> low, high = hanley_mcneil(Ranking(np.arange(4.0)[::-1], np.array([9, 4, 2, 1]), np.array([1, 3, 5, 9])))
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.726 0.990
+    """
+    p, q = effective_sizes(ranking)
+    return _symmetric(ranking, hanley_mcneil_variance(area(ranking), p, q), level)
+
+
+def hanley_mcneil_variance(value: float, positives: float, negatives: float) -> float:
+    """The variance of an area if both scores were exponential: it needs nothing but the area and the sizes."""
+    one, two = value / (2 - value), 2 * value * value / (1 + value)
+    spread = value * (1 - value) + (positives - 1) * (one - value * value) + (negatives - 1) * (two - value * value)
+    return spread / (positives * negatives) if positives and negatives else math.nan
+
+
+def delong_logit(ranking: Ranking, level: float = 0.95, *, student: bool = True) -> tuple[float, float]:
+    """DeLong's standard error on the logit scale, with t of the smaller class; the default.
+
+    t has one degree of freedom less than the smaller class has cases (or groups): the standard error rests on no more
+    than those. Where the standard error is 0 (an area of 0 or 1) or missing, Newcombe's interval stands in.
+
+    >>> low, high = delong_logit(Ranking(np.arange(4.0)[::-1], np.array([9, 4, 2, 1]), np.array([1, 3, 5, 9])))
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.661 0.949
+    """
+    value, variance = area(ranking), delong_variance(ranking)
+    if math.isnan(value):
+        return 0.0, 1.0
+    if not (HAIR < value < 1 - HAIR and variance > 0):
+        return newcombe(ranking, level)
+    critical = float(t_value(level, min(effective_sizes(ranking)) - 1)) if student else z_value(level)
+    return logit_limits(value, math.sqrt(variance), critical)
+
+
+def logit_limits(value: float, error: float, critical: float) -> tuple[float, float]:
+    """Value ± critical · standard error, taken on the logit scale; the value lies strictly between 0 and 1."""
+    middle = math.log(value / (1 - value))
+    half = critical * error / (value * (1 - value))
+    low, high = (_expit(middle + sign * half) for sign in (-1, 1))
+    return low, high
+
+
+def newcombe(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
+    """Newcombe's method 5: all areas whose own Hanley-McNeil-like variance does not reject the one observed.
+
+    >>> low, high = newcombe(Ranking(np.array([2.0, 1.0]), np.array([20, 0]), np.array([0, 30])))
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.916 1.000
+    """
+    value, (p, q) = area(ranking), effective_sizes(ranking)
+    if math.isnan(value):
+        return 0.0, 1.0
+    z2 = z_value(level) ** 2
+    half = (p + q) / 2 - 1
+
+    def rejects(theta: Floats) -> Floats:
+        spread = theta * (1 - theta) * (1 + half * ((1 - theta) / (2 - theta) + theta / (1 + theta))) / (p * q)
+        return np.asarray((value - theta) ** 2 - z2 * spread)
+
+    # Just outside the estimate nothing is rejected. At an estimate of 0 or 1 the limit on that side is it.
+    edge = min(1e-9, value / 2, (1 - value) / 2) if HAIR < value < 1 - HAIR else 1e-9
+    low = bracketed_root(rejects, np.array(0.0), np.array(value - edge)) if value > HAIR else 0.0
+    high = bracketed_root(rejects, np.array(value + edge), np.array(1.0)) if value < 1 - HAIR else 1.0
+    return float(low), float(high)
+
+
+def _symmetric(ranking: Ranking, variance: float, level: float) -> tuple[float, float]:
+    value = area(ranking)
+    if math.isnan(value) or math.isnan(variance):
+        return 0.0, 1.0
+    half = z_value(level) * math.sqrt(max(variance, 0.0))
+    return max(value - half, 0.0), min(value + half, 1.0)
+
+
+def _expit(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x > 0 else math.exp(x) / (1 + math.exp(x))
+
+
+# The interval for average precision: influence of each case, on the logit scale.
+#
+# Average precision is Σ pos · tp/(tp+fp) / P. One more positive at a score changes its own precision, P, and every
+# precision at and below that score by fp/(tp+fp)²; one more negative changes those by −tp/(tp+fp)². The sum of
+# squares of these influences is the variance, with a random number of positives, as in a sample of cases.
+
+
+def average_precision_influence(ranking: Ranking) -> tuple[Floats, Floats]:
+    """How fast average precision grows with the positives and with the negatives at each distinct score.
+
+    >>> up, down = average_precision_influence(Ranking(np.array([2.0, 1.0]), np.array([1, 1]), np.array([0, 2])))
+    >>> up.tolist(), down.tolist()
+    ([0.1875, -0.0625], [-0.5625, -0.0625])
+    """
+    total = float(ranking.n_positive)
+    found = np.maximum(ranking.tp + ranking.fp, 1e-300)
+    precision = ranking.tp / found
+    value = float(ranking.positives @ precision) / total
+    weight = ranking.positives / found / found
+    up = precision - value + _at_and_below(weight * ranking.fp)
+    return up / total, -_at_and_below(weight * ranking.tp) / total
+
+
+def _at_and_below(entries: Floats) -> Any:
+    return np.cumsum(entries[::-1])[::-1]
+
+
+def average_precision_variance(ranking: Ranking) -> float:
+    """The variance of average precision; weights enter by their squares, cases of one group together.
+
+    >>> round(average_precision_variance(Ranking(np.array([2.0, 1.0]), np.array([1, 1]), np.array([0, 2]))), 6)
+    0.046875
+    """
+    memo = ranking.memo
+    if "precision variance" not in memo:
+        memo["precision variance"] = _variance(ranking)
+    found: float = memo["precision variance"]
+    return found
+
+
+def _variance(ranking: Ranking) -> float:
+    groups = ranking.groups
+    if groups is not None:
+        up, down = average_precision_influence(ranking)
+        each = groups.positives * up[groups.place] + groups.negatives * down[groups.place]
+        sums = np.bincount(groups.group, weights=each)
+        number = np.unique(groups.group).size
+        return float(sums @ sums) * number / (number - 1) if number > 1 else math.nan
+    return _swept_variance(ranking)
+
+
+def _swept_variance(ranking: Ranking) -> float:
+    """The same in passes over blocks, so that no array as long as the ranking is made."""
+    sums = precision_sums(ranking)
+    below = [float(sums.by_negatives), float(sums.by_positives)]
+    top, bottom = average_precision.function(ranking)
+    value, total, start = top / bottom, 0.0, 0
+    for span in sweep(ranking):
+        precision, weight = _precision(span)
+        # What is at a score and below it is what is left of the sum after the scores above.
+        rest = []
+        for place, entries in enumerate((weight * span.fp, weight * span.tp)):
+            gone = np.cumsum(entries)
+            rest.append(below[place] - (gone - entries))
+            below[place] -= float(gone[-1])
+        up, down = precision - value + rest[0], rest[1]
+        stop = start + len(up)
+        squares = [
+            side if held is None else held[start:stop]
+            for side, held in ((span.positives, ranking.positive_squares), (span.negatives, ranking.negative_squares))
+        ]
+        total += inner(squares[0], up * up) + inner(squares[1], down * down)
+        start = stop
+    return float(total) / float(bottom) ** 2
+
+
+def _precision(span: Span) -> tuple[Floats, Floats]:
+    """The precision at each score of a stretch, and the weight of its positives in the change of it."""
+    found = np.maximum(span.tp + span.fp, 1e-300)
+    # Not by the square, which vanishes where nothing was found.
+    return span.tp / found, span.positives / found / found
+
+
+def average_precision_limits(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
+    """Average precision ± t · standard error on the logit scale, t with one degree less than there are positives.
+
+    At an average precision of 1, or with a single positive (or group of them), Wilson's interval with the number of
+    positives stands in.
+
+    >>> low, high = average_precision_limits(Ranking(np.array([2.0, 1.0]), np.array([10, 0]), np.array([0, 90])))
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.722 1.000
+    """
+    top, bottom = average_precision.function(ranking)
+    if not bottom:
+        return 0.0, 1.0
+    value, size = top / bottom, effective_sizes(ranking)[0]
+    variance = average_precision_variance(ranking)
+    if value >= 1 - HAIR or size <= 1 or not variance > 0:
+        low, high = wilson_at(min(value, 1.0), size, z_value(level))
+        return float(low), float(high)
+    return logit_limits(value, math.sqrt(variance), float(t_value(level, size - 1)))

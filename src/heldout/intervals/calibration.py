@@ -1,0 +1,245 @@
+"""Intervals for calibration errors and for the recalibration slope and intercepts.
+
+A calibration error is never below 0 and is above it by chance even for perfect probabilities, so resampling the
+cases would add that chance twice. The limits here invert a test instead: they stretch and shrink the gaps that were
+seen, and ask how far that can go before the error that was seen would be surprising.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.arrays import Floats
+from heldout.evidence.probabilities import Probabilities
+from heldout.evidence.ranking import Ranking
+from heldout.intervals.proportion import wilson_at
+from heldout.intervals.quantiles import t_value, z_value
+from heldout.measures.recalibration import LogisticFit, fitted, logits, recalibrate
+
+Limits = tuple[float, float]
+Error = Literal["expected", "maximum", "squared"]
+Coefficient = Literal["slope", "intercept", "in_the_large"]
+# The error of many draws of the gaps at once, a column each: (bins, draws), and the shares of the bins as a column.
+Statistic = Callable[[Floats, Floats], Floats]
+
+DRAWS = 9999
+# Draws times bins: 32 MB of numbers.
+MOST_NUMBERS = 4_000_000
+SEED = 20_240_229
+
+
+def _expected(gaps: Floats, shares: Floats) -> Floats:  # noqa: ARG001 - one shape for all errors
+    return np.asarray(np.abs(gaps).sum(axis=0))
+
+
+def _maximum(gaps: Floats, shares: Floats) -> Floats:
+    return np.asarray((np.abs(gaps) / shares).max(axis=0))
+
+
+def _squared(gaps: Floats, shares: Floats) -> Floats:
+    return np.asarray((gaps**2 / shares).sum(axis=0))
+
+
+STATISTICS: dict[Error, Statistic] = {"expected": _expected, "maximum": _maximum, "squared": _squared}
+
+
+def calibration_limits(probabilities: Probabilities, error: Error = "expected", level: float = 0.95) -> Limits:
+    """Limits for the expected ("expected") or maximum calibration error or Brier's calibration part ("squared").
+
+    The estimate always lies inside. One below the median that chance alone would give is luck, and for the upper limit
+    counts as that median.
+
+    >>> from heldout.engines.probability_sums import tally
+    >>> seen = tally(np.tile([0.1, 0.3, 0.8], 20), np.tile([False, True, True], 20))
+    >>> low, high = calibration_limits(seen)
+    >>> print(f"{low:.2f} {high:.2f}")
+    0.24 0.42
+    """
+    bins = probabilities.reliability
+    met = bins.weight > 0
+    if not met.any():
+        return 0.0, 1.0
+    groups = probabilities.groups
+    if groups is not None and groups.number < 2:
+        return 0.0, 1.0
+    shares = bins.weight[met][:, None] / probabilities.weight
+    gaps = bins.gap[met][:, None] / probabilities.weight
+    root = _noise_root(probabilities, met, level)
+    if not root.any():
+        return _without_noise(probabilities, error, level)
+    draws = root @ _draws(len(gaps))
+    statistic = STATISTICS[error]
+    seen = float(statistic(gaps, shares)[0])
+    # No gap at all gives no direction: then all bins are moved, each by its own noise.
+    ray = gaps if seen > 0 else np.sqrt((root**2).sum(axis=1, keepdims=True))
+
+    def quantile(stretch: float, share: float) -> float:
+        drawn = statistic(stretch * ray + draws, shares)
+        place = min(max(round((len(drawn) + 1) * share), 1), len(drawn)) - 1
+        return float(np.partition(drawn, place)[place])
+
+    tail = (1 - level) / 2
+    low = _stretch(lambda s: quantile(s, 1 - tail), seen)
+    high = _stretch(lambda s: quantile(s, tail), max(seen, quantile(0.0, 0.5)))
+    limits = statistic(ray * [low, high], shares)
+    return min(float(limits[0]), seen), min(max(float(limits[1]), seen), 1.0)
+
+
+def null_expectation(probabilities: Probabilities, error: Error = "expected") -> float:
+    """The calibration error that perfectly calibrated probabilities would show by chance on these cases.
+
+    >>> from heldout.engines.probability_sums import tally
+    >>> p = np.linspace(0.005, 0.995, 100)
+    >>> round(null_expectation(tally(p, p > 0.5)), 3)
+    0.1
+    """
+    bins = probabilities.reliability
+    met = bins.weight > 0
+    if not met.any():
+        return float("nan")
+    noise = np.sqrt(bins.expected_noise[met])[:, None] / probabilities.weight
+    if error == "expected":
+        return math.sqrt(2 / math.pi) * float(noise.sum())
+    shares = bins.weight[met][:, None] / probabilities.weight
+    if error == "squared":
+        return float((noise**2 / shares).sum())
+    return float(STATISTICS[error](_draws(len(noise)) * noise, shares).mean())
+
+
+def _stretch(quantile: Callable[[float], float], seen: float) -> float:
+    """The stretch of the gaps at which the quantile is the error that was seen; 0 where it is never so small."""
+    if quantile(0.0) >= seen:
+        return 0.0
+    low, high = 0.0, 1.0
+    # The gaps outgrow the noise in the end.
+    while quantile(high) < seen and high < 1e12:
+        low, high = high, 2 * high
+    # The draws themselves move a limit by more than this.
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if quantile(middle) < seen else (low, middle)
+    return (low + high) / 2
+
+
+def _noise_root(probabilities: Probabilities, met: NDArray[np.bool_], level: float) -> Floats:
+    """A matrix R for which R·z, z standard normal, is the noise of the gaps of the bins that hold cases.
+
+    The covariance is diag(a) − dd'/n, d the gaps and a their variances; a is the larger of what was seen and what
+    calibrated probabilities would give, because a bin in which nothing went wrong yet is not free of noise.
+    """
+    bins, weight = probabilities.reliability, probabilities.weight
+    gaps = bins.gap[met] / weight
+    variance = np.maximum(bins.noise[met], bins.expected_noise[met]) / weight**2
+    if probabilities.groups is not None:
+        return _grouped_root(probabilities, met, gaps, variance, level)
+    scale = np.sqrt(variance)
+    unit = np.divide(gaps, scale, out=np.zeros_like(gaps), where=scale > 0) / math.sqrt(probabilities.n_kish)
+    length = min(float(unit @ unit), 1.0)
+    if length <= 0:
+        return np.diag(scale)
+    # The symmetric root of I − uu'.
+    turn = np.eye(len(unit)) - (1 - math.sqrt(1 - length)) / length * np.outer(unit, unit)
+    return np.asarray(scale[:, None] * turn)
+
+
+def _grouped_root(
+    probabilities: Probabilities, met: NDArray[np.bool_], gaps: Floats, variance: Floats, level: float
+) -> Floats:
+    """The same with whole groups as the units; t(G − 1) in place of z widens it."""
+    groups = probabilities.groups
+    if groups is None:
+        message = "there are no groups"
+        raise TypeError(message)
+    number, weight = groups.number, probabilities.weight
+    place = np.cumsum(met) - 1
+    # Group sums less their share of the whole: S'S + dd'ΣW² − (cross + cross'), without a groups × bins array.
+    entries = groups.gaps
+    order = np.argsort(entries.group, kind="stable")
+    group, at, total = entries.group[order], place[entries.place[order]], entries.total[order]
+    size = len(gaps)
+    products = np.zeros((size, size))
+    cross = np.bincount(at, weights=total * groups.weight[group], minlength=size)
+    starts = np.searchsorted(group, np.arange(number + 1))
+    for begin in range(0, number, 4096):
+        end = min(begin + 4096, number)
+        part = slice(starts[begin], starts[end])
+        dense = np.zeros((end - begin, size))
+        dense[group[part] - begin, at[part]] = total[part]
+        products += dense.T @ dense
+    outer = np.outer(gaps, cross)
+    covariance = products + np.outer(gaps, gaps) * float(groups.weight @ groups.weight) - outer - outer.T
+    covariance *= number / (number - 1) / weight**2
+    short = np.maximum(variance - np.diag(covariance), 0.0)
+    values, vectors = np.linalg.eigh(covariance + np.diag(short))
+    factor = float(t_value(level, number - 1)) / z_value(level)
+    return np.asarray(factor * vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _without_noise(probabilities: Probabilities, error: Error, level: float) -> Limits:
+    """Limits where every probability was 0 or 1 and right: what Wilson allows for errors that were not met."""
+    bins = probabilities.reliability
+    met = bins.weight > 0
+    size = float(bins.cases[met].min()) if error == "maximum" else probabilities.n_kish
+    if probabilities.groups is not None:
+        size = min(size, probabilities.groups.number)
+    high = float(wilson_at(0.0, size, z_value(level))[1])
+    return 0.0, high**2 if error == "squared" else high
+
+
+@lru_cache(maxsize=4)
+def _draws(bins: int) -> Floats:
+    """Standard normal draws, the same ones every time: limits must not change from run to run."""
+    number = min(DRAWS, max(MOST_NUMBERS // bins, 399))
+    # Whole numbers of tail draws at the usual levels: (number + 1) · 0.025 must be one.
+    number -= (number + 1) % 40
+    drawn = np.random.default_rng(SEED).standard_normal((bins, number))
+    drawn.setflags(write=False)
+    return drawn
+
+
+def recalibration_limits(ranking: Ranking, coefficient: Coefficient, level: float = 0.95) -> Limits:
+    """Wald's limits for the recalibration slope or intercept; without bounds where there is no fit.
+
+    Unweighted independent cases use the information of the logistic model. Weights and groups use the sandwich
+    estimate, and groups t(G − 1).
+
+    >>> seen = Ranking(np.array([0.8, 0.5, 0.2]), np.array([8, 5, 2]), np.array([2, 5, 8]))
+    >>> low, high = recalibration_limits(seen, "slope")
+    >>> print(f"{low:.2f} {high:.2f}")
+    0.21 1.79
+    """
+    fit = recalibrate(ranking, fixed_slope=coefficient == "in_the_large")
+    groups = ranking.groups
+    if fit.reason or (groups is not None and len(groups.keys) < 2):
+        return -math.inf, math.inf
+    at = 1 if coefficient == "slope" else 0
+    inverse = np.linalg.inv(fit.information)
+    if ranking.weighted or groups is not None:
+        inverse = inverse @ _score_spread(ranking, fit) @ inverse
+    critical = z_value(level) if groups is None else float(t_value(level, len(groups.keys) - 1))
+    centre = fit.slope if coefficient == "slope" else fit.intercept
+    half = critical * math.sqrt(float(inverse[at, at]))
+    return centre - half, centre + half
+
+
+def _score_spread(ranking: Ranking, fit: LogisticFit) -> Floats:
+    """The spread of the score of a case, or of a group: the filling of the sandwich."""
+    size = len(fit.information)
+    groups = ranking.groups
+    if groups is None:
+        mean = fitted(ranking, fit, slice(None))
+        held = np.asarray(ranking.positive_squares) * (1 - mean) ** 2 + np.asarray(ranking.negative_squares) * mean**2
+        columns = np.stack([np.ones(len(mean)), logits(ranking)])[:size]
+        return np.asarray(columns * held @ columns.T)
+    number = len(groups.keys)
+    mean = fitted(ranking, fit, groups.place)
+    score = groups.positives * (1 - mean) - groups.negatives * mean
+    design = (np.ones(len(score)), logits(ranking)[groups.place])[:size]
+    sums = np.stack([np.bincount(groups.group, weights=score * column, minlength=number) for column in design])
+    return np.asarray(sums @ sums.T * (number / (number - 1)))

@@ -1,0 +1,250 @@
+"""From evidence to estimates: which interval method a quantity gets, and running it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.arguments import listing
+from heldout.errors import OptionError
+from heldout.evidence import Confusion
+from heldout.intervals.cluster_errors import effective_scale
+from heldout.intervals.draws import DRAWN_LEVEL, MOST_CELLS, Draws
+from heldout.intervals.estimate import ClassEstimates, Estimate, whole
+from heldout.intervals.methods import METHODS, Method, find_method
+from heldout.intervals.target import Axis, Dependence, Subject
+from heldout.measures.catalogue import find
+from heldout.measures.declare import Kind, Measure
+from heldout.measures.quantity import Bound, Quantity
+from heldout.show.blocks import Style
+from heldout.show.escape import visible
+from heldout.show.text_width import shorten
+
+# With this many cases behind each of TP, FN, FP and TN the posterior is as good as normal: its limits and those of the
+# closed form differ by less than the draws' own error.
+PLENTY = 400
+ONE_GROUP = "there is one group only, so nothing is known of how groups differ"
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """Makes estimates from one body of evidence, all at one level and from one seed.
+
+    `plan` says how the predictions depend on each other where they were made by the models of a resampling plan.
+
+    >>> seen = Confusion.of([[10, 1], [2, 35]], ["+", "-"])
+    >>> print(Estimator(seen).ask(Quantity(find("accuracy"))))
+    accuracy .938 [.832 – .979] (0.95 wilson, n = 48)
+    """
+
+    confusion: Confusion
+    level: float = 0.95
+    seed: int = 0
+    replicates: int = 2000
+    method: Method | None = None
+    plan: Dependence | None = None
+
+    @cached_property
+    def _draws(self) -> dict[float, Draws]:
+        return {}
+
+    @cached_property
+    def _of_classes(self) -> dict[tuple[str, str], ClassEstimates]:
+        return {}
+
+    def drawn(self, scale: Any = 1.0) -> Draws:
+        """Random tables that all quantities of one scale share."""
+        if np.ndim(scale):
+            return Draws(self.confusion, self.seed, self.replicates, scale=scale, level=self.level)
+        if float(scale) not in self._draws:
+            made = Draws(self.confusion, self.seed, self.replicates, scale=scale, level=self.level)
+            self._draws[float(scale)] = made
+        return self._draws[float(scale)]
+
+    def default(self, subject: Subject) -> Method:
+        """The method that kept its promise best for this kind of quantity in simulation."""
+        if self.confusion.clusters is not None:
+            return METHODS["cluster-logit"]
+        return METHODS[_default_name(subject, self.level)]
+
+    def chosen(self, subject: Subject) -> Method:
+        """The method asked for where it applies, otherwise the default."""
+        asked = self.method
+        if asked is not None and asked.applies(subject) and (asked.groups or self.confusion.clusters is None):
+            return asked
+        return self.default(subject)
+
+    def ask(self, quantity: Quantity, method: str | None = None) -> Estimate:
+        """One estimate; a method named here must apply."""
+        subject = self.subject(quantity)
+        used = self.chosen(subject) if method is None else find_method(method)
+        if method is not None:
+            self._must_apply(used, subject)
+        if quantity.class_ is not None:
+            return self._each(subject, used)[self.confusion.index(quantity.class_)]
+        return self.estimates(subject, used, quantity.bound)[0]
+
+    def _each(self, subject: Subject, method: Method) -> ClassEstimates:
+        """The estimates of all classes, found once: whoever asks for one class asks for others too."""
+        key = subject.bound.name, method.name
+        if key not in self._of_classes:
+            made = self.estimates(subject, method, subject.bound)
+            if not isinstance(made, ClassEstimates):
+                message = "the classes are asked for on the axis of classes"
+                raise TypeError(message)
+            self._of_classes[key] = made
+        return self._of_classes[key]
+
+    def _must_apply(self, method: Method, subject: Subject) -> None:
+        grouped = self.confusion.clusters is not None
+        if not method.applies(subject):
+            fitting = [m.name for m in METHODS.values() if m.applies(subject) and (m.groups or not grouped)]
+            raise OptionError(
+                f"The method {method.name!r} does not apply to {_called(subject)}.",
+                hint=f"use one of: {listing(fitting, most=20)}.",
+            )
+        if grouped and not method.groups:
+            raise OptionError(
+                f"The cases come in groups, and {method.name!r} takes rows as independent.",
+                hint="use 'cluster-logit' or 'cluster-bootstrap', or leave out group.",
+            )
+
+    def subject(self, quantity: Quantity) -> Subject:
+        """The quantity as methods see it."""
+        axis: Axis = "class" if quantity.class_ is not None else (quantity.average or "table")
+        bound = quantity.bound
+        if bound.measure.name == "total_cost":
+            return Subject(find("expected_cost", costs=bound.costs), self.confusion, "table")
+        if axis == "table" and bound.measure.overall:
+            return Subject(find(bound.measure.overall), self.confusion, "macro", strict=True)
+        return Subject(bound, self.confusion, axis)
+
+    def classes(
+        self, bound: Bound, method: str | None = None, among: NDArray[np.int64] | None = None
+    ) -> list[Estimate]:
+        """One estimate per class, or of the classes at the places `among`; a method named here must apply."""
+        subject = Subject(bound, self.confusion, "class")
+        used = self.chosen(subject) if method is None else find_method(method)
+        if method is not None:
+            self._must_apply(used, subject)
+        made = self._each(subject, used)
+        return list(made) if among is None else made.taken(among)
+
+    def check(self) -> None:
+        """Refuse a method that takes rows as independent where they come in groups, or needs groups without any."""
+        grouped = self.confusion.clusters is not None
+        if self.method is not None and self.method.groups != grouped:
+            raise OptionError(
+                f"The method {self.method.name!r} is for {'grouped' if self.method.groups else 'independent'} rows, "
+                f"and the cases {'come in groups' if grouped else 'have no groups'}.",
+                hint="use 'cluster-logit' or 'cluster-bootstrap' with group, any other method without.",
+            )
+
+    def estimates(self, subject: Subject, method: Method, bound: Bound) -> Sequence[Estimate]:
+        """Run a method: one estimate, or one per class on the axis of classes."""
+        name, trials = method.name, subject.trials if not self.confusion.weighted else None
+        scale: Any = 1.0
+        if self.confusion.weighted and not method.groups:
+            scale, name = effective_scale(subject), f"{name}, effective n"
+        if self.plan is not None and self.plan.factor != 1:
+            shared = self.plan.scale(bound.measure)
+            scale, name = scale * shared, f"{name}, n/{1 / shared:g}"
+        if np.ndim(scale) or scale != 1:
+            subject = subject.scaled(scale)
+        low, high = method.find(subject, self.level, self.drawn(scale))
+        if self.plan is not None and self.plan.refused:
+            low, high, name = (np.full(np.shape(low), np.nan), np.full(np.shape(high), np.nan), "none")
+        if bound.measure.name == "total_cost":
+            # The number of cases is given, so the total is that many times the mean.
+            low, high = low * self.confusion.n, high * self.confusion.n
+        size: Any = trials[1] if trials is not None else self.confusion.n_cases
+        style = _style(bound.measure)
+        if subject.axis != "class":
+            value = float(subject.value)
+            if bound.measure.name == "total_cost":
+                value *= self.confusion.n
+            undefined = bound.undefined if math.isnan(value) else ""
+            average = None if bound.measure.overall or subject.axis == "table" else subject.axis
+            return [
+                Estimate(
+                    bound.name, None, average, value, float(low), float(high), self.level, name, whole(size),
+                    undefined, self._note(subject), style,
+                )
+            ]  # fmt: skip
+        values, lows, highs = (np.asarray(v, dtype=np.float64) for v in (subject.value, low, high))
+        sizes = np.broadcast_to(size, len(values))
+        return ClassEstimates(
+            bound.name, self.confusion.labels, values, lows, highs, sizes, self.level, name,
+            bound.undefined, self._note(subject), style,
+        )  # fmt: skip
+
+    def _note(self, subject: Subject) -> str:
+        clusters = self.confusion.clusters
+        lonely = ONE_GROUP if clusters is not None and clusters.number < 2 else ""
+        refused = "" if self.plan is None else self.plan.refused
+        return "; ".join(filter(None, (_left_out(subject), lonely, refused)))
+
+
+# The default of each kind of measure, of one class or of all cases; averages have their own below.
+DEFAULTS: dict[Kind, str] = {
+    "proportion": "wilson",
+    "f": "score",
+    "ratio": "score",
+    "odds": "score",
+    "cost": "score",
+    "agreement": "dirichlet",
+}
+
+
+def _default_name(subject: Subject, level: float) -> str:
+    if subject.axis == "micro" or subject.trials is not None:
+        return "wilson"
+    if subject.axis in ("class", "table") and subject.measure.kind != "agreement":
+        return DEFAULTS[subject.measure.kind]
+    if subject.axis == "macro" and subject.n_classes != 2 and METHODS["stratified-wilson"].applies(subject):
+        return "stratified-wilson"
+    if subject.n_classes == 1 and subject.axis != "class":
+        # A table of one cell has no spread to draw; its one class has.
+        return "effective-wilson"
+    drawn = subject.axis == "class" or subject.n_classes**2 <= MOST_CELLS
+    return "dirichlet" if drawn and level <= DRAWN_LEVEL and not _plenty(subject.confusion) else "effective-wilson"
+
+
+def _plenty(confusion: Confusion) -> bool:
+    """Whether every class has so many cases of each of the four outcomes that the closed form needs no draws."""
+    found: bool = confusion.memo.setdefault("plenty", bool(confusion.corners.min() >= PLENTY))
+    return found
+
+
+def _left_out(subject: Subject) -> str:
+    """A sentence where an average leaves out classes."""
+    if subject.axis not in ("macro", "weighted") or subject.strict:
+        return ""
+    values = Subject(subject.bound, subject.confusion, "class").value
+    absent = np.flatnonzero(np.isnan(values))
+    if subject.axis == "weighted":
+        absent = absent[subject.confusion.truth_totals[absent] > 0]
+    if not len(absent):
+        return ""
+    # Only those that are shown are made fit to be shown: there may be a million.
+    shown = [shorten(visible(str(subject.confusion.labels[i])), 40) for i in absent[:3].tolist()]
+    names = listing([*shown, *absent[3:].tolist()], most=3)
+    return (
+        f"averaged over {len(values) - len(absent):,} of {len(values):,} classes; "
+        f"left out, because {subject.bound.undefined}: {names}"
+    )
+
+
+def _called(subject: Subject) -> str:
+    name = subject.bound.name
+    return name if subject.axis in ("class", "table") else f"{subject.axis} {name}"
+
+
+def _style(measure: Measure) -> Style:
+    return "share" if measure.bounded else "plain"

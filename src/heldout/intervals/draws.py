@@ -1,0 +1,163 @@
+"""Random tables: draws from the Dirichlet posterior of the cells, and the bootstrap of the counts.
+
+Resampling rows is resampling counts: the cost depends on the number of cells, never on the number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from heldout.arrays import Floats
+from heldout.evidence import Confusion
+from heldout.intervals.target import Subject
+from heldout.measures.cells import TableBatch, class_cells
+
+# Draws are as many as keep one batch near this many numbers, from a ladder on which (B + 1) · 2.5 % is whole.
+NUMBERS = 100_000
+LADDER = (9999, 3999, 999)
+# This many draws lie beyond each limit at the least; above this level that takes too many.
+BEYOND = 5
+DRAWN_LEVEL = 0.9999
+# Half a case per cell of a 2 × 2 table (Jeffreys), one case in all over larger tables: half a case in every
+# cell of a 5 × 5 table would outweigh the data.
+CELL_PRIOR = 0.5
+TABLE_PRIOR = 1.0
+# Larger tables than this are not drawn: their intervals come in closed form.
+MOST_CELLS = 20_000
+
+
+def posterior_draws(numbers_per_draw: int, level: float = 0.95) -> int:
+    """How many posterior draws to take of something that takes this many numbers.
+
+    At a high level there are so many that some lie beyond the limits.
+
+    >>> posterior_draws(4), posterior_draws(100), posterior_draws(10_000), posterior_draws(100, level=0.9999)
+    (9999, 999, 999, 99999)
+    """
+    beyond = math.ceil(BEYOND / ((1 - level) / 2) - 1e-6) - 1
+    return max(next((b for b in LADDER if b * numbers_per_draw <= NUMBERS), LADDER[-1]), beyond)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws that all quantities of one evaluation share, made when first asked for."""
+
+    confusion: Confusion
+    seed: int
+    replicates: int = 2000
+    scale: Any = 1.0
+    level: float = 0.95
+
+    def rng(self, stream: int) -> np.random.Generator:
+        """A generator of its own for each kind of draw, so that the order of questions does not matter."""
+        return np.random.default_rng([self.seed, stream])
+
+    @cached_property
+    def posterior_classes(self) -> dict[str, Any]:
+        """TP, FN, FP, TN of each class against the rest: arrays (k, B)."""
+        if len(self.confusion.corners) == 2 and len(self.confusion.counts) and np.ndim(self.scale) == 0:
+            # Of two classes each is the rest of the other: the whole tables serve, and both ways give one interval.
+            (a, b), (c, d) = np.moveaxis(self.posterior_tables.tables, 0, -1)
+            return class_cells(np.stack([a, d]), np.stack([b, c]), np.stack([c, b]), np.stack([d, a]))
+        table = self.confusion.corners * np.reshape(self.scale, (-1, 1)) + CELL_PRIOR
+        size = posterior_draws(table.size, self.level)
+        drawn = self.rng(1).standard_gamma(table.T[:, :, None], size=(4, len(table), size))
+        return class_cells(*drawn)
+
+    @cached_property
+    def posterior_tables(self) -> TableBatch:
+        """Whole tables."""
+        k = self.confusion.n_classes
+        prior = CELL_PRIOR if k <= 2 else TABLE_PRIOR / (k * k)
+        table = self.confusion.matrix * self.scale + prior
+        return TableBatch(self.rng(2).standard_gamma(table, size=(posterior_draws(k * k, self.level), k, k)))
+
+    @cached_property
+    def bootstrap_classes(self) -> dict[str, Any]:
+        """Resampled TP, FN, FP, TN of each class against the rest: arrays (k, B)."""
+        table = self.confusion.corners * np.reshape(self.scale, (-1, 1))
+        n = np.maximum(np.rint(table.sum(axis=1)), 1).astype(np.int64)
+        shares = table / table.sum(axis=1, keepdims=True)
+        drawn = self.rng(3).multinomial(n[:, None], shares[:, None, :], size=(len(table), self.replicates))
+        return class_cells(*np.moveaxis(drawn.astype(np.float64), -1, 0))
+
+    def bootstrap_values(self, subject: Subject) -> Floats:
+        """The value of a quantity of the whole table on each resampled table."""
+        counts = self.confusion.counts * self.scale
+        total = max(1, round(float(counts.sum())))
+        rng = self.rng(4)
+        k, cells = self.confusion.n_classes, len(counts)
+        block = max(1, (1 << 22) // (k * k + cells))
+        values = []
+        for start in range(0, self.replicates, block):
+            size = min(block, self.replicates - start)
+            drawn = rng.multinomial(total, counts / counts.sum(), size=size)
+            tables = np.zeros((size, k, k))
+            tables[:, self.confusion.truth, self.confusion.predicted] = drawn
+            values.append(np.asarray(subject.of_tables(TableBatch(tables))))
+        return np.concatenate(values)
+
+    def bootstrap_groups(self, subject: Subject) -> Floats:
+        """The value on each table made of groups drawn with replacement: (B,), or (k, B) for classes."""
+        clusters = self.confusion.clusters
+        if clusters is None:
+            message = "there are no groups to draw"
+            raise TypeError(message)
+        from scipy import sparse
+
+        cells = len(self.confusion.counts)
+        held = sparse.csr_matrix(
+            (clusters.count.astype(np.float64), (clusters.group, clusters.cell)),
+            shape=(clusters.number, cells),
+        )
+        rng = self.rng(5)
+        k = self.confusion.n_classes
+        block = max(1, (1 << 22) // (clusters.number + k * k))
+        values = []
+        for start in range(0, self.replicates, block):
+            size = min(block, self.replicates - start)
+            picks = rng.multinomial(clusters.number, np.full(clusters.number, 1 / clusters.number), size=size)
+            tables = np.zeros((size, k, k))
+            tables[:, self.confusion.truth, self.confusion.predicted] = picks @ held
+            values.append(np.asarray(subject.of_tables(TableBatch(tables))))
+        return np.moveaxis(np.concatenate(values), 0, -1)
+
+
+def order_limits(values: Floats, level: float) -> tuple[Any, Any]:
+    """Order statistics (B + 1) p of draws along the last axis; between two of them, the outer one.
+
+    `np.quantile`'s default would draw the limits inwards: Hyndman & Fan (1996), type 6 against type 7.
+    """
+    tail = (1 - level) / 2
+    if np.isnan(values).any():
+        return share_limits(values, tail, 1 - tail)
+    size = values.shape[-1]
+    low, high = int(_place(tail, size, up=False)), int(_place(1 - tail, size, up=True))
+    ordered = np.partition(values, (low, high), axis=-1)
+    return ordered[..., low], ordered[..., high]
+
+
+def share_limits(values: Floats, low_share: Any, high_share: Any) -> tuple[Any, Any]:
+    """Order statistics at shares of their own for every row of draws; undefined draws are set aside."""
+    flat = np.sort(values.reshape(-1, values.shape[-1]), axis=-1)
+    # nan sorts last, so the defined draws of a row are its first ones.
+    sizes = (~np.isnan(flat)).sum(axis=-1)
+    limits = []
+    for share, up in ((low_share, False), (high_share, True)):
+        shares = np.broadcast_to(share, values.shape[:-1]).reshape(-1)
+        places = _place(shares, np.maximum(sizes, 1), up=up)
+        picked = np.take_along_axis(flat, places[:, None], axis=-1)[:, 0]
+        limits.append(picked.reshape(values.shape[:-1]))
+    return limits[0], limits[1]
+
+
+def _place(share: Any, size: Any, *, up: bool) -> Any:
+    # A hair of tolerance: 10,000 · .025 is 250.00000000000003 in floats.
+    rank = np.asarray(share) * (size + 1)
+    rank = np.ceil(rank - 1e-9) if up else np.floor(rank + 1e-9)
+    return np.clip(rank - 1, 0, size - 1).astype(np.int64)

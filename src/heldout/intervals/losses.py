@@ -1,0 +1,196 @@
+"""Intervals for means of losses (Brier score, log loss), for the skill made of them, and for top-k accuracy."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups
+from heldout.intervals.areas import logit_limits
+from heldout.intervals.proportion import wilson_at
+from heldout.intervals.quantiles import t_value, z_value
+
+Limits = tuple[float, float]
+Loss = Literal["brier", "log_loss"]
+
+# A variance below this share of the mean square is rounding: all losses are alike.
+ALIKE = 1e-24
+
+
+def hall(mean: float, variance: float, third: float, critical: float) -> Limits:
+    """Hall's limits for a mean: the t statistic is bent until its skewness is gone, and bent back.
+
+    `variance` and `third` are those of the mean itself, not of one case. Hall (1992), On the removal of skewness by
+    transformation, JRSS B 54, 221-228.
+
+    >>> low, high = hall(1.0, 0.01, 0.0005, 1.96)
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.852 1.767
+    """
+    error = math.sqrt(variance)
+    if error == 0:
+        return mean, mean
+    a = third / error**3
+    if abs(a) < 1e-9:
+        return mean - critical * error, mean + critical * error
+
+    def bent_back(z: float) -> float:
+        return 3 / a * (math.cbrt(1 + a * (z - a / 6)) - 1)
+
+    # With little confidence and much skewness the estimate itself could be left out.
+    return min(mean - bent_back(critical) * error, mean), max(mean - bent_back(-critical) * error, mean)
+
+
+def mean_limits(
+    moments: Moments, n: int, level: float = 0.95, *, bounds: Limits = (0.0, math.inf), kish: bool = True
+) -> Limits:
+    """Hall's limits for the mean of independent losses, given their moments and the number of cases.
+
+    With weights the variance is the larger of the linearised one, which sees whether heavy cases have large losses,
+    and (where `kish`) that of Kish's effective number of cases.
+
+    >>> low, high = mean_limits(Moments.of(np.array([0.0, 0.1, 0.1, 0.9])), 4)
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.000 0.890
+    """
+    if n < 2:
+        return bounds
+    mean, weight = moments.mean, moments.weight
+    sums = moments.about(mean)
+    correction = n / (n - 1)
+    variance = correction * float(sums[1, 2]) / weight**2
+    if kish:
+        variance = max(variance, correction * float(sums[0, 2]) * float(sums[1, 0]) / weight**3)
+    third = float(sums[2, 3]) / weight**3
+    if variance <= ALIKE * mean**2:
+        variance = 0.0
+    return _within(hall(mean, variance, third, z_value(level)), bounds)
+
+
+def loss_limits(probabilities: Probabilities, loss: Loss, level: float = 0.95) -> Limits:
+    """Hall's limits for the Brier score or the log loss; whole groups are the cases where there are groups.
+
+    >>> from heldout.engines.probability_sums import tally
+    >>> seen = tally(np.array([0.9, 0.2, 0.4, 0.8]), np.array([True, False, True, True]))
+    >>> low, high = loss_limits(seen, "brier")
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.000 0.358
+    """
+    bounds = loss_bounds(probabilities, loss)
+    groups = probabilities.groups
+    if groups is None:
+        return mean_limits(getattr(probabilities, loss), probabilities.n, level, bounds=bounds)
+    if groups.number < 2:
+        return bounds
+    moments: Moments = getattr(probabilities, loss)
+    variance, third = _group_moments(groups, loss, moments.mean)
+    if variance <= ALIKE * moments.mean**2:
+        variance = 0.0
+    critical = float(t_value(level, groups.number - 1))
+    return _within(hall(moments.mean, variance, third, critical), bounds)
+
+
+def loss_bounds(probabilities: Probabilities, loss: Loss) -> Limits:
+    """The smallest and the largest value a mean loss can have."""
+    if loss == "log_loss":
+        return 0.0, math.inf
+    return 0.0, 1.0 if probabilities.n_classes == 2 else 2.0
+
+
+def _group_moments(groups: ProbabilityGroups, loss: Loss, mean: float) -> Limits:
+    """Variance and third moment of the mean, from each group's summed distance from it."""
+    away = getattr(groups, loss) - mean * groups.weight
+    weight = float(groups.weight.sum())
+    factor = groups.number / (groups.number - 1)
+    return factor * float(away @ away) / weight**2, float((away**3).sum()) / weight**3
+
+
+def skill_limits(probabilities: Probabilities, loss: Loss, level: float = 0.95) -> Limits:
+    """Limits for the skill 1 − loss / (loss of the class shares), by the delta method.
+
+    The class shares are estimated from the same cases, so their error is a part of it, and partly cancels.
+
+    >>> from heldout.engines.probability_sums import tally
+    >>> seen = tally(np.array([0.9, 0.2, 0.4, 0.8]), np.array([True, False, True, False]))
+    >>> low, high = skill_limits(seen, "brier")
+    >>> print(f"{low:.3f} {high:.3f}")
+    -1.216 1.000
+    """
+    shares = probabilities.class_weight / (probabilities.weight or 1.0)
+    met = shares > 0
+    n = probabilities.n
+    if n < 2 or met.sum() < 2:
+        return -math.inf, 1.0
+    moments: Moments = getattr(probabilities, loss)
+    share, by_class = shares[met], getattr(probabilities, f"class_{loss}")[met] / probabilities.weight
+    if loss == "brier":
+        half = 0.5 if probabilities.n_classes == 2 else 1.0
+        reference, slope = half * float((share * (1 - share)).sum()), half * (1 - 2 * share)
+    else:
+        reference, slope = -float((share * np.log(share)).sum()), -np.log(share) - 1
+    mean = moments.mean
+    pull = mean / reference * slope
+    pull = pull - share @ pull
+    spread = float(moments.about(mean)[0, 2]) / moments.weight
+    variance = spread + float(share @ pull**2) - 2 * float(by_class @ pull)
+    variance = max(variance, 0.0) / reference**2 / max(probabilities.n_kish - 1, 1.0)
+    critical = z_value(level)
+    groups = probabilities.groups
+    if groups is not None:
+        if groups.number < 2:
+            return -math.inf, 1.0
+        # The design effect of the loss itself stands for that of the skill: group sums by class are not kept.
+        plain = spread / max(probabilities.n_kish - 1, 1.0)
+        grouped, _ = _group_moments(groups, loss, mean)
+        variance *= max(grouped / plain, 1.0) if plain > 0 else 1.0
+        critical = float(t_value(level, groups.number - 1))
+    value, half_width = 1 - mean / reference, critical * math.sqrt(variance)
+    return value - half_width, min(value + half_width, 1.0)
+
+
+def top_k_limits(probabilities: Probabilities, k: int = 2, level: float = 0.95) -> Limits:
+    """Wilson's limits for the share of cases whose true class is among the k most probable.
+
+    With weights the size is the smaller of Kish's and the linearised effective number; with groups the limits are
+    symmetric on the logit scale with a cluster-robust error and t(G − 1), or Wilson's with G cases at 0 and 1.
+
+    >>> from heldout.engines.probability_sums import tally_classes
+    >>> table = np.tile([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]], (10, 1))
+    >>> low, high = top_k_limits(tally_classes(table, np.zeros(20, dtype=int)))
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.299 0.701
+    """
+    ranks, squares, n = probabilities.ranks, probabilities.rank_squares, probabilities.n
+    if ranks is None or squares is None or not probabilities.weight:
+        return 0.0, 1.0
+    rate = min(float(ranks[:k].sum()) / probabilities.weight, 1.0)
+    groups = probabilities.groups
+    if groups is not None and groups.ranks is not None:
+        return _grouped_rate(groups, rate, k, level)
+    size = probabilities.n_kish
+    spread = float(squares[:k].sum()) * (1 - rate) ** 2 + float(squares[k:].sum()) * rate**2
+    variance = spread / probabilities.weight**2 * n / max(n - 1, 1)
+    if probabilities.weighted and variance > 0:
+        size = min(size, rate * (1 - rate) / variance)
+    low, high = wilson_at(rate, size, z_value(level))
+    return float(low), float(high)
+
+
+def _grouped_rate(groups: ProbabilityGroups, rate: float, k: int, level: float) -> Limits:
+    number = groups.number
+    if number < 2 or groups.ranks is None:
+        return 0.0, 1.0
+    within = groups.ranks.place < k
+    hits = np.bincount(groups.ranks.group[within], weights=groups.ranks.total[within], minlength=number)
+    away = hits - rate * groups.weight
+    variance = number / (number - 1) * float(away @ away) / float(groups.weight.sum()) ** 2
+    if rate in (0.0, 1.0) or variance == 0:
+        low, high = wilson_at(rate, number, z_value(level))
+        return float(low), float(high)
+    return logit_limits(rate, math.sqrt(variance), float(t_value(level, number - 1)))
+
+
+def _within(limits: Limits, bounds: Limits) -> Limits:
+    return max(limits[0], bounds[0]), min(limits[1], bounds[1])

@@ -1,0 +1,360 @@
+"""Every interval method by name: one function each, what it applies to, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from heldout.arguments import closest, listing, method_key
+from heldout.errors import OptionError
+from heldout.intervals import proportion
+from heldout.intervals.cluster_errors import cluster_variance, groups_behind
+from heldout.intervals.draws import MOST_CELLS, Draws, order_limits, share_limits
+from heldout.intervals.macro import Cells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
+from heldout.intervals.quantiles import t_value, z_value
+from heldout.intervals.score_limits import f_score_limits, mean_cost_limits, odds_ratio_limits, ratio_limits
+from heldout.intervals.target import Subject
+from heldout.measures.quantity import for_each_class
+
+Limits = tuple[Any, Any]
+Applies = Callable[[Subject], bool]
+Find = Callable[[Subject, float, Draws], Limits]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """An interval method."""
+
+    name: str
+    summary: str
+    reference: str
+    applies: Applies
+    find: Find
+    groups: bool = False
+
+
+METHODS: dict[str, Method] = {}
+
+
+def method(name: str, *, reference: str, applies: Applies, groups: bool = False) -> Callable[[Find], Find]:
+    """Enter a function into the register of methods; `groups` says that it is about grouped rows."""
+
+    def enter(function: Find) -> Find:
+        summary = (function.__doc__ or "").strip().splitlines()[0]
+        METHODS[name] = Method(name, summary, reference, applies, function, groups)
+        return function
+
+    return enter
+
+
+def find_method(name: str) -> Method:
+    """The method of that name.
+
+    >>> find_method("Wilson").summary
+    'Inverts the score test of a proportion.'
+    """
+    key = method_key(name)
+    if key not in METHODS:
+        near = closest(key, METHODS)
+        raise OptionError(
+            f"There is no interval method {name!r}. There are: {listing(METHODS, most=20)}.",
+            hint=f"did you mean {near!r}?" if near else "leave method out for the default of each measure.",
+        )
+    return METHODS[key]
+
+
+def _is_proportion(subject: Subject) -> bool:
+    return subject.trials is not None or (subject.axis == "micro" and subject.measure.averages)
+
+
+def _always(subject: Subject) -> bool:  # noqa: ARG001 - a predicate over subjects
+    return True
+
+
+def _on_proportion(formula: Callable[..., Limits], subject: Subject, level: float) -> Limits:
+    if subject.axis == "micro":
+        # With one label per case every micro average is a function of the accuracy alone.
+        hits, n = float(subject.confusion.hits.sum() * subject.scale), float(subject.confusion.n * subject.scale)
+        memo, key = subject.confusion.memo, ("accuracy", formula.__name__, hits, n, level)
+        if key not in memo:
+            memo[key] = formula(hits, n, level)
+        ends = [subject.micro_image(limit) for limit in memo[key]]
+        return _within(subject, np.minimum(*ends), np.maximum(*ends))
+    trials = subject.trials
+    if trials is None:
+        message = f"{subject.bound.name} is not a proportion"
+        raise TypeError(message)
+    return formula(*trials, level)
+
+
+@method("wilson", reference="Wilson (1927)", applies=_is_proportion)
+def wilson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Inverts the score test of a proportion."""
+    return _on_proportion(proportion.wilson, subject, level)
+
+
+@method("wilson-cc", reference="Newcombe (1998)", applies=_is_proportion)
+def wilson_cc(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Wilson's interval with continuity correction."""
+    return _on_proportion(proportion.wilson_cc, subject, level)
+
+
+@method("clopper-pearson", reference="Clopper & Pearson (1934)", applies=_is_proportion)
+def clopper_pearson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Inverts the exact binomial test: never covers less than it says, often more."""
+    return _on_proportion(proportion.clopper_pearson, subject, level)
+
+
+@method("jeffreys", reference="Brown, Cai & DasGupta (2001)", applies=_is_proportion)
+def jeffreys(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Quantiles of the posterior of a proportion under Jeffreys' prior."""
+    return _on_proportion(proportion.jeffreys, subject, level)
+
+
+@method("agresti-coull", reference="Agresti & Coull (1998)", applies=_is_proportion)
+def agresti_coull(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """The normal interval after adding z² pseudo-cases, half of them right."""
+    return _on_proportion(proportion.agresti_coull, subject, level)
+
+
+@method("mid-p", reference="Lancaster (1961)", applies=_is_proportion)
+def mid_p(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Inverts the exact binomial test with half the probability of the outcome seen."""
+    return _on_proportion(proportion.mid_p, subject, level)
+
+
+@method("normal", reference="Mitchell (1997), Machine Learning, ch. 5", applies=_always)
+def normal(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """The textbook z interval: estimate ± z standard errors; unreliable near 0 and 1 and for few cases."""
+    if _is_proportion(subject):
+        return _on_proportion(proportion.normal, subject, level)
+    half = z_value(level) * np.sqrt(subject.variance)
+    return _within(subject, subject.value - half, subject.value + half)
+
+
+def _score_applies(subject: Subject) -> bool:
+    return subject.axis in ("class", "table") and subject.measure.kind in ("f", "ratio", "odds", "cost")
+
+
+@method("score", reference="derivations in docs/statistics.md", applies=_score_applies)
+def score(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Inverts a score test with the fit restricted to the value on trial: Wilson's relatives."""
+    if subject.measure.kind == "cost":
+        return _cost(subject, level)
+    tp, fn, fp, tn = subject.corners.T
+    if subject.measure.kind == "f":
+        return _class_f_limits(subject, level)
+    if subject.measure.kind == "odds":
+        return odds_ratio_limits(tp, fn, fp, tn, level)
+    if subject.measure.name == "positive_likelihood_ratio":
+        return ratio_limits(tp, tp + fn, fp, fp + tn, level)
+    return ratio_limits(fn, tp + fn, tn, fp + tn, level)
+
+
+def _class_f_limits(subject: Subject, level: float) -> Limits:
+    """The limits of the F of every class, which the interval of their mean needs again."""
+    beta = subject.bound.parameters["beta"]
+
+    def find(corners: Any) -> Any:
+        tp, fn, fp, _ = corners.T
+        return np.stack(f_score_limits(tp, fp, fn, beta, level), axis=1)
+
+    if np.ndim(subject.scale):
+        low, high = find(subject.corners).T
+        return low, high
+    scale = float(subject.scale)
+    memo, key = subject.confusion.memo, ("class f limits", beta, level, scale)
+    if key not in memo:
+        found = for_each_class(subject.confusion, lambda corners: find(corners * scale))
+        memo[key] = tuple(np.ascontiguousarray(found.T))
+    limits: Limits = memo[key]
+    return limits
+
+
+def _cost(subject: Subject, level: float) -> Limits:
+    costs = subject.bound.costs
+    if costs is None:
+        message = "a cost needs a cost matrix"
+        raise TypeError(message)
+    # Every entry of the matrix is a value that a case could have cost, seen or not: leaving out the dear error
+    # that did not happen to occur is what makes the usual intervals fail.
+    values, where = np.unique(costs, return_inverse=True)
+    place = where.reshape(costs.shape)[subject.confusion.truth, subject.confusion.predicted]
+    counts = np.bincount(place, weights=subject.counts, minlength=len(values))
+    return mean_cost_limits(values, counts, level)
+
+
+def _dirichlet_applies(subject: Subject) -> bool:
+    if subject.axis == "class":
+        return True
+    return subject.axis != "micro" and subject.n_classes**2 <= MOST_CELLS and subject.measure.kind != "cost"
+
+
+@method("dirichlet", reference="Gelman et al. (2013), Bayesian Data Analysis, ch. 3", applies=_dirichlet_applies)
+def dirichlet(subject: Subject, level: float, draws: Draws) -> Limits:
+    """Quantiles of the posterior of the cells: half a case added per cell of a 2 × 2 table, one in all to more."""
+    if subject.axis == "class":
+        values = subject.of_classes(draws.posterior_classes)
+    else:
+        values = np.asarray(subject.of_tables(draws.posterior_tables))
+    return _within(subject, *order_limits(values, level))
+
+
+def _stratified_applies(subject: Subject) -> bool:
+    if subject.axis != "macro":
+        return False
+    return bool(subject.measure.strata) or subject.measure.kind == "f" or subject.measure.name == "jaccard"
+
+
+@method("stratified-wilson", reference="derivations in docs/statistics.md", applies=_stratified_applies)
+def stratified_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Wilson's interval for a mean over classes, with the effective number of cases of the classes together."""
+    tp, fn, fp, _ = subject.corners.T
+    if subject.measure.strata:
+        cells = {"tp": tp, "fn": fn, "fp": fp}
+        top, bottom = subject.bound.pair(cells)
+        return macro_proportion_limits(top, bottom, level)
+    wrong = subject.confusion.truth != subject.confusion.predicted
+    sparse = Cells(subject.confusion.truth[wrong], subject.confusion.predicted[wrong], subject.counts[wrong])
+    if subject.measure.kind == "f":
+        limits, beta = _class_f_limits(subject, level), subject.bound.parameters["beta"]
+        return macro_f_limits(tp, fp, fn, sparse, beta, level=level, class_limits=limits)
+    return macro_jaccard_limits(tp, fp, fn, sparse, level=level)
+
+
+def _bounded(subject: Subject) -> bool:
+    return subject.measure.bounded
+
+
+@method("effective-wilson", reference="derivations in docs/statistics.md", applies=_bounded)
+def effective_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Wilson's interval with the number of cases that gives a proportion the same standard error."""
+    low, high = subject.measure.range
+    share = (subject.value - low) / (high - low)
+    spread = subject.variance / (high - low) ** 2
+    total = subject.confusion.n * subject.scale
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.where(spread > 0, share * (1 - share) / spread, total)
+    ends = proportion.wilson_at(share, size, z_value(level))
+    return _within(subject, *(low + (high - low) * end for end in ends))
+
+
+@method("logit", reference="Agresti (2013), Categorical Data Analysis, ch. 3", applies=_always)
+def logit(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Delta-method standard error on the logit scale (log scale for ratios, none for costs)."""
+    n = np.maximum(subject.confusion.n * subject.scale, 1.0)
+    return _transformed(subject, subject.variance, z_value(level), level, n)
+
+
+def _grouped(subject: Subject) -> bool:
+    return subject.confusion.clusters is not None
+
+
+@method("cluster-logit", reference="Liang & Zeger (1986)", applies=_grouped, groups=True)
+def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Cluster-robust standard error on the logit scale, t with one degree of freedom less than groups."""
+    clusters = subject.confusion.clusters
+    groups = 0 if clusters is None else clusters.number
+    if groups < 2:
+        unknown = np.full(np.shape(subject.value), np.nan)
+        if subject.bound.costs is not None:
+            return float(subject.bound.costs.min()), float(subject.bound.costs.max())
+        return _within(subject, unknown, unknown)
+    behind = groups_behind(subject)
+    critical = t_value(level, np.maximum(behind - 1, 1))
+    low, high = _transformed(subject, cluster_variance(subject) / subject.scale, critical, level, behind)
+    # One group with such cases says nothing of how groups differ.
+    floor, ceiling = subject.measure.range
+    return np.where(behind < 2, floor, low), np.where(behind < 2, ceiling, high)
+
+
+def _transformed(subject: Subject, variance: Any, critical: Any, level: float, size: Any) -> Limits:
+    value, error = np.asarray(subject.value), np.sqrt(variance)
+    low, high = subject.measure.range
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if np.isfinite(low) and np.isfinite(high):
+            share = (value - low) / (high - low)
+            middle = np.log(share / (1 - share))
+            half = critical * error / (high - low) / (share * (1 - share))
+            ends = [1 / (1 + np.exp(-(middle + sign * half))) for sign in (-1, 1)]
+            # At 0 and 1 the logit has no limit; Wilson with the number of independent units does.
+            edge = proportion.wilson(np.nan_to_num(share) * size, size, level)
+            at_edge = ((share <= 0) | (share >= 1) | (error == 0)) & ~np.isnan(share)
+            ends = [np.where(at_edge, e, end) for e, end in zip(edge, ends, strict=True)]
+            return _within(subject, *(low + (high - low) * end for end in ends))
+        if np.isfinite(low):
+            half = critical * error / value
+            return _within(subject, value * np.exp(-half), value * np.exp(half))
+        return _mean_cost(subject, value, critical * error, level, size)
+
+
+def _mean_cost(subject: Subject, value: Any, half: Any, level: float, size: Any) -> Limits:
+    """A cost has no scale to stretch, but it lies between the least and the largest entry of the matrix."""
+    costs = subject.bound.costs
+    floor, ceiling = (-np.inf, np.inf) if costs is None else (float(costs.min()), float(costs.max()))
+    if costs is not None and not half > 0:
+        # Where no group differs from the others, the score interval with as many cases as there are groups.
+        return _cost(subject.scaled(subject.scale * size / subject.confusion.n), level)
+    return np.fmax(value - half, floor), np.fmin(value + half, ceiling)
+
+
+def _bootstrap_applies(subject: Subject) -> bool:
+    return subject.axis == "class" or subject.confusion.is_dense
+
+
+@method("bootstrap", reference="Efron & Tibshirani (1993), ch. 13", applies=_bootstrap_applies)
+def bootstrap(subject: Subject, level: float, draws: Draws) -> Limits:
+    """Percentiles of resampled tables of counts; too narrow near a bound and with few cases."""
+    return _within(subject, *order_limits(_resampled(subject, draws), level), hold=False)
+
+
+@method("bca", reference="Efron (1987)", applies=_bootstrap_applies)
+def bca(subject: Subject, level: float, draws: Draws) -> Limits:
+    """The bootstrap, corrected for bias and for a standard error that moves with the value."""
+    values = _resampled(subject, draws)
+    from scipy.special import ndtr, ndtri
+
+    value = np.asarray(subject.value)[..., None]
+    # Ties count half: SciPy does so too, and tables of counts are full of ties.
+    # The estimate and a redrawn table add up in another order, so equal means equal up to rounding.
+    slack = 1e-12 * np.maximum(np.abs(value), 1.0)
+    defined = np.maximum((~np.isnan(values)).sum(axis=-1), 1)
+    below = ((values < value - slack).sum(axis=-1) + (values <= value + slack).sum(axis=-1)) / (2 * defined)
+    shift = ndtri(np.clip(below, 1e-9, 1 - 1e-9))
+    if subject.axis == "class":
+        weights, axis = subject.corners, 1
+    else:
+        weights, axis = subject.counts, 0
+    influence = subject.gradient
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skew = (weights * influence**3).sum(axis=axis) / (6 * (weights * influence**2).sum(axis=axis) ** 1.5)
+    skew = np.nan_to_num(skew)
+    z = z_value(level)
+    shares = [ndtr(shift + (shift + s * z) / (1 - skew * (shift + s * z))) for s in (-1, 1)]
+    return _within(subject, *share_limits(values, *shares), hold=False)
+
+
+@method("cluster-bootstrap", reference="Field & Welsh (2007)", applies=_grouped, groups=True)
+def cluster_bootstrap(subject: Subject, level: float, draws: Draws) -> Limits:
+    """Percentiles over groups drawn with replacement; too narrow with rare errors or few groups."""
+    return _within(subject, *order_limits(draws.bootstrap_groups(subject), level), hold=False)
+
+
+def _resampled(subject: Subject, draws: Draws) -> Any:
+    if subject.axis == "class":
+        return subject.of_classes(draws.bootstrap_classes)
+    return draws.bootstrap_values(subject)
+
+
+def _within(subject: Subject, low: Any, high: Any, *, hold: bool = True) -> Limits:
+    """Limits inside the range of the measure, which know nothing where nothing is known, and hold the estimate."""
+    floor, ceiling = subject.measure.range
+    # fmax and fmin pass over nan: unknown limits become the ends of the range, an undefined estimate is ignored.
+    low, high = np.fmax(low, floor), np.fmin(high, ceiling)
+    if hold:
+        # A posterior leaves out an estimate of exactly 1: its upper quantile is .999.
+        return np.fmin(low, subject.value), np.fmax(high, subject.value)
+    return np.fmin(low, ceiling), np.fmax(high, floor)

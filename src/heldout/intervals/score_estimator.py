@@ -1,0 +1,297 @@
+"""From the evidence of scores to estimates: areas, losses and calibration, each with its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from heldout.engines.scores import RowScores, ScoreEvidence
+from heldout.errors import OptionError
+from heldout.evidence import Label, Ranking
+from heldout.evidence.probabilities import Probabilities
+from heldout.intervals.area_bounds import BINS, allowing, middle_note
+from heldout.intervals.areas import average_precision_variance, delong_variance
+from heldout.intervals.calibration import null_expectation
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.multiclass_areas import MulticlassArea, areas_of, slack_of
+from heldout.intervals.score_methods import score_limits
+from heldout.measures import probability, ranking
+from heldout.measures.catalogue import find
+from heldout.measures.certified import bounds_of
+from heldout.measures.declare import Measure
+from heldout.measures.quantity import Bound, Quantity
+from heldout.measures.ranking import value_range
+from heldout.measures.recalibration import recalibrate
+from heldout.show.numbers import share
+
+# Work on many scores done ahead, two things at a time: what several estimates will ask for.
+
+# Fewer cases are done before a thread has started.
+MANY = 1_000_000
+
+
+def prepare(evidence: ScoreEvidence, label: Label) -> None:
+    """Rank and tally at the same time, then sum for the areas and the calibration; all of it is kept by the evidence.
+
+    NumPy and Polars let other threads work while they do, so that two cores take about two thirds of the time.
+    """
+    if not isinstance(evidence, RowScores) or evidence.per_class or evidence.n < MANY:
+        return
+    with ThreadPoolExecutor(2) as pool:
+        ranked = pool.submit(evidence.ranking, label)
+        tallied = pool.submit(lambda: evidence.probabilities)
+        ranking = ranked.result()
+        areas = pool.submit(average_precision_variance, ranking)
+        other = pool.submit(_others, ranking, probable=tallied.result() is not None)
+        areas.result()
+        other.result()
+
+
+def _others(ranking: Ranking, *, probable: bool) -> None:
+    delong_variance(ranking)
+    if probable:
+        recalibrate(ranking)
+
+
+# Reported without being asked for: the others have parameters, or an interval that must be resampled.
+REPORTED = ("roc_auc", "average_precision")
+LISTED_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class ScoreEstimator:
+    """Makes estimates from the scores of one set of predictions."""
+
+    evidence: ScoreEvidence
+    positive: Label | None
+    level: float = 0.95
+    seed: int = 0
+    replicates: int = 2000
+    method: str | None = None
+
+    def ask(self, quantity: Quantity, method: str | None = None) -> Estimate:
+        """One estimate; a method named here must apply."""
+        measure = quantity.bound.measure
+        self.check(method)
+        if measure.scope == "pairs" or quantity.average is not None:
+            return self._averaged(quantity, method)
+        if measure.scope == "probability":
+            return self._estimate(quantity.bound, self._probabilities(measure), None, method)
+        label = self.must_name_class(quantity)
+        return self._estimate(quantity.bound, self._ranked(measure, label), label, method)
+
+    def must_name_class(self, quantity: Quantity) -> Any:
+        """The class that a measure of one class is about; refused where none was named and none is positive."""
+        one_class = quantity.bound.measure.scope == "ranking" and quantity.average is None
+        label = quantity.class_ if quantity.class_ is not None else self.positive
+        if one_class and label is None:
+            raise OptionError(
+                f"{quantity.bound.name} is a measure of one class, and none was named.",
+                hint=f"write {quantity.bound.name}[CLASS], or macro {quantity.bound.name}.",
+            )
+        return label
+
+    def area_error(self, quantity: Quantity) -> float:
+        """The standard error of an averaged area."""
+        return self._areas[_average_of(quantity)].standard_error
+
+    def area_method(self, quantity: Quantity) -> str:
+        """How the limits of an averaged area are found."""
+        return self._areas[_average_of(quantity)].method
+
+    def check(self, method: str | None) -> None:
+        """Refuse a method that takes rows as independent where they come in groups."""
+        grouped = self.evidence.grouped
+        if method in ("hanley-mcneil", "newcombe", "stratified-bootstrap") and grouped:
+            raise OptionError(
+                f"The cases come in groups, and {method!r} takes rows as independent.",
+                hint="use 'delong-logit' or 'cluster-bootstrap', or leave out group.",
+            )
+        if method == "cluster-bootstrap" and not grouped:
+            raise OptionError("The cases have no groups to draw.", hint="give group=, or use 'bootstrap'.")
+
+    def _ranked(self, measure: Measure, label: Label) -> Ranking:
+        if measure.kind == "calibration":
+            self._probabilities(measure)
+            return self.evidence.typical(label)
+        return self.evidence.ranking(label)
+
+    def _probabilities(self, measure: Measure) -> Probabilities:
+        found = self.evidence.probabilities
+        if found is None:
+            why = self.evidence.not_probability
+            raise OptionError(f"{measure.name} needs probabilities, and {why}.", hint="give probabilities as score.")
+        return found
+
+    def _estimate(
+        self, bound: Bound, evidence: Ranking | Probabilities, label: Label | None, asked: str | None
+    ) -> Estimate:
+        value = float(bound.value({bound.measure.cells[0]: evidence}))
+        found = score_limits(
+            bound,
+            evidence,
+            self.level,
+            method=asked or self.method,
+            strict=asked is not None,
+            seed=self.seed,
+            replicates=self.replicates,
+        )
+        low, high, name = found.low, found.high, found.method
+        if "bootstrap" not in name and name != "bca":
+            # The limits and the value are sums in another order: rounding must not put the value outside.
+            low, high = _holding(value, low, high)
+        if self.evidence.grouped:
+            name = "cluster-logit" if name == "wilson" else f"{name}, groups"
+        elif self.evidence.weighted:
+            name = f"{name}, effective n"
+        held = None if label is None or math.isnan(value) else bounds_of(bound, self.evidence.ranking(label))
+        if held is not None and not math.isnan(low):
+            low, high = allowing(value, (low, high), held, value_range(bound.measure, bound.parameters))
+            name += BINS
+        n = self.evidence.n
+        undefined = bound.undefined if math.isnan(value) else ""
+        return Estimate(
+            bound.name,
+            label,
+            None,
+            value,
+            low,
+            high,
+            self.level,
+            name,
+            n,
+            undefined,
+            self._note(bound.measure, evidence) if label is None else middle_note(bound, self.evidence.ranking(label)),
+            "share" if bound.measure.bounded else "plain",
+            held,
+        )
+
+    def _note(self, measure: Measure, evidence: Ranking | Probabilities) -> str:
+        if not isinstance(evidence, Probabilities):
+            return ""
+        if measure.name == "expected_calibration_error":
+            return f"a perfectly calibrated model would show {share(null_expectation(evidence))} with these bins"
+        if measure.name == "log_loss" and evidence.clipped:
+            return f"{evidence.clipped:,} of the probabilities of what came true are 0, and count as the least beside 1"
+        return ""
+
+    @cached_property
+    def _areas(self) -> dict[str, MulticlassArea]:
+        return {area.average: area for area in areas_of(self.evidence, self.level)}
+
+    def _averaged(self, quantity: Quantity, method: str | None = None) -> Estimate:
+        measure = quantity.bound.measure
+        wanted = _average_of(quantity)
+        if not self.evidence.per_class or (measure.scope != "pairs" and measure.name != "roc_auc"):
+            raise OptionError(
+                f"{quantity.bound.name} has no {wanted} average here.",
+                hint="averages of the ROC area need one score per class; of other areas there are none.",
+            )
+        if wanted not in self._areas:
+            raise OptionError(f"roc_auc has no {wanted} average.", hint="use macro or weighted.")
+        if method not in (None, "delong-logit"):
+            raise OptionError(
+                f"The method {method!r} does not apply to averages of the ROC area.",
+                hint="their interval is by 'delong-logit'.",
+            )
+        area = self._areas[wanted]
+        # Averages of ones add up to a hair less.
+        value = 1.0 if abs(area.value - 1) < 1e-12 else area.value
+        note = f"{area.absent} of {len(self.evidence.labels)} classes have no cases and are left out"
+        limits, name, held = (area.low, area.high), area.method, self._average_bounds(wanted)
+        if held is not None and not math.isnan(area.low):
+            limits, name = allowing(value, limits, held, measure.range), name + BINS
+        return Estimate(
+            quantity.bound.name,
+            None,
+            quantity.average,
+            value,
+            *limits,
+            self.level,
+            name,
+            self.evidence.n,
+            (area.undefined or measure.undefined) if math.isnan(area.value) else "",
+            note if area.absent else "",
+            bounds=held,
+        )
+
+    @cached_property
+    def _slack(self) -> dict[str, float]:
+        return slack_of(self.evidence)
+
+    def _average_bounds(self, average: str) -> tuple[float, float] | None:
+        value = self._areas[average].value
+        if average not in self._slack or math.isnan(value):
+            return None
+        slack = self._slack[average]
+        return max(value - slack, 0.0), min(value + slack, 1.0)
+
+    def bounds(self, quantity: Quantity) -> tuple[float, float] | None:
+        """Between what the value lies for certain where scores were counted in bins; None where it is exact."""
+        measure = quantity.bound.measure
+        if measure.scope == "pairs" or quantity.average is not None:
+            return self._average_bounds(_average_of(quantity))
+        label = quantity.class_ if quantity.class_ is not None else self.positive
+        if measure.scope != "ranking" or label is None:
+            return None
+        return bounds_of(quantity.bound, self.evidence.ranking(label))
+
+    def value(self, quantity: Quantity) -> float:
+        """The value alone, without an interval."""
+        measure = quantity.bound.measure
+        if measure.scope == "pairs" or quantity.average is not None:
+            return self._averaged(quantity).value
+        if measure.scope == "probability":
+            evidence: Ranking | Probabilities = self._probabilities(measure)
+        else:
+            label = quantity.class_ if quantity.class_ is not None else self.positive
+            if label is None:
+                return math.nan
+            evidence = self._ranked(measure, label)
+        return float(quantity.bound.value({measure.cells[0]: evidence}))
+
+    def every(self) -> Iterator[Estimate]:
+        """What is reported without being asked for."""
+        if self.positive is not None:
+            prepare(self.evidence, self.positive)
+        return (self.ask(quantity) for quantity in self.reported())
+
+    def reported(self) -> Iterator[Quantity]:
+        """The quantities that are reported without being asked for."""
+        evidence = self.evidence
+        if evidence.per_class:
+            if len(evidence.labels) > 1:
+                for average in ("macro", "weighted"):
+                    yield Quantity(find("roc_auc"), average=average)
+                yield Quantity(find(ranking.hand_till_auc.name))
+            if len(evidence.labels) <= LISTED_CLASSES:
+                for name in REPORTED:
+                    for label in evidence.labels:
+                        yield Quantity(find(name), label)
+        elif self.positive is not None:
+            names = [*REPORTED, "gini"]
+            if evidence.probabilities is not None:
+                names += [m.name for m in probability.MEASURES if m.scope == "ranking"]
+            for name in names:
+                yield Quantity(find(name), self.positive)
+        if evidence.probabilities is not None:
+            for measure in probability.MEASURES:
+                if measure.scope == "probability" and (measure.name != "top_k_accuracy" or len(evidence.labels) > 2):
+                    yield Quantity(find(measure.name))
+
+
+def _average_of(quantity: Quantity) -> str:
+    return "hand_till" if quantity.bound.measure.scope == "pairs" else str(quantity.average)
+
+
+def _holding(value: float, low: float, high: float) -> tuple[float, float]:
+    if math.isnan(value) or math.isnan(low):
+        return low, high
+    return min(low, value), max(high, value)
+
+
+SCORE_SCOPES = ("ranking", "pairs", "probability")

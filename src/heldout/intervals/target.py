@@ -1,0 +1,167 @@
+"""What an interval is made for: a quantity on counted evidence, with everything a method may ask of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from heldout.arrays import Floats
+from heldout.evidence import Confusion
+from heldout.measures.cells import TableBatch, class_cells, evidence_cells
+from heldout.measures.declare import Measure
+from heldout.measures.quantity import (
+    Bound,
+    averaged,
+    averaged_gradient,
+    averaged_tables,
+    micro_cells,
+    per_class,
+    per_class_gradient,
+)
+
+Axis = Literal["class", "table", "macro", "micro", "weighted"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A measure on one axis of the evidence.
+
+    On the axis "class" everything is an array with one entry per class, made from that class's 2 × 2 table;
+    on the others there is one number, made from the whole table. `scale` multiplies the counts: below 1 it
+    turns weights into the number of equally weighted cases that carry as much information. A `strict` average is
+    undefined as soon as one class is, instead of leaving that class out.
+    """
+
+    bound: Bound
+    confusion: Confusion
+    axis: Axis
+    scale: Any = 1.0
+    strict: bool = False
+
+    @property
+    def measure(self) -> Measure:
+        """The measure's declaration."""
+        return self.bound.measure
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes of the evidence."""
+        return self.confusion.n_classes
+
+    @cached_property
+    def corners(self) -> Floats:
+        """TP, FN, FP, TN of every class, scaled."""
+        table = self.confusion.corners
+        return table if np.ndim(self.scale) == 0 and self.scale == 1.0 else table * np.reshape(self.scale, (-1, 1))
+
+    @cached_property
+    def counts(self) -> Floats:
+        """Counts of the cells that were met, scaled."""
+        return np.asarray(self.confusion.counts * self.scale, dtype=np.float64)
+
+    @cached_property
+    def value(self) -> Any:
+        """The estimate itself; scaling does not change it."""
+        if self.axis == "class":
+            return per_class(self.bound, self.confusion)
+        if self.axis == "table":
+            return np.float64(self.bound.of_evidence(self.confusion))
+        if self.strict and np.isnan(per_class(self.bound, self.confusion)).any():
+            return np.float64(np.nan)
+        return np.float64(averaged(self.bound, self.axis, self.confusion))
+
+    @cached_property
+    def trials(self) -> tuple[Any, Any] | None:
+        """How many of how many, if the quantity is a plain proportion of the cases."""
+        if self.measure.kind != "proportion":
+            return None
+        if self.axis == "class":
+            top, bottom = self.bound.pair(class_cells(*self.corners.T))
+        elif self.axis == "table":
+            top, bottom = self.bound.pair(evidence_cells(self.measure, self.confusion, None))
+            top, bottom = top * self.scale, bottom * self.scale
+        elif self.axis == "weighted" and self.measure.strata == "truth":
+            # Averaged with the sizes of their own denominators, proportions add up to one proportion.
+            tops, bottoms = self.bound.pair(class_cells(*self.corners.T))
+            top, bottom = tops.sum(), bottoms.sum()
+        else:
+            return None
+        return np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+
+    @cached_property
+    def gradient(self) -> Floats:
+        """Derivatives by the (unscaled) counts: of TP, FN, FP, TN per class, or of each cell that was met."""
+        if self.axis == "class":
+            return per_class_gradient(self.bound, self.confusion)
+        if self.axis == "table":
+            return np.nan_to_num(self.bound.table_gradient(self.confusion))
+        return np.nan_to_num(averaged_gradient(self.bound, self.axis, self.confusion))
+
+    @cached_property
+    def variance(self) -> Any:
+        """Variance by the delta method: exact gradient, multinomial counts."""
+        if self.axis == "class":
+            raw = (self.confusion.corners * self.gradient**2).sum(axis=1)
+        else:
+            raw = (self.confusion.counts * self.gradient**2).sum()
+        return np.asarray(raw / self.scale)
+
+    def of_classes(self, cells: dict[str, Any]) -> Any:
+        """The value for draws of TP, FN, FP, TN."""
+        return self.bound.value(cells)
+
+    def of_tables(self, batch: TableBatch) -> Any:
+        """The value for each square table of a batch: (B,), or (B, k) for classes."""
+        if self.axis == "class":
+            return self.bound.value(batch.classes)
+        if self.axis == "table":
+            return self.bound.of_tables(batch)
+        return averaged_tables(self.bound, self.axis, batch)
+
+    def micro_image(self, accuracy: Any) -> Any:
+        """The micro average that goes with an accuracy: it depends on nothing else."""
+        return self.bound.value(micro_cells(accuracy * 1.0, 1.0, self.n_classes))
+
+    def scaled(self, scale: Any) -> Subject:
+        """The same quantity with its counts multiplied."""
+        return replace(self, scale=scale)
+
+
+# How predictions of one data set by many models depend on each other, and what that does to an interval.
+#
+# Models of one plan share training rows, so their errors go together and the usual intervals are too narrow. The
+# number of distinct cases is divided by a factor, which was measured for some plans and taken over from the nearest
+# of them for the others (docs/statistics.md).
+
+# F and its relatives need less widening than proportions; the areas under curves the same.
+LEAST = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """What intervals must know of a plan.
+
+    `n` is the number of distinct cases that were tested. `factor` divides it. `ratio` is the size of a test part over
+    that of its training part, and `independent` the number of splits of one repetition. `target` says which error is
+    estimated; `refused` says why there is no interval, where there is none.
+    """
+
+    n: int
+    factor: float = 1.0
+    ratio: float = 0.0
+    independent: int = 1
+    target: str = ""
+    refused: str = ""
+
+    def scale(self, measure: Measure) -> float:
+        """What to multiply the counts by, so that they count independent cases.
+
+        >>> from heldout.measures.catalogue import find
+        >>> plan = Dependence(150, factor=1.5)
+        >>> round(plan.scale(find("accuracy").measure), 3), round(plan.scale(find("f1").measure), 3)
+        (0.667, 0.833)
+        """
+        return 1 / (min(self.factor, LEAST) if measure.kind == "f" else self.factor)

@@ -1,0 +1,263 @@
+"""Reading a plan as a person writes it: "10-fold", "30 x holdout 2/3", ".632+ 200"."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, ClassVar, cast
+
+from heldout.arguments import whole
+from heldout.errors import OptionError
+from heldout.plans.bootstraps import bootstrap
+from heldout.plans.folds import kfold, leave_one_group_out, leave_one_out, leave_p_out, time_ordered
+from heldout.plans.holdouts import holdout, resubstitution, subsampling
+from heldout.plans.plan import Cases, Correction, Plan
+from heldout.plans.splits import Splits
+from heldout.plans.splitters import given
+from heldout.plans.weka_folds import weka
+
+# A plan within a plan: the outer one judges, and the inner one tunes on each training part.
+
+
+@dataclass(frozen=True)
+class Nested(Plan):
+    """The splits of the outer plan; within each training part, the inner plan chooses the settings."""
+
+    kind: ClassVar[str] = "nested"
+    outer: Plan
+    inner: Plan
+    correction: Correction = field(init=False, default="", compare=False, repr=False)
+    seed: int | None = field(init=False, default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for plan in (self.outer, self.inner):
+            if plan.inner is not None:
+                raise OptionError(
+                    f"A nested plan has two plans, and one of these is nested itself: {plan.text!r}.",
+                    hint="nest two plain plans, such as '10-fold' and '5-fold'.",
+                )
+        object.__setattr__(self, "correction", self.outer.correction)
+        object.__setattr__(self, "seed", self.outer.seed)
+
+    @property
+    def factor(self) -> float:
+        """That of the outer plan."""
+        return self.outer.factor
+
+    @property
+    def target(self) -> str:
+        """That of the outer plan."""
+        return self.outer.target
+
+    @property
+    def judging(self) -> Plan:
+        """The outer plan."""
+        return self.outer
+
+    @property
+    def text(self) -> str:
+        """Such as "nested 10-fold / 5-fold"; one seed at the end is that of both."""
+        outer, inner = self.outer, self.inner
+        # Weka's folds always say their seed.
+        if outer.seed is not None and outer.seed == inner.seed and outer.kind != "weka":
+            outer = cast("Plan", replace(cast("Any", outer), seed=None))
+        elif inner.seed is not None and outer.seed is None and outer.takes("seed"):
+            return f"nested {outer.text} / ({inner.text})"
+        return f"nested {outer.text} / {inner.text}"
+
+    def splits(self, cases: Cases, seed: int = 0) -> Splits:
+        """The splits of the outer plan."""
+        return self.outer.splits(cases, seed)
+
+    def factor_of(self, splits: Splits) -> float:
+        """That of the outer plan."""
+        return self.outer.factor_of(splits)
+
+    def seeded(self, seed: int) -> Plan:
+        """The same plan with this seed for both parts, where they draw and have none of their own."""
+        return Nested(self.outer.seeded(seed), self.inner.seeded(seed))
+
+
+def nested(outer: Any, inner: Any) -> Nested:
+    """Judge by the outer plan what the inner plan tuned; each a plan, or its text.
+
+    >>> nested("10-fold", "5-fold").text
+    'nested 10-fold / 5-fold'
+    """
+    return Nested(read_plan(outer), read_plan(inner))
+
+
+EXAMPLES = (
+    "10-fold",
+    "5x2-fold",
+    "10-fold unstratified",
+    "holdout 2/3",
+    "30 x holdout 2/3",
+    "leave-one-out",
+    "leave-2-out",
+    "leave-one-group-out",
+    "bootstrap 200",
+    ".632 200",
+    ".632+ 200",
+    "resubstitution",
+    "time-ordered 5",
+    "weka 10-fold seed 1",
+    "nested 10-fold / 5-fold",
+)
+"""One text of every form, as shown to a person whose text has none."""
+
+Found = Mapping[str, str | None]
+
+
+def _number(text: str) -> Any:
+    """A number as written: one that is not whole is for the plan to refuse."""
+    return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
+
+
+def _numbers(found: Found, *names: str) -> dict[str, Any]:
+    return {name: _number(text) for name in names if (text := found[name]) is not None}
+
+
+def _share(found: Found) -> dict[str, Any]:
+    text = found["train"]
+    if text is None:
+        return {}
+    try:
+        share = Fraction(text.removesuffix("%"))
+    except (ValueError, ZeroDivisionError):
+        raise OptionError(
+            f"{text!r} is not a share of the rows.", hint="write 'holdout 2/3', 'holdout 0.7' or 'holdout 70%'."
+        ) from None
+    return {"train": float(share / 100 if text.endswith("%") else share)}
+
+
+def _bootstrap(found: Found) -> Plan:
+    kind = found.get("kind")
+    correction: Correction = "" if kind is None else ".632+" if kind.endswith("+") else ".632"
+    return bootstrap(correction=correction, **_numbers(found, "times"))
+
+
+NUMBER = r"[-+]?\d{1,18}(?:\.\d{1,18})?"
+SHARE = r"[-+]?[\d./]+(?:e-?\d{1,3})?%?"
+CV = r"(?: (?:cross[- ]?validation|cv))?"
+FOLDS = rf"(?P<k>{NUMBER})[- ]?folds?{CV}"
+
+FORMS: tuple[tuple[str, Callable[[Found], Plan]], ...] = (
+    (rf"(?:(?P<repeats>{NUMBER}) ?x ?)?{FOLDS}", lambda found: kfold(**_numbers(found, "k", "repeats"))),
+    (rf"hold-?out(?: (?P<train>{SHARE}))?", lambda found: holdout(**_share(found))),
+    (
+        rf"(?P<times>{NUMBER}) ?x ?hold-?out(?: (?P<train>{SHARE}))?",
+        lambda found: subsampling(**_numbers(found, "times"), **_share(found)),
+    ),
+    (
+        rf"subsampling(?: (?P<times>{NUMBER})(?![\d./%]))?(?: (?P<train>{SHARE}))?",
+        lambda found: subsampling(**_numbers(found, "times"), **_share(found)),
+    ),
+    (rf"loo|loocv|leave[- ]one[- ]out{CV}", lambda _: leave_one_out()),
+    (rf"leave[- ](?P<p>{NUMBER})[- ]out{CV}", lambda found: leave_p_out(**_numbers(found, "p"))),
+    (rf"logo|leave[- ]one[- ]group[- ]out{CV}", lambda _: leave_one_group_out()),
+    (rf"bootstrap(?: (?P<times>{NUMBER}))?", _bootstrap),
+    (rf"(?P<kind>0?\.632\+?|632\+)(?: bootstrap)?(?: (?P<times>{NUMBER}))?", _bootstrap),
+    (rf"bootstrap (?P<kind>0?\.632\+?|632\+)(?: (?P<times>{NUMBER}))?", _bootstrap),
+    (r"resubstitution|training (?:set|error)", lambda _: resubstitution()),
+    (
+        rf"time[- ](?:ordered|series)(?: (?P<folds>{NUMBER}))?(?: gap (?P<gap>{NUMBER}))?",
+        lambda found: time_ordered(**_numbers(found, "folds", "gap")),
+    ),
+    (rf"weka(?: {FOLDS})?", lambda found: weka(**_numbers(found, "k"))),
+)
+"""Each form of text, and the plan that it means."""
+
+
+def read_plan(plan: Any, seed: int | None = None) -> Plan:
+    """A plan from its text, a number of folds, a scikit-learn splitter, pairs of rows, or a plan.
+
+    `seed` becomes that of a plan which draws and has none of its own.
+
+    >>> read_plan("10 x 10-fold").text, read_plan("Holdout 70%", seed=3).text
+    ('10x10-fold', 'holdout 0.7 seed 3')
+    """
+    if isinstance(plan, Plan):
+        found = plan
+    elif isinstance(plan, str):
+        found = _read(_plain(plan), plan)
+    else:
+        found = given(plan)
+    return found if seed is None else found.seeded(whole(seed, "The seed", 0, 1, most=None))
+
+
+def _plain(text: str) -> str:
+    """In small letters, with one kind of dash, cross and space."""
+    for written, plain in (("×", "x"), ("‐", "-"), ("‑", "-"), ("–", "-"), ("−", "-")):
+        text = text.replace(written, plain)
+    return " ".join(text.casefold().split())
+
+
+def _read(text: str, written: str) -> Plan:
+    parts = re.fullmatch(r"nested (.+?) ?(?<!\d)/ ?(.+)", text)  # the line in "2/3" parts no plans
+    if parts:
+        return _read_nested(parts[1], parts[2], written)
+    text, options = _options(text, written)
+    if text.startswith("column "):
+        raise OptionError(
+            f"The plan {written!r} needs the column's values.", hint="use heldout.plans.by_column(values) instead."
+        )
+    for form, make in FORMS:
+        found = re.fullmatch(form, text)
+        if found:
+            return _with(make(found.groupdict()), options, written)
+    raise _unknown(text, written)
+
+
+def _options(text: str, written: str) -> tuple[str, dict[str, Any]]:
+    """Take "unstratified" and "seed 3" off the end."""
+    options: dict[str, Any] = {}
+    while found := re.fullmatch(r"(.+?),? (?:(un)?stratified|seed (-?\d{1,18}))", text):
+        text, un, seed = found.groups()
+        name, value = ("stratified", un is None) if seed is None else ("seed", int(seed))
+        if name in options:
+            raise OptionError(
+                f"The plan {written!r} says {'its seed' if name == 'seed' else 'whether to stratify'} twice.",
+                hint="say it once, at the end.",
+            )
+        options[name] = value
+    return text, options
+
+
+def _with(plan: Plan, options: dict[str, Any], written: str) -> Plan:
+    for name in options:
+        if not plan.takes(name):
+            why = "it draws nothing" if name == "seed" else "it never looks at the classes, or always does"
+            raise OptionError(
+                f"In {written!r}, {plan.kind} takes no {'seed' if name == 'seed' else 'stratification'}: {why}.",
+                hint=f"leave out {'the seed' if name == 'seed' else 'that word'}: {plan.text!r}.",
+            )
+    return cast("Plan", replace(cast("Any", plan), **options)) if options else plan
+
+
+def _read_nested(outer: str, inner: str, written: str) -> Plan:
+    """Both plans. A seed at the very end is that of both, unless the outer has its own or the inner has brackets."""
+    bracketed = inner.startswith("(") and inner.endswith(")")
+    outer, options = _options(outer.removeprefix("(").removesuffix(")"), written)
+    inner, inner_options = _options(inner.removeprefix("(").removesuffix(")"), written)
+    first = _with(_read(outer, outer), options, written)
+    second = _read(inner, inner)
+    if "seed" in inner_options and not bracketed and "seed" not in options and first.takes("seed"):
+        seed = inner_options["seed"] if second.takes("seed") else inner_options.pop("seed")
+        first = _with(first, {"seed": seed}, written)
+    return Nested(first, _with(second, inner_options, written))
+
+
+def _unknown(text: str, written: str) -> OptionError:
+    near = difflib.get_close_matches(text, EXAMPLES, n=3, cutoff=0.5)
+    if text.isdecimal():
+        near = [f"{text}-fold", *near]
+    if near:
+        *others, last = (repr(example) for example in near)
+        meant = f"{', '.join(others)} or {last}" if others else last
+        return OptionError(f"There is no plan {written!r}.", hint=f"did you mean something like {meant}?")
+    shown = ", ".join(repr(example) for example in EXAMPLES)
+    return OptionError(f"There is no plan {written!r}.", hint=f"write it like one of these: {shown}.")

@@ -1,0 +1,181 @@
+"""Which column has which role, guessed from usual names, and which columns look like groups."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from heldout.arguments import closest, listing
+from heldout.errors import ColumnError, HeldoutError
+from heldout.predictions.weights import groups
+
+# Which column is which, guessed from usual names.
+
+USUAL_NAMES = {
+    "truth": (
+        "y_true",
+        "truth",
+        "label",
+        "labels",
+        "target",
+        "actual",
+        "class",
+        "true",
+        "true_label",
+        "true_class",
+        "actual_label",
+        "actual_class",
+        "gold",
+        "ground_truth",
+        "expected",
+        "y_test",
+        "y",
+    ),
+    "predicted": (
+        "y_pred",
+        "y_predicted",
+        "predicted",
+        "prediction",
+        "predictions",
+        "pred",
+        "preds",
+        "pred_label",
+        "pred_class",
+        "predicted_label",
+        "predicted_class",
+        "y_hat",
+        "yhat",
+    ),
+}
+
+
+def guess(role: str, columns: Sequence[Any], source: str, *, from_file: bool = True) -> Any:
+    """The one column whose name is usual for a role.
+
+    >>> guess("truth", ["id", "Y_True", "pred"], "churn.csv")
+    'Y_True'
+    """
+    found = [column for column in columns if is_usual(role, column)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        shown = shlex.quote(str(found[0]))
+        raise ColumnError(
+            f"{_opening(source)} has several columns that may be {role}: {listing(found)}.",
+            hint=f"choose one, for example --{role} {shown}." if from_file else f"choose one: {role}={found[0]!r}.",
+        )
+    usual = listing(USUAL_NAMES[role][:3])
+    raise ColumnError(
+        f"{_opening(source)} has no column with a usual name for {role}, such as {usual}. It has: {listing(columns)}.",
+        hint=f"say which one it is with --{role} COLUMN; the first line of a text file must name the columns."
+        if from_file
+        else f"say which one it is with {role}=.",
+    )
+
+
+def is_usual(role: str, column: Any) -> bool:
+    """Whether a column's name is usual for a role."""
+    return _folded(column) in USUAL_NAMES[role]
+
+
+def check_column(name: Any, columns: Sequence[Any], source: str) -> Any:
+    """The column of that name, which must exist.
+
+    >>> check_column("y", ["id", "y"], "churn.csv")
+    'y'
+    """
+    if name in columns:
+        return name
+    near = closest(str(name), map(str, columns))
+    raise ColumnError(
+        f"{_opening(source)} has no column {name!r}. It has: {listing(columns)}.",
+        hint=f"did you mean {near!r}?" if near else "use one of these, spelled exactly as it is.",
+    )
+
+
+def _folded(column: Any) -> str:
+    return re.sub(r"[\s._-]+", "_", str(column).strip().casefold()).strip("_")
+
+
+def _opening(source: str) -> str:
+    """The source at the beginning of a sentence; the name of a file keeps its own case."""
+    return f"T{source[1:]}" if source.startswith("the ") else source
+
+
+# Columns that look as if they say which rows belong together, by their names alone.
+
+# What several rows are often taken from: rows of one of these are not independent of each other. The only such list.
+WORDS = (
+    "patient", "subject", "participant", "person", "donor", "user", "customer", "client", "account", "member",
+    "student", "household", "family", "group", "cluster", "session", "visit", "batch", "speaker", "author", "site",
+    "station", "plot", "center", "centre", "hospital", "clinic", "ward", "school", "device", "sensor", "machine",
+    "animal", "video", "document",
+)  # fmt: skip
+# What makes them the name of a key.
+KEYS = ("id", "ids", "no", "nr", "num", "number", "name", "key", "code")
+_LIKE = re.compile(rf"^(?:.*_)?(?:{'|'.join(WORDS)})s?(?:_(?:{'|'.join(KEYS)}))?$|^(?:.*_)?id$")
+
+
+def may_be_group(column: Any) -> bool:
+    """Whether a column might say which rows belong together.
+
+    >>> [may_be_group(name) for name in ("Patient ID", "customer", "user_id", "humid", "score")]
+    [True, True, True, False, False]
+    """
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(column).strip())
+    return _LIKE.match(re.sub(r"[\s._-]+", "_", text).casefold()) is not None
+
+
+def is_unit(name: str) -> bool:
+    """Whether a name is that of a unit that may be measured more than once, and of nothing else about it.
+
+    >>> [is_unit(name) for name in ("patient_id", "SubjectID", "group", "group size", "petal width", "id")]
+    [True, True, True, False, False, False]
+    """
+    words = words_of(name)
+    units = [word for word in words if word in WORDS or word.removesuffix("s") in WORDS]
+    return bool(units) and all(word in KEYS or word in units for word in words)
+
+
+def words_of(name: str) -> list[str]:
+    """The words that the name of a column is made of.
+
+    >>> words_of("SubjectID_2")
+    ['subject', 'id']
+    """
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return [word.casefold() for word in re.split(r"[\W_\d]+", spaced) if word]
+
+
+def group_like(names: Iterable[Any], values: Callable[[Any], Any]) -> tuple[tuple[str, int, int], ...]:
+    """The columns among `names` that may hold groups: name, distinct values and rows, where values repeat.
+
+    >>> group_like(["patient", "age"], {"patient": ["a", "a", "b"], "age": [31, 31, 64]}.get)
+    (('patient', 2, 3),)
+    """
+    found = []
+    for name in names:
+        if may_be_group(name):
+            distinct, rows = _distinct(values(name))
+            if 1 < distinct < rows:
+                found.append((str(name), distinct, rows))
+    return tuple(found)
+
+
+def _distinct(column: Any) -> tuple[int, int]:
+    """How many different values there are, and in how many rows; missing ones count in neither."""
+    import narwhals.stable.v2 as nw
+
+    series = nw.from_native(column, allow_series=True, pass_through=True)
+    if isinstance(series, nw.Series) and series.dtype not in (nw.Object, nw.Unknown):
+        absent = int(series.null_count())
+        return series.n_unique() - bool(absent), len(series) - absent
+    try:
+        coded = groups(column)
+    except (HeldoutError, TypeError, ValueError):
+        # What cannot be read as keys is no column of groups.
+        return 0, 0
+    held = coded.taken(~coded.is_missing) if coded.missing else coded
+    return len(held.met()), len(held)

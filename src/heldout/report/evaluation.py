@@ -1,0 +1,478 @@
+"""The report of an evaluation: what was read, the verdict, the measures, the matrix and the notes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from heldout.arguments import listing
+from heldout.evidence import Confusion
+from heldout.evidence.counted import Counted
+from heldout.findings.cases import confused
+from heldout.findings.slice_basis import Divided
+from heldout.findings.slice_search import NOT_COUNTED
+from heldout.findings.slices import Slices
+from heldout.intervals.area_bounds import BINNED
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
+from heldout.intervals.interval_axis import track_floor
+from heldout.measures.catalogue import find
+from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
+from heldout.measures.quantity import AVERAGES
+from heldout.report.notes import unsaid
+from heldout.report.verdict import sentences
+from heldout.report.view import View
+from heldout.show.blocks import Block, Cell, Column, Heat, Note, Number, Prose, Range, Section, Span, Table, Title
+from heldout.show.escape import visible
+from heldout.show.numbers import count, percent
+from heldout.show.text_width import shorten
+
+# The tables of a report: the headline measures, the classes, the averages and the matrix.
+
+# A matrix wider than this is not shown on a screen.
+SHOWN_CLASSES = 12
+SHOWN_PAIRS = 5
+
+
+def estimate_table(view: View, estimates: Iterable[Estimate], names: Iterable[str], caption: str = "") -> Table:
+    """One line per estimate: name, value, interval, and the interval drawn."""
+    listed = list(estimates)
+    floor = track_floor(listed)
+    rows = [
+        (
+            name,
+            Number(e.value, e.style, e.digits),
+            Range(e.low, e.high, e.style, e.digits),
+            _span(e, floor),
+        )
+        for name, e in zip(names, listed, strict=True)
+    ]
+    columns = (
+        Column("measure"),
+        Column("value", "right"),
+        Column(f"{100 * view.level:g} % interval"),
+        Column(""),
+    )
+    return Table(columns, tuple(rows), caption)
+
+
+def _span(e: Estimate, floor: float) -> Cell:
+    return None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high, floor)
+
+
+def class_table(view: View, shown: Iterable[int], caption: str = "") -> Table:
+    """One line per class: its cases, precision, recall and F1 with intervals."""
+    confusion = view.confusion
+    measures = ("precision", "recall", "f1")
+    columns = [Column("class"), Column("n", "right")]
+    for measure in measures:
+        columns += [Column(find(measure).title, "right"), Column("")]
+    rows: list[tuple[Cell, ...]] = []
+    for position in shown:
+        label = confusion.labels[position]
+        cells: list[Cell] = [str(label), Number(float(confusion.truth_totals[position]), "count")]
+        for measure in measures:
+            e = view.get(measure, class_=label)
+            cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
+        rows.append(tuple(cells))
+    return Table(tuple(columns), tuple(rows), caption)
+
+
+def average_table(view: View) -> Table:
+    """Macro, weighted and micro averages of precision, recall and F1."""
+    columns = [Column("average"), Column("", "right")]
+    rows: list[tuple[Cell, ...]] = []
+    measures = ("precision", "recall", "f1")
+    for measure in measures:
+        columns += [Column(find(measure).title, "right"), Column("")]
+    for average in AVERAGES:
+        cells: list[Cell] = [average, None]
+        for measure in measures:
+            e = view.get(measure, average=average)
+            cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
+        rows.append(tuple(cells))
+    return Table(tuple(columns), tuple(rows))
+
+
+def matrix_table(confusion: Confusion) -> Table:
+    """The whole matrix, rows are the truth."""
+    matrix = confusion.matrix
+    # Shaded by row: what became of the cases of each class.
+    totals = np.maximum(confusion.truth_totals, 1e-300)
+    columns = [Column("truth ↓  predicted →")] + [Column(str(label), "right") for label in confusion.labels]
+    rows: list[tuple[Cell, ...]] = [
+        (
+            str(label),
+            *(Heat(float(count), float(count / totals[i])) for count in matrix[i]),
+        )
+        for i, label in enumerate(confusion.labels)
+    ]
+    return Table(tuple(columns), tuple(rows))
+
+
+def binary_matrix(view: View) -> Table:
+    """The 2 × 2 matrix with the positive class first, and the rates of its rows and columns beside it."""
+    confusion = view.confusion
+    first = confusion.index(view.positive) if view.positive is not None else 0
+    order = [first, 1 - first]
+    matrix, totals = confusion.matrix, np.maximum(confusion.truth_totals, 1e-300)
+    names = [str(confusion.labels[i]) for i in order]
+    positive = confusion.labels[first]
+    rates = [view.get(name, class_=positive) for name in ("recall", "specificity")]
+    below = [view.get(name, class_=positive) for name in ("precision", "negative_predictive_value")]
+    columns = (
+        Column(""),
+        *(Column(f"predicted {name}", "right") for name in names),
+        Column(""),
+        Column("", "right"),
+        Column(""),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            f"truth {names[row]}",
+            *(Heat(float(matrix[order[row], j]), float(matrix[order[row], j] / totals[order[row]])) for j in order),
+            rate.measure,
+            Number(rate.value, digits=rate.digits),
+            Range(rate.low, rate.high, digits=rate.digits),
+        )
+        for row, rate in enumerate(rates)
+    ]
+    rows.append(("precision, NPV", *(Number(e.value, digits=e.digits) for e in below), None, None, None))
+    rows.append((None, *(Range(e.low, e.high, digits=e.digits) for e in below), None, None, None))
+    return Table(columns, tuple(rows))
+
+
+def confused_pairs(confusion: Confusion, level: float = 0.95, independent: float = 1.0) -> Table | None:
+    """The kinds of error that occur most, with their share of the true class and its interval."""
+    found = confused(confusion, SHOWN_PAIRS, level=level, independent=independent)
+    return found.table() if found.pairs else None
+
+
+# Tables of estimates over folds: the value by its rule, the other one, the spread and the training cases.
+
+
+def fold_table(estimates: Iterable[FoldEstimate], names: Iterable[str], level: float, caption: str = "") -> Table:
+    """One line per estimate: value, interval, rule, the value by the other rule, spread over folds, training cases."""
+    columns = [
+        Column("measure"),
+        Column("value", "right"),
+        Column(f"{100 * level:g} % interval"),
+        Column("folds"),
+        Column("other rule", "right"),
+        Column("gap", "right"),
+        Column("sd of folds", "right"),
+        Column("training", "right"),
+    ]
+    rows: list[tuple[Cell, ...]] = []
+    for name, e in zip(names, estimates, strict=True):
+        digits = e.digits
+        rows.append(
+            (
+                name,
+                Number(e.value, e.style, digits),
+                Range(e.low, e.high, e.style, digits),
+                e.rule,
+                Number(e.other, e.style, digits),
+                Number(e.gap, e.style, digits),
+                Number(e.spread, e.style, digits),
+                Number(e.training, e.style, digits),
+            )
+        )
+    kept = [at for at in range(len(columns)) if at < 4 or not all(_empty(row[at]) for row in rows)]
+    return Table(tuple(columns[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows), caption)
+
+
+def _empty(cell: Cell) -> bool:
+    return isinstance(cell, Number) and math.isnan(cell.value)
+
+
+def folded(estimates: Sequence[Estimate]) -> list[FoldEstimate] | None:
+    """The estimates, if all of them were made over more than one fold."""
+    held = [e for e in estimates if isinstance(e, FoldEstimate) and e.splits > 1]
+    return held if held and len(held) == len(estimates) else None
+
+
+def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list[Block]:
+    """What the columns mean: the spread is no standard error, and, in full, why each rule is used."""
+    held = list(estimates)
+    if not held:
+        return []
+    notes: list[Block] = []
+    if any(not math.isnan(e.spread) for e in held):
+        notes.append(
+            Note("The standard deviation over folds says how much they differ; it is not the value's standard error.")
+        )
+    if full:
+        reasons = dict.fromkeys((e.rule, e.reason, e.reference) for e in held)
+        notes += [Note(f"{rule}: {reason} ({reference}).") for rule, reason, reference in reasons]
+    return notes
+
+
+def method_notes(estimates: Iterable[Estimate]) -> list[Block]:
+    """What was measured of the methods over folds that were asked for by name, where no finding says it."""
+    used = dict.fromkeys(e.method for e in estimates if e.method in FOLD_METHODS)
+    found = [FOLD_METHODS[name].finding for name in used]
+    return [Note(f"{text[:1].upper()}{text[1:]}.", "warning") for text in found if text]
+
+
+SHOWN_ROWS = 15
+# Lines of the table of classes in the full report.
+FULL_ROWS = 1000
+FULL = "--full shows all"
+OF_CLASS = ("precision", "recall", "f1")
+
+
+def evaluation_blocks(view: View, *, full: bool = False) -> list[Block]:
+    """The report; `full` adds every measure, every class, the whole matrix and every rule."""
+    found = view.review.full_blocks() if full else view.review.blocks()
+    return [_title(view), *([_columns(view)] if view.source.columns else []), *body_blocks(view, full=full), *found]
+
+
+def chosen_blocks(view: View) -> list[Block]:
+    """What was read, and only the estimates that were asked for."""
+    columns = [_columns(view)] if view.source.columns else []
+    # Findings are not shown here, so what is wrong with a method that was asked for stands by itself.
+    return [_title(view), *columns, *chosen_tables(view), *method_notes(view.estimates), *_notes(view, view.notes)]
+
+
+def chosen_tables(view: View) -> list[Block]:
+    """Only the estimates that were asked for."""
+    names = [titled(e) for e in view.estimates]
+    over_folds = folded(view.estimates)
+    if over_folds is not None:
+        return [fold_table(over_folds, names, view.level), *rule_notes(over_folds)]
+    return [estimate_table(view, view.estimates, names)]
+
+
+def body_blocks(view: View, *, full: bool = False) -> list[Block]:
+    """The verdict, the measures, the matrix and the notes: a report without its title."""
+    blocks: list[Block] = [Prose(" ".join(sentences(view)), label="Verdict"), *_headline(view, full=full)]
+    if view.positive is not None and view.confusion.n_classes == 2:
+        blocks.append(binary_matrix(view))
+    else:
+        blocks += _classes(view, full=full)
+    if full:
+        blocks += _everything(view)
+    return [*blocks, *_notes(view, unsaid(view.notes, view.source, view.review.fired))]
+
+
+def _title(view: View) -> Title:
+    confusion = view.confusion
+    parts = [view.source.name] if view.source.name else []
+    cases = f"{count(confusion.n_cases)} case" + "s" * (confusion.n_cases != 1)
+    parts.append(cases)
+    if confusion.weighted:
+        parts.append(f"weight {count(confusion.n)}")
+    if confusion.clusters is not None:
+        parts.append(f"{count(confusion.clusters.number)} group" + "s" * (confusion.clusters.number != 1))
+    parts.append(f"{count(confusion.n_classes)} class" + "es" * (confusion.n_classes != 1))
+    if view.positive is not None:
+        held = confusion.truth_totals[confusion.index(view.positive)] / confusion.n
+        parts.append(f"positive class: {shorten(visible(str(view.positive)), 40)} ({percent(float(held))})")
+    return Title(" · ".join(parts))
+
+
+def _columns(view: View) -> Prose:
+    guessed = view.source.guessed
+    flags = ", ".join(f"--{role}" for role in guessed)
+    said = f" ({listing(guessed)} guessed from the column names; {flags} to change)" if guessed else ""
+    return Prose(view.source.sentence() + said)
+
+
+def _headline(view: View, *, full: bool = False) -> list[Block]:
+    estimates = [view.get("accuracy"), view.get("balanced_accuracy")]
+    if view.positive is not None:
+        estimates.append(view.get("f1", class_=view.positive))
+    if view.positive is None or view.confusion.n_classes > 2:
+        estimates.append(view.get("f1", average="macro"))
+    estimates += [view.get("matthews"), view.get("kappa")]
+    reported = {(e.measure, e.class_, e.average): e for e in view.estimates}
+    scored = [
+        ("roc_auc", view.positive, None),
+        ("roc_auc", None, "macro"),
+        ("average_precision", view.positive, None),
+        ("brier", None, None),
+        ("log_loss", None, None),
+    ]
+    estimates += [reported[key] for key in scored if key in reported]
+    if any(e.measure == "expected_cost" for e in view.estimates):
+        estimates += [view.get("expected_cost"), view.get("total_cost")]
+    names = [titled(e) for e in estimates]
+    over_folds = folded(estimates)
+    if over_folds is not None:
+        return [fold_table(over_folds, names, view.level), *rule_notes(over_folds, full=full)]
+    return [estimate_table(view, estimates, names)]
+
+
+def titled(e: Estimate) -> str:
+    """The name of an estimate as a table writes it."""
+    title = find(e.measure).title
+    if e.class_ is not None:
+        return f"{title} ({e.class_})"
+    return f"{e.average} {title}" if e.average else title
+
+
+def _classes(view: View, *, full: bool) -> list[Block]:
+    confusion = view.confusion
+    k = confusion.n_classes
+    places: Sequence[int] = range(k)
+    blocks: list[Block] = []
+    caption = ""
+    most = FULL_ROWS if full else SHOWN_ROWS
+    if k > most:
+        places = confusion.largest(most).tolist()
+        caption = f"The {most:,} largest of {k:,} classes; {'each can be asked for by name' if full else FULL}"
+    blocks += [class_table(view, places, caption), average_table(view)]
+    if k <= SHOWN_CLASSES or (full and k <= 60):
+        blocks.append(matrix_table(confusion))
+    if k > 2:
+        pairs = confused_pairs(confusion, view.level, view.independent)
+        if pairs is not None:
+            blocks.append(pairs)
+    return blocks
+
+
+def _everything(view: View) -> list[Block]:
+    blocks: list[Block] = []
+    overall = [e for e in view.estimates if e.class_ is None and e.average is None]
+    blocks.append(estimate_table(view, overall, [find(e.measure).title for e in overall], "All cases"))
+    averages = [e for e in view.estimates if e.average is not None]
+    if averages:
+        names = [f"{e.average} {find(e.measure).title}" for e in averages]
+        blocks.append(estimate_table(view, averages, names, "Averages over the classes"))
+    wanted = [view.positive] if view.positive is not None else list(view.confusion.labels)[:SHOWN_ROWS]
+    for label in wanted:
+        held = [e for e in view.estimates if e.class_ == label and e.class_ is not None]
+        names = [find(e.measure).title for e in held]
+        blocks.append(estimate_table(view, held, names, f'Class "{label}" against the rest'))
+    return blocks
+
+
+def _notes(view: View, said: Sequence[str]) -> list[Block]:
+    blocks: list[Block] = [noted(note) for note in said]
+    if view.confusion.clusters is not None:
+        blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
+    if view.confusion.weighted:
+        blocks.append(Note("Intervals use the effective number of cases that the weights leave."))
+    undefined: dict[str, list[Estimate]] = {}
+    for e in view.estimates:
+        if math.isnan(e.value) and e.measure in (
+            "precision",
+            "recall",
+            "f1",
+            "kappa",
+            "matthews",
+            "balanced_accuracy",
+            "roc_auc",
+            "hand_till_auc",
+            "average_precision",
+        ):
+            undefined.setdefault(e.undefined, []).append(e)
+    for reason, held_back in undefined.items():
+        shown = listing((shorten(visible(e.name), 50) for e in held_back), most=4)
+        blocks.append(Note(f"Undefined: {shown}, because {_reason(reason, held_back)}."))
+    # What an average leaves out and what has probability 0 is a finding.
+    # So is what was measured of a method over folds.
+    held = [e for e in view.estimates if e.average is None and e.measure in OF_CLASS]
+    told = {note: e.name for e in held if (note := e.note.replace(NAIVE, "").strip("; "))}
+    return [*blocks, *(Note(f"{name}: {note}.") for note, name in told.items())]
+
+
+def noted(note: str) -> Note:
+    """A note as a sentence; a warning, unless it says no more than how certain areas are that are certain enough."""
+    fine = note.startswith(BINNED) and not note.startswith(f"{BINNED} only")
+    return Note(f"{note[:1].upper()}{note[1:]}.", "note" if fine else "warning")
+
+
+def _reason(reason: str, estimates: list[Estimate]) -> str:
+    """Why estimates have no value; of one class against the rest, "positive" is that class, by its name."""
+    if any(e.class_ is None for e in estimates):
+        return reason
+    classes = {e.class_ for e in estimates}
+    if len(classes) > 1:
+        return reason.replace(NO_PREDICTED, "none of these classes was ever predicted").replace(
+            NO_POSITIVES, "none of these classes has a case"
+        )
+    name = shorten(visible(str(classes.pop())), 40)
+    return reason.replace(NO_PREDICTED, f'nothing was predicted "{name}"').replace(
+        NO_POSITIVES, f'there are no cases of "{name}"'
+    )
+
+
+# The slices on the screen: the worst of them in a short table, and a sentence where chance does not explain it.
+
+SHOWN = 5
+# Of more measures than this the slices are not shown unless they are asked for one by one.
+CHOSEN = 3
+# Pairs of columns are looked through without being asked where they have at most this many rows altogether.
+PAIRED_ROWS = 200_000_000
+
+
+class Sliced(Protocol):
+    """An evaluation as the reports of its slices see it."""
+
+    @property
+    def slice_columns(self) -> tuple[Divided, ...]:
+        """The columns that divide the cases."""
+
+    @property
+    def counted(self) -> Counted | None:
+        """What was counted, where the rows were not kept."""
+
+    @property
+    def confusion(self) -> Confusion:
+        """The counted evidence."""
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Every estimate that was asked for."""
+
+    def slices(self, measure: str | None = None) -> Slices:
+        """A measure, the error rate unless said, in every slice."""
+
+    def worst_slices(self, measure: str | None = None, depth: int = 2, most: int = 10) -> Slices:
+        """The slices in which most goes wrong."""
+
+
+def slice_blocks(view: Sliced, *, full: bool = False) -> list[Block]:
+    """What a report says of the slices; nothing where no columns divide the cases."""
+    columns = len(view.slice_columns)
+    if not columns:
+        return []
+    if view.counted is None:
+        deep = columns > 1 and columns * (columns - 1) // 2 * view.confusion.n_cases <= PAIRED_ROWS
+    else:
+        deep = bool(view.counted.pairs)
+    found = view.worst_slices(depth=2 if deep else 1, most=10 if full else SHOWN)
+    blocks: list[Block] = [Prose(found.summary(), label="Slices")]
+    if found.slices:
+        blocks.append(found.table())
+    if full:
+        every = view.slices()
+        blocks.append(Section("Every slice", (every.table(), *_slice_notes(every)), name="slices", folded=True))
+    if columns > 1 and not deep and view.counted is not None:
+        blocks.append(Note(f"{NOT_COUNTED[:1].upper()}{NOT_COUNTED[1:]}."))
+    elif columns > 1 and not deep:
+        blocks.append(Note("Pairs of columns were not searched, because there are many rows; worst_slices() does."))
+    return blocks + _slice_notes(found)[: None if full else 1]
+
+
+def chosen_slice_blocks(view: Sliced) -> list[Block]:
+    """The measures that were asked for, slice by slice."""
+    if not view.slice_columns:
+        return []
+    shown = [view.slices(e.name) for e in view.estimates[:CHOSEN]]
+    blocks: list[Block] = []
+    for found in shown:
+        blocks += [found.table(), *_slice_notes(found)]
+    left = len(view.estimates) - len(shown)
+    return blocks + [Note(f"The slices of {left:,} more are left out; ask for fewer measures to see them.")] * (
+        left > 0
+    )
+
+
+def _slice_notes(found: Slices) -> list[Block]:
+    return [Note(f"{note[:1].upper()}{note[1:]}.") for note in found.notes]

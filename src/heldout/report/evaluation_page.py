@@ -1,0 +1,438 @@
+"""The page of an evaluation: verdict, findings, the threshold, curves, classes, where it fails, how, and whence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from heldout.arguments import listing
+from heldout.curves.cost import cost_curve
+from heldout.curves.decision import GRID, decision_curve
+from heldout.curves.drawn import TONES, drawn, drawn_alike, drawn_together
+from heldout.curves.gain import gain, lift
+from heldout.curves.precision_recall import precision_recall
+from heldout.curves.reliability import reliability
+from heldout.curves.roc import one_class, roc
+from heldout.curves.thinning import shortened
+from heldout.errors import HeldoutError
+from heldout.evidence import Confusion, Label
+from heldout.evidence.probabilities import Probabilities
+from heldout.findings.shown import findings_section
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.fold_scores import FoldScores
+from heldout.measures.catalogue import find
+from heldout.measures.quantity import AVERAGES
+from heldout.report.evaluation import fold_table, folded, noted, rule_notes, titled
+from heldout.report.explanations import explorer_sections, how_sections, section_name
+from heldout.report.notes import unsaid
+from heldout.report.page_view import PageView
+from heldout.report.provenance import evaluation_facts
+from heldout.report.slider import threshold_explorer, why_none
+from heldout.report.verdict import sentences
+from heldout.report.view import View
+from heldout.show.blocks import Block, Cell, Column, Heat, Note, Number, Prose, Range, Section, Span, Table, Title
+from heldout.show.chart import Chart
+from heldout.show.escape import visible
+from heldout.show.numbers import count, number, percent
+from heldout.show.provenance import provenance_section
+from heldout.show.text_width import shorten
+
+# The curves of a page: of the positive class, or of each class against the rest, drawn from a shortened ranking.
+
+POOLED = (
+    "No curve of all folds together: the scores come from several models and are not on one scale, so the cases of one "
+    "fold cannot be ranked against those of another."
+)
+SHOWN_FOLDS = 20
+
+
+def curve_blocks(view: PageView, *, moves: bool) -> list[Block]:
+    """Every curve that the scores allow; `moves` marks the explorer's threshold on each."""
+    if view.scores is None:
+        return []
+    blocks: list[Block]
+    if isinstance(view.scores, FoldScores):
+        blocks = _of_folds(view)
+    elif view.positive is not None and not view.scores.evidence.per_class:
+        blocks = _of_positive(view, view.positive, moves=moves)
+    else:
+        blocks = _of_classes(view)
+    tallied = view.scores.evidence.probabilities
+    calibrated = [] if tallied is None else _reliability(view, tallied)
+    # After precision and recall, where both are there.
+    return [*blocks[:2], *calibrated, *blocks[2:]]
+
+
+def _of_positive(view: PageView, positive: Label, *, moves: bool) -> list[Block]:
+    whole = view.ranking(positive)
+    why = one_class(whole)
+    if why:
+        return [Prose(f"No curves: {why}.")]
+    ranking, level = shortened(whole, GRID), view.level
+    points = len(whole)
+    charts: list[Block] = [
+        drawn(roc(ranking, level=level, seed=view.estimator.seed, positive=positive), whole=points + 1, moves=moves),
+        drawn(precision_recall(ranking, level=level, positive=positive), whole=points, moves=moves),
+        drawn(cost_curve(ranking, positive=positive), moves=moves),
+    ]
+    if view.scores is not None and view.scores.evidence.probabilities is not None:
+        charts.append(drawn(decision_curve(ranking, level=level, positive=positive), moves=moves))
+    more = (
+        drawn(gain(ranking, level=level, positive=positive), whole=points + 1, moves=moves),
+        drawn(lift(ranking, level=level, positive=positive), whole=points, moves=moves),
+    )
+    return [*charts, Section("Cumulative gains and lift", more, "gains", folded=True)]
+
+
+def _of_folds(view: PageView) -> list[Block]:
+    """One ROC curve per fold for two classes: each model ranks its own cases only."""
+    scores, positive = view.scores, view.positive
+    told: list[Block] = [Prose(POOLED)]
+    if scores is None or positive is None or scores.evidence.per_class:
+        return told
+    folds = len(scores.evidence.fold_cases)
+    curves = []
+    for fold in scores.evidence.folds[:SHOWN_FOLDS]:
+        seen = fold.ranking(positive)
+        curves += [] if one_class(seen) else [roc(seen, bands=None)]
+    if not curves:
+        return told
+    areas = [float(curve.area) for curve in curves if curve.area is not None]
+    mean, least, most = (number(area) for area in (sum(areas) / len(areas), min(areas), max(areas)))
+    said = f"Area under the curve {mean} on average, from {least} to {most}."
+    left = folds - len(curves)
+    said += f" {left:,} folds are not drawn." if left else ""
+    return [drawn_alike(curves, "ROC curve of every fold", "one fold each", said), *told]
+
+
+def _of_classes(view: PageView) -> list[Block]:
+    """One curve per class, each against the rest, for as many as can be told apart: the largest."""
+    confusion = view.confusion
+    places = sorted(range(confusion.n_classes), key=lambda at: -confusion.truth_totals[at])
+    met = [confusion.labels[at] for at in places if not one_class(view.ranking(confusion.labels[at]))][: len(TONES)]
+    if not met:
+        return []
+    short = [shortened(view.ranking(label)) for label in met]
+    names = [shorten(visible(str(label)), 40) for label in met]
+    charts: list[Block] = [
+        drawn_together([roc(r, bands=None) for r in short], names, "ROC curve of each class against the rest"),
+        drawn_together([precision_recall(r, bands=None) for r in short], names, "Precision-recall curve of each class"),
+    ]
+    left = confusion.n_classes - len(met)
+    return [
+        *charts,
+        *([Prose(f"The curves of the {len(met)} largest classes; {left:,} are not drawn.")] if left else []),
+    ]
+
+
+def _reliability(view: PageView, tallied: Probabilities) -> list[Chart]:
+    try:
+        return [drawn(reliability(tallied, level=view.level, positive=view.positive))]
+    except HeldoutError:
+        return []
+
+
+# The tables of a page: measures with bars and links to how they were made, classes, and the matrix in three ways.
+
+PER_CLASS = ("precision", "recall", "f1")
+# More bars than two to a line are wider than a page.
+BARS = ("precision", "recall")
+# Rows of the table of classes, and the classes of the widest matrix that a page shows.
+SHOWN_CLASSES = 200
+MATRIX_CLASSES = 40
+
+
+def linked(e: Estimate) -> Number:
+    """The value of an estimate, which leads to how it was made."""
+    return Number(e.value, e.style, e.digits, section_name(e.measure))
+
+
+def span(e: Estimate) -> Cell:
+    """The interval drawn from 0 to 1, or nothing where it has no place there."""
+    return None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high)
+
+
+def measures_table(estimates: Iterable[Estimate], names: Iterable[str], level: float, caption: str = "") -> Table:
+    """One line per estimate: its name, value, interval, the interval drawn, method and n."""
+    rows: list[tuple[Cell, ...]] = [
+        (name, linked(e), Range(e.low, e.high, e.style, e.digits), span(e), e.method, Number(float(e.n), "count"))
+        for name, e in zip(names, estimates, strict=True)
+    ]
+    columns = (
+        Column("measure"),
+        Column("value", "right"),
+        Column(f"{100 * level:g} % interval"),
+        Column(""),
+        Column("method"),
+        Column("n", "right"),
+    )
+    return Table(columns, tuple(rows), caption)
+
+
+def class_blocks(view: View) -> list[Block]:
+    """One line per class with precision, recall and F1, their intervals drawn, and the averages below."""
+    confusion = view.confusion
+    places = confusion.largest(SHOWN_CLASSES).tolist()
+    shown = sorted(places) if len(places) == confusion.n_classes else places
+    rows = [
+        (
+            str(confusion.labels[at]),
+            Number(float(confusion.truth_totals[at]), "count"),
+            *_figures([view.get(measure, class_=confusion.labels[at]) for measure in PER_CLASS]),
+        )
+        for at in shown
+    ]
+    blocks: list[Block] = [Table(_heads("class", "n"), tuple(rows))]
+    if len(shown) < confusion.n_classes:
+        blocks.append(Prose(f"The {len(shown)} largest of {confusion.n_classes:,} classes."))
+    if confusion.n_classes > 1:
+        averages = [
+            (average, None, *_figures([view.get(measure, average=average) for measure in PER_CLASS]))
+            for average in AVERAGES
+        ]
+        blocks.append(Table(_heads("average", ""), tuple(averages)))
+    return blocks
+
+
+def _heads(first: str, second: str) -> tuple[Column, ...]:
+    columns = [Column(first), Column(second, "right")]
+    for measure in PER_CLASS:
+        columns += [Column(find(measure).title, "right"), Column("interval")]
+        columns += [Column("")] if measure in BARS else []
+    return tuple(columns)
+
+
+def _figures(held: Sequence[Estimate]) -> tuple[Cell, ...]:
+    cells: list[Cell] = []
+    for e in held:
+        cells += [linked(e), Range(e.low, e.high, e.style, e.digits)]
+        cells += [span(e)] if e.measure in BARS else []
+    return tuple(cells)
+
+
+def matrix_blocks(confusion: Confusion, first: int | None = None) -> list[Block]:
+    """The matrix in counts, in shares of its rows and of its columns; `first` is the class that comes first."""
+    if confusion.n_classes > MATRIX_CLASSES:
+        return [Prose(f"A matrix of {confusion.n_classes:,} classes has no place on a page.")]
+    order = list(range(confusion.n_classes))
+    if first is not None:
+        order = [first, *(at for at in order if at != first)]
+    matrix = confusion.matrix[np.ix_(order, order)].astype(np.float64)
+    names = [str(confusion.labels[at]) for at in order]
+    rows, columns = matrix.sum(axis=1, keepdims=True), matrix.sum(axis=0, keepdims=True)
+    by_row = np.divide(matrix, rows, out=np.full(matrix.shape, np.nan), where=rows > 0)
+    by_column = np.divide(matrix, columns, out=np.full(matrix.shape, np.nan), where=columns > 0)
+    counts = [
+        tuple(Heat(float(held), float(share)) for held, share in zip(line, shares, strict=True))
+        for line, shares in zip(matrix, np.nan_to_num(by_row), strict=True)
+    ]
+    blocks: list[Block] = [_square(names, counts, "Counts")]
+    for title, shares, name in (
+        ("Row %: what became of the cases of each class", by_row, "matrix-rows"),
+        ("Column %: what the answers were worth", by_column, "matrix-columns"),
+    ):
+        cells = [tuple(Number(float(share), "percent", 1) for share in line) for line in shares]
+        blocks.append(Section(title, (_square(names, cells),), name, folded=True))
+    return blocks
+
+
+def _square(names: Sequence[str], cells: Sequence[tuple[Cell, ...]], caption: str = "") -> Table:
+    columns = (Column("truth ↓  predicted →"), *(Column(name, "right") for name in names))
+    return Table(columns, tuple((name, *line) for name, line in zip(names, cells, strict=True)), caption)
+
+
+# The measures that come first, of all cases, of the positive class or as a macro average.
+HEADLINE = (
+    ("accuracy", "all"),
+    ("balanced_accuracy", "all"),
+    ("f1", "positive"),
+    ("matthews", "all"),
+    ("kappa", "all"),
+    ("expected_cost", "all"),
+    ("total_cost", "all"),
+)
+# Cases of each kind in the list of the hardest.
+HARDEST = 10
+# Kinds of error in the list of those made most.
+CONFUSED = 15
+# Letters of a label in a line of text.
+NAMED = 60
+SCORED = (
+    ("roc_auc", "positive"),
+    ("roc_auc", "macro"),
+    ("hand_till_auc", "all"),
+    ("average_precision", "positive"),
+    ("brier", "all"),
+    ("brier_skill", "all"),
+    ("log_loss", "all"),
+    ("expected_calibration_error", "all"),
+    ("calibration_slope", "all"),
+    ("calibration_intercept", "all"),
+)
+
+
+def evaluation_page(view: PageView) -> list[Block]:
+    """Everything that there is to see of an evaluation, in reading order."""
+    return [
+        title_of(view),
+        *_read(view),
+        Prose(" ".join(sentences(view)), label="Verdict"),
+        *page_body(view),
+        provenance_section(evaluation_facts(view)),
+    ]
+
+
+def chosen_page(view: PageView) -> list[Block]:
+    """Only the estimates that were asked for, how they were made, and where they come from."""
+    names = [titled(e) for e in view.estimates]
+    return [
+        title_of(view),
+        *_read(view),
+        _measures(view, list(view.estimates), names),
+        findings_section(view.review),
+        *how_blocks(view, view.estimates, moved=False),
+        provenance_section(evaluation_facts(view)),
+    ]
+
+
+def page_body(view: PageView) -> list[Block]:
+    """From the findings to how each number was made: what the pages of an evaluation and of a validation share."""
+    return [findings_section(view.review), *measured(view), *how_blocks(view, view.estimates)]
+
+
+def measured(view: PageView) -> list[Block]:
+    """The threshold or the matrix, the curves, the classes, all measures, and where it fails."""
+    explorer = threshold_explorer(view)
+    blocks: list[Block] = []
+    headline = [e for e in (_headline(view, *asked) for asked in HEADLINE) if e is not None]
+    if explorer is not None:
+        blocks.append(Section("Threshold, costs and prevalence", (explorer,), "threshold"))
+    else:
+        place = None if view.positive is None else view.confusion.index(view.positive)
+        blocks.append(_measures(view, headline, [titled(e) for e in headline]))
+        blocks.append(Section("Confusion matrix", (*matrix_blocks(view.confusion, place), *_pairs(view)), "matrix"))
+    blocks += _curves(view, moves=explorer is not None)
+    blocks.append(Section("Classes", tuple(class_blocks(view)), "classes"))
+    blocks += _failures(view)
+    return [*blocks, *_notes(view), _everything(view)]
+
+
+def title_of(view: PageView) -> Title:
+    """What the page is about, and how much was read."""
+    confusion = view.confusion
+    parts = [f"{count(confusion.n_cases)} case" + "s" * (confusion.n_cases != 1)]
+    if confusion.weighted:
+        parts.append(f"weight {count(confusion.n)}")
+    if confusion.clusters is not None:
+        parts.append(f"{count(confusion.clusters.number)} groups")
+    parts.append(f"{count(confusion.n_classes)} class" + "es" * (confusion.n_classes != 1))
+    if view.positive is not None:
+        held = confusion.truth_totals[confusion.index(view.positive)] / confusion.n
+        parts.append(f"positive class: {shorten(visible(str(view.positive)), NAMED)} ({percent(float(held))})")
+    return Title(view.source.name or "Evaluation of a classifier", " · ".join(parts))
+
+
+def _read(view: PageView) -> list[Block]:
+    if not view.source.columns:
+        return []
+    guessed = view.source.guessed
+    said = f" ({listing(guessed)} guessed from the column names)" if guessed else ""
+    read = ", ".join(f"{role} = {shorten(visible(column), NAMED)}" for role, column in view.source.columns)
+    return [Prose(f"{read}{said}", label="Read")]
+
+
+def _headline(view: PageView, measure: str, of: str) -> Estimate | None:
+    """The estimate of that name, if it is among those that were made."""
+    key = (measure, view.positive if of == "positive" else None, "macro" if of == "macro" else None)
+    if of == "positive" and view.positive is None:
+        key = (measure, None, "macro")
+    return next((e for e in view.estimates if (e.measure, e.class_, e.average) == key), None)
+
+
+def _measures(view: PageView, held: list[Estimate], names: list[str]) -> Section:
+    over_folds = folded(held)
+    if over_folds is None:
+        return Section("Measures", (measures_table(held, names, view.level),), "measures")
+    table = fold_table(over_folds, names, view.level)
+    return Section("Measures", (table, *rule_notes(over_folds)), "measures")
+
+
+def _curves(view: PageView, *, moves: bool) -> list[Block]:
+    if view.scores is None:
+        return []
+    held = list(dict.fromkeys(e for e in (_headline(view, *asked) for asked in SCORED) if e is not None))
+    blocks: list[Block] = [measures_table(held, [titled(e) for e in held], view.level)] if held else []
+    blocks += curve_blocks(view, moves=moves)
+    why = why_none(view)
+    if why:
+        blocks.append(Prose(f"There is no slider: {why}."))
+    return [Section("Scores and curves", tuple(blocks), "curves")] if blocks else []
+
+
+def _pairs(view: PageView) -> list[Block]:
+    """The classes that are taken for each other most, where there are more than two."""
+    if view.confusion.n_classes < 3:
+        return []
+    return _asked(view, "confused", most=CONFUSED)
+
+
+def _failures(view: PageView) -> list[Block]:
+    """Worst slices and hardest cases, where the evaluation has them."""
+    blocks: list[Block] = []
+    if view.slice_columns:
+        parts: list[Block] = []
+        parts += _asked(view, "worst_slices")
+        every = _asked(view, "slices")
+        parts += [Section("Every slice", tuple(every), "every-slice", folded=True)] if every else []
+        if parts:
+            blocks.append(Section("Slices", tuple(parts), "slices"))
+    if view.scores is not None:
+        hardest = _asked(view, "hardest", most=HARDEST)
+        if hardest:
+            blocks.append(Section("Hardest cases", tuple(hardest), "hardest"))
+    return blocks
+
+
+def _asked(view: PageView, name: str, **options: Any) -> list[Block]:
+    """The blocks of one of the evaluation's further answers, without a title of their own; nothing where refused."""
+    ask = getattr(view, name, None)
+    if ask is None:
+        return []
+    try:
+        found = ask(**options)
+    except HeldoutError as refused:
+        return [Prose(refused.what)]
+    return [Prose(b.text) if isinstance(b, Title) else b for b in found.blocks()]
+
+
+def _notes(view: PageView) -> list[Block]:
+    blocks: list[Block] = [noted(note) for note in unsaid(view.notes, view.source, view.review.fired)]
+    if view.confusion.clusters is not None:
+        blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
+    if view.confusion.weighted:
+        blocks.append(Note("Intervals use the effective number of cases that the weights leave."))
+    return [Section("Notes", tuple(blocks), "notes")] if blocks else []
+
+
+def _everything(view: PageView) -> Section:
+    """Every estimate that was made of all cases, of the positive class and averaged; of each class in its section."""
+    groups = [
+        ("All cases", [e for e in view.estimates if e.class_ is None and e.average is None]),
+        ("Averages over the classes", [e for e in view.estimates if e.average is not None]),
+    ]
+    if view.positive is not None:
+        groups.append((f"{view.positive} against the rest", [e for e in view.estimates if e.class_ == view.positive]))
+    blocks = tuple(
+        measures_table(held, [titled(e) for e in held], view.level, caption) for caption, held in groups if held
+    )
+    return Section("Every measure", blocks, "everything", folded=True)
+
+
+def how_blocks(view: PageView, estimates: tuple[Estimate, ...], *, moved: bool = True) -> list[Block]:
+    """One section with a folded section for each measure; `moved` says that there is a threshold to move."""
+    sections: list[Block] = list(how_sections(view, estimates))
+    sections += explorer_sections(view) if moved and not why_none(view) else []
+    return [Section("How each number was made", tuple(sections), "how")] if sections else []

@@ -1,0 +1,244 @@
+"""How each number was made: what it says, its formula, the counts put in, the interval, and where both come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from heldout.curves.decision import net_formula
+from heldout.errors import OptionError
+from heldout.evidence import Confusion
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.fold_estimates import FOLD_METHODS, FoldEstimate
+from heldout.intervals.methods import METHODS
+from heldout.measures.catalogue import CATALOGUE, COUNTED, find
+from heldout.measures.cells import class_cells, evidence_cells
+from heldout.measures.quantity import Bound, micro_cells
+from heldout.measures.symbolic import COST_ALARM, COST_MISS, N, Symbol, cost_per_case, traced
+from heldout.report.catalogue import entry
+from heldout.report.page_view import PageView
+from heldout.show.blocks import Block, Cell, Column, Facts, Note, Number, Prose, Range, Section, Table
+from heldout.show.escape import visible
+from heldout.show.explorer import POSITION, Expression
+from heldout.show.numbers import count
+from heldout.show.text_width import shorten
+
+# Formulas as a person would write them, with words or numbers for their names; page/formulas.js writes the same.
+
+# How tightly an operator binds, and how it is written between its operands.
+BINDING: Mapping[str, tuple[int, str]] = {"+": (1, " + "), "-": (1, " − "), "*": (2, " · "), "/": (3, " / ")}
+ATOM = 9
+
+
+def put_in(expression: Expression, numbers: Mapping[str, float]) -> str:
+    """The expression with its numbers put in, as a person would write it.
+
+    >>> put_in(("/", "tp", ("+", "tp", "fn")), {"tp": 165, "fn": 119})
+    '165 / (165 + 119)'
+    """
+    return worded(
+        expression, {name: f"({count(value)})" if value < 0 else count(value) for name, value in numbers.items()}
+    )
+
+
+def worded(expression: Expression, words: Mapping[str, str]) -> str:
+    """The expression with these words for its names.
+
+    >>> worded(("/", "tp", ("+", "tp", "fn")), {"tp": "TP", "fn": "FN"})
+    'TP / (TP + FN)'
+    """
+    return _written(expression, words)[0]
+
+
+def _written(expression: Expression, words: Mapping[str, str]) -> tuple[str, int]:
+    """The text, and how tightly its outermost operator binds."""
+    if isinstance(expression, str):
+        return words[expression], ATOM
+    if not isinstance(expression, tuple | list):
+        return f"{float(expression):g}", ATOM
+    operator, *operands = expression
+    if operator not in BINDING:
+        inside = ", ".join(_written(part, words)[0] for part in operands)
+        return (f"−{_bracketed(operands[0], words, ATOM)}", 2) if operator == "neg" else (f"{operator}({inside})", ATOM)
+    strength, sign = BINDING[operator]
+    left, right = operands
+    # What is divided is bracketed unless it is a single number, on both sides: a slash on one line misleads easily.
+    first = _bracketed(left, words, ATOM if operator == "/" else strength)
+    second = _bracketed(right, words, {"/": ATOM, "-": strength + 1}.get(operator, strength))
+    return f"{first}{sign}{second}", strength
+
+
+def _bracketed(expression: Expression, words: Mapping[str, str], least: int) -> str:
+    text, strength = _written(expression, words)
+    return text if strength >= least else f"({text})"
+
+
+# Rows of single classes in one section.
+SHOWN_CLASSES = 40
+SCORE_METHODS = {
+    "delong-logit": ("DeLong's variance, limits on the logit scale", "DeLong, DeLong & Clarke-Pearson (1988)"),
+    "delong": ("DeLong's variance, estimate ± z standard errors", "DeLong, DeLong & Clarke-Pearson (1988)"),
+    "hall": (
+        "Student's t with a correction for skewness",
+        "Hall (1992), Journal of the Royal Statistical Society B 54",
+    ),
+    "influence": ("standard error from the influence of each case", "Hampel (1974), JASA 69"),
+    "test-inversion": ("all values that a test of calibration does not reject", "derivations in docs/statistics.md"),
+    "wald": ("estimate ± z standard errors of the recalibration fit", "Cox (1958), Biometrika 45"),
+    "wilson": ("inverts the score test of a proportion", "Wilson (1927)"),
+}
+
+
+def section_name(measure: str) -> str:
+    """The name of the section that says how a measure was made, for links.
+
+    >>> section_name("f0.5"), section_name("f_score(beta=3)")
+    ('how-f0.5', 'how-f_score-beta-3')
+    """
+    return "how-" + re.sub(r"[^a-z0-9._]+", "-", measure.casefold()).strip("-")
+
+
+def how_sections(view: PageView, estimates: Sequence[Estimate]) -> list[Section]:
+    """One folded section for each measure among the estimates, in their order."""
+    by_measure: dict[str, list[Estimate]] = {}
+    for e in estimates:
+        by_measure.setdefault(e.measure, []).append(e)
+    return [_section(view, measure, held) for measure, held in by_measure.items()]
+
+
+def _section(view: PageView, name: str, held: Sequence[Estimate]) -> Section:
+    bound = find(name, costs=view.costs)
+    measure = bound.measure
+    kept = {"formula", "parameters", "range", "undefined", "also called", "reference"}
+    facts = [(key, text) for key, text in entry(measure) if key in kept]
+    facts += _methods(held)
+    shown = [e for e in held if e.class_ is None]
+    classes = [e for e in held if e.class_ is not None]
+    blocks: list[Block] = [Prose(measure.summary), Facts(tuple(facts))]
+    blocks.append(_table(view, bound, [*shown, *classes[:SHOWN_CLASSES]]))
+    if len(classes) > SHOWN_CLASSES:
+        blocks.append(Prose(f"{SHOWN_CLASSES} of {len(classes):,} classes."))
+    blocks += [Note(f"{e.name}: {e.note}.") for e in shown if e.note]
+    rules = dict.fromkeys((e.rule, e.reason, e.reference) for e in held if isinstance(e, FoldEstimate))
+    blocks += [Note(f"Over folds: {rule}, {reason} ({source}).") for rule, reason, source in rules]
+    return Section(bound.title, tuple(blocks), section_name(name), folded=True)
+
+
+def _methods(held: Sequence[Estimate]) -> list[tuple[str, str]]:
+    """Each interval method that was used, what it does and where it comes from."""
+    return [("interval", method_words(method)) for method in dict.fromkeys(e.method for e in held)]
+
+
+def method_words(method: str) -> str:
+    """The name of an interval method, what it does and where it comes from.
+
+    >>> method_words("wilson")
+    'wilson: Inverts the score test of a proportion. (Wilson (1927))'
+    """
+    name = method.split(",", maxsplit=1)[0]
+    if name in METHODS:
+        summary, reference = METHODS[name].summary, METHODS[name].reference
+    elif name in FOLD_METHODS:
+        summary, reference = FOLD_METHODS[name].summary, FOLD_METHODS[name].reference
+    else:
+        summary, reference = SCORE_METHODS.get(name, ("", ""))
+    return " ".join(filter(None, [method + (":" if summary else ""), summary, f"({reference})" if reference else ""]))
+
+
+def _table(view: PageView, bound: Bound, held: Sequence[Estimate]) -> Table:
+    counted = bound.measure.name in COUNTED
+    rows: list[tuple[Cell, ...]] = [
+        (
+            _of(e),
+            counts_put_in(view.confusion, bound, e) if counted else _behind(view, e),
+            Number(e.value, e.style, e.digits),
+            Range(e.low, e.high, e.style, e.digits),
+            Number(float(e.n), "count"),
+        )
+        for e in held
+    ]
+    columns = (
+        Column("of"),
+        Column("counts put in", wrap=True),
+        Column("value", "right"),
+        Column(f"{100 * view.level:g} % interval"),
+        Column("n", "right"),
+    )
+    return Table(columns, tuple(rows))
+
+
+def _of(e: Estimate) -> str:
+    if e.class_ is not None:
+        return shorten(visible(str(e.class_)), 60)
+    return f"{e.average} average" if e.average else "all cases"
+
+
+def counts_put_in(confusion: Confusion, bound: Bound, e: Estimate) -> str:
+    """The formula with the counts of an estimate put in: "165 / (165 + 119)"."""
+    if e.average in ("macro", "weighted"):
+        weighted = ", each by its cases" if e.average == "weighted" else ""
+        return f"mean over {confusion.n_classes:,} classes{weighted}"
+    if e.class_ is None and e.average is None and bound.measure.overall:
+        return f"mean {find(bound.measure.overall).title} over {confusion.n_classes:,} classes"
+    if e.class_ is not None:
+        numbers = class_cells(*confusion.corners[confusion.index(e.class_)].tolist())
+    elif e.average == "micro":
+        numbers = micro_cells(float(confusion.hits.sum()), float(confusion.n), confusion.n_classes)
+    else:
+        numbers = class_cells(0, 0, 0, 0)
+        numbers.update(evidence_cells(bound.measure, confusion, bound.costs))
+    try:
+        expression = traced(bound, {name: Symbol(name) for name in bound.measure.cells})
+    except OptionError:
+        return ", ".join(f"{name} = {count(float(numbers[name]))}" for name in bound.measure.cells)
+    return put_in(expression, {name: float(numbers[name]) for name in bound.measure.cells})
+
+
+def _behind(view: PageView, e: Estimate) -> str:
+    """What a measure of scores was made from."""
+    if e.class_ is None or e.class_ not in view.confusion.labels:
+        return f"the scores of {count(view.confusion.n_cases)} cases"
+    place = view.confusion.index(e.class_)
+    positives = float(view.confusion.truth_totals[place])
+    return f"the scores of {count(positives)} positives and {count(float(view.confusion.n) - positives)} negatives"
+
+
+# How the figures are made that only the moved threshold shows: net benefit, and a cost where none was given.
+
+
+NET: Expression = net_formula(*map(Symbol, ("tp", "fp", N, POSITION))).expression
+NET_SECTION, COST_SECTION = "how-net-benefit", "how-cost-per-case"
+# One for every error, as long as nobody said what errors cost.
+UNIT_COSTS = ((0.0, 1.0), (1.0, 0.0))
+# Names as a reader knows them.
+READ = {"tp": "TP", "fn": "FN", "fp": "FP", "tn": "TN", N: "n", POSITION: "t"}
+READ |= {COST_MISS: "cost of a miss", COST_ALARM: "cost of a false alarm"}
+
+
+def explorer_sections(view: PageView) -> list[Section]:
+    """The sections that the explorer's own figures lead to."""
+    sections = [_cost()] if view.costs is None else []
+    if view.scores is not None and view.scores.evidence.probabilities is not None:
+        sections.append(_net_benefit())
+    return sections
+
+
+def _net_benefit() -> Section:
+    facts = (
+        ("formula", f"{worded(NET, READ)}, t the threshold"),
+        ("range", "-∞ to 1, higher is better; 0 is acting on nobody"),
+        ("interval", "the band of the decision curve"),
+        ("reference", "Vickers & Elkin (2006), Decision curve analysis"),
+    )
+    said = "True positives per case, less false positives weighed as the threshold weighs them."
+    return Section("net benefit", (Prose(said), Facts(facts)), NET_SECTION, folded=True)
+
+
+def _cost() -> Section:
+    facts = (
+        ("formula", worded(cost_per_case(0, UNIT_COSTS), READ)),
+        ("range", "0 to ∞, lower is better"),
+        ("reference", CATALOGUE["expected_cost"].reference),
+    )
+    said = "Mean cost of a case. No costs were given: an error counts 1 until you change it, a right answer nothing."
+    return Section("cost per case", (Prose(said), Facts(facts)), COST_SECTION, folded=True)

@@ -1,0 +1,491 @@
+"""The threshold that a reader moves: exact counts at every position, every figure with its limits, and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.arrays import Floats
+from heldout.curves.thinning import places_of, shortened
+from heldout.curves.thresholds import ThresholdTables, counts_at
+from heldout.evidence import Confusion, Label, Ranking
+from heldout.evidence.ranking import cut_at, split_at
+from heldout.intervals.count_estimator import DEFAULTS, PLENTY, Estimator
+from heldout.intervals.draws import CELL_PRIOR, DRAWN_LEVEL, Draws, order_limits, posterior_draws
+from heldout.intervals.fold_estimates import FoldEstimator
+from heldout.intervals.methods import METHODS
+from heldout.intervals.proportion import wilson
+from heldout.intervals.score_limits import many_cost_limits
+from heldout.intervals.target import Subject
+from heldout.measures.catalogue import find
+from heldout.measures.cells import class_cells
+from heldout.measures.quantity import Bound, Quantity
+from heldout.measures.symbolic import (
+    COST_ALARM,
+    COST_MISS,
+    PREVALENCE,
+    RAW_FP,
+    RAW_NEGATIVES,
+    RAW_POSITIVES,
+    RAW_TP,
+    SEEN_PREVALENCE,
+    N,
+    cost_per_case,
+    of_two_classes,
+)
+from heldout.report.explanations import COST_SECTION, NET, NET_SECTION, UNIT_COSTS, method_words, section_name
+from heldout.report.page_view import PageView
+from heldout.show.escape import visible
+from heldout.show.explorer import Explorer, Expression, Knob, Moving
+from heldout.show.numbers import count, number, plain
+from heldout.show.text_width import shorten
+
+# The limits of every figure at every threshold of a page: those that an evaluation at that threshold would give.
+
+CLOSED = "effective-wilson"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """The limits of one figure at every threshold, and the method that made them: one for all, or one for each."""
+
+    low: Floats
+    high: Floats
+    method: str | tuple[str, ...]
+
+
+def quick(estimator: Estimator) -> bool:
+    """Whether the limits of all thresholds can be made together: independent cases, default methods."""
+    confusion = estimator.confusion
+    return (
+        estimator.method is None
+        and estimator.plan is None
+        and estimator.level <= DRAWN_LEVEL
+        and not confusion.weighted
+        and confusion.clusters is None
+    )
+
+
+def drawn_places(corners: Floats) -> NDArray[np.int64]:
+    """The thresholds at which measures of agreement need random draws, because an outcome is rare."""
+    return np.flatnonzero(corners.min(axis=1) < PLENTY)
+
+
+def together(estimator: Estimator, positive: int, bounds: Sequence[Bound], corners: Floats) -> list[Limits]:
+    """The limits of each measure for independent cases, all thresholds at once; `corners` are TP, FN, FP, TN."""
+    drawn = [bound for bound in bounds if bound.measure.kind == "agreement"]
+    agreed = dict(zip((b.name for b in drawn), _agreement(estimator, positive, drawn, corners), strict=True))
+    made = []
+    for bound in bounds:
+        if bound.measure.kind == "agreement":
+            made.append(agreed[bound.name])
+        elif bound.measure.kind == "cost":
+            made.append(_costs(bound, positive, corners, estimator.level))
+        else:
+            made.append(_closed(bound, corners, DEFAULTS[bound.measure.kind], estimator))
+    return made
+
+
+def one_by_one(
+    estimator: Estimator, positive: Label, bounds: Sequence[Bound], seen: Sequence[Confusion]
+) -> list[Limits]:
+    """The limits of each measure from the evidence at each threshold, for weights, groups and methods asked for."""
+    asked = [Quantity(bound).check(positive) for bound in bounds]
+    rows = [[replace(estimator, confusion=confusion).ask(quantity) for quantity in asked] for confusion in seen]
+    return [
+        Limits(
+            np.array([row[at].low for row in rows]),
+            np.array([row[at].high for row in rows]),
+            tuple(row[at].method for row in rows),
+        )
+        for at in range(len(asked))
+    ]
+
+
+def _closed(bound: Bound, corners: Floats, name: str, estimator: Estimator) -> Limits:
+    none = np.zeros(0, dtype=np.int64)
+    tables = ThresholdTables(tuple(range(len(corners))), none, none, none, tables=corners)
+    subject = Subject(bound, tables, "class")
+    found = METHODS[name].find(subject, estimator.level, Draws(tables, estimator.seed))
+    # What is undefined has no limits, as in every estimate.
+    low, high = (np.where(np.isnan(subject.value), np.nan, ends) for ends in found)
+    return Limits(low, high, name)
+
+
+def _costs(bound: Bound, positive: int, corners: Floats, level: float) -> Limits:
+    costs = bound.costs
+    if costs is None:
+        message = "a cost needs a cost matrix"
+        raise TypeError(message)
+    other = 1 - positive
+    order = [(positive, positive), (positive, other), (other, positive), (other, other)]
+    values, where = np.unique([costs[cell] for cell in order], return_inverse=True)
+    if values.tolist() == [0.0, 1.0]:
+        # A cost of 0 or 1 is a proportion, and the score interval of its mean is Wilson's.
+        return Limits(*wilson(corners[:, where == 1].sum(axis=1), corners.sum(axis=1), level), "score")
+    held = np.stack([corners[:, where == at].sum(axis=1) for at in range(len(values))], axis=1)
+    return Limits(*many_cost_limits(np.broadcast_to(values, held.shape), held, level), "score")
+
+
+def _agreement(estimator: Estimator, positive: int, bounds: Sequence[Bound], corners: Floats) -> list[Limits]:
+    """In closed form where every outcome has plenty of cases, elsewhere from draws that all measures share."""
+    few = drawn_places(corners)
+    many = np.setdiff1d(np.arange(len(corners)), few)
+    ends = np.full((2, len(bounds), len(corners)), np.nan)
+    for at, bound in enumerate(bounds):
+        if len(many):
+            made = _closed(bound, corners[many], CLOSED, estimator)
+            ends[0, at, many], ends[1, at, many] = made.low, made.high
+    for place in few.tolist():
+        cells = _posterior(corners[place], positive, estimator)
+        for at, bound in enumerate(bounds):
+            ends[:, at, place] = _held(bound, corners[place], cells, estimator.level)
+    used = tuple(np.where(np.isin(np.arange(len(corners)), few), DEFAULTS["agreement"], CLOSED).tolist())
+    return [Limits(ends[0, at], ends[1, at], used) for at in range(len(bounds))]
+
+
+def _posterior(corners: Floats, positive: int, estimator: Estimator) -> dict[str, Any]:
+    """The very draws that an evaluation of this table would make, in the order of its classes."""
+    tp, fn, fp, tn = corners.tolist()
+    square = np.array([[tp, fn], [fp, tn]] if positive == 0 else [[tn, fp], [fn, tp]]) + CELL_PRIOR
+    rng = np.random.default_rng([estimator.seed, 2])
+    drawn = rng.standard_gamma(square, size=(posterior_draws(4, estimator.level), 2, 2))
+    first, second, third, fourth = (np.ascontiguousarray(drawn[:, i, j]) for i in (0, 1) for j in (0, 1))
+    return class_cells(first, second, third, fourth) if positive == 0 else class_cells(fourth, third, second, first)
+
+
+def _held(bound: Bound, corners: Floats, cells: dict[str, Any], level: float) -> tuple[float, float]:
+    """Quantiles of the draws, within the range of the measure and with the estimate inside."""
+    low, high = order_limits(np.asarray(bound.value(cells)), level)
+    floor, ceiling = bound.measure.range
+    value = float(bound.value(class_cells(*corners)))
+    if np.isnan(value):
+        return np.nan, np.nan
+    return float(np.fmin(np.fmax(low, floor), value)), float(np.fmax(np.fmin(high, ceiling), value))
+
+
+# The thresholds that a page lets its reader choose from, and the named ones among them.
+
+Worth = Callable[[Any, Any], Floats]
+
+ROUND = np.arange(1, 20) / 20
+CURRENT, CHEAPEST, HIGHEST_F, HIGHEST_J = "current threshold", "cheapest", "highest F1", "highest Youden's J"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Positions:
+    """Thresholds from low to high with the exact counts at each; `marks` are the named ones."""
+
+    thresholds: Floats
+    tp: NDArray[Any]
+    fp: NDArray[Any]
+    start: int
+    marks: tuple[tuple[str, int], ...]
+    left_out: int
+
+
+def positions(
+    ranking: Ranking, most: int, *, current: float | None, near: tuple[float, float], costs: tuple[float, float]
+) -> Positions:
+    """At most about `most` thresholds: every distinct score if there are that few, else even in rank and in score.
+
+    `near` are the TP and FP to start from where no threshold is current; `costs` are those of a miss and of a false
+    alarm, each beyond what the right answer costs.
+
+    >>> seen = Ranking(np.array([0.9, 0.4, 0.2]), np.array([3, 1, 1]), np.array([0, 2, 3]))
+    >>> found = positions(seen, 10, current=0.5, near=(0, 0), costs=(1.0, 1.0))
+    >>> found.thresholds, found.marks[:2]
+    (array([0.2, 0.4, 0.5, 0.9, 0.9]), (('current threshold', 2), ('cheapest', 3)))
+    """
+    short = shortened(ranking)
+    miss, alarm = costs
+    positives, negatives = ranking.n_positive, ranking.n_negative
+    named: dict[str, float] = {} if current is None else {CURRENT: current}
+    cheap, cost = _best(ranking, short, lambda tp, fp: -(miss * (positives - tp) + alarm * fp))
+    # Calling nothing positive has no score of its own: it begins just above the highest, or above the highest bin.
+    none = float(np.nextafter(ranking.scores[0], np.inf) if ranking.ends is None else ranking.ends[0])
+    named[CHEAPEST] = none if -miss * positives > cost else cheap
+    named[HIGHEST_F], _ = _best(ranking, short, lambda tp, fp: 2 * tp / (tp + positives + fp))
+    named[HIGHEST_J], _ = _best(ranking, short, lambda tp, fp: tp / positives - fp / negatives)
+    chosen = _chosen(ranking, most)
+    thresholds = np.unique(np.concatenate([chosen, list(named.values()), [none]]))
+    tp, fp = counts_at(shortened(ranking, thresholds), thresholds)
+    marks = tuple((name, int(np.searchsorted(thresholds, at))) for name, at in named.items())
+    at = dict(marks).get(CURRENT)
+    start = int((np.abs(tp - near[0]) + np.abs(fp - near[1])).argmin()) if at is None else at
+    kept = len(np.unique(places_of(ranking, thresholds)))
+    return Positions(thresholds, tp, fp, start, marks, max(len(ranking) - kept, 0))
+
+
+def _chosen(ranking: Ranking, most: int) -> Floats:
+    if len(ranking) <= most:
+        return ranking.scores
+    # People think of round thresholds of probabilities, so these are kept although no case may score them.
+    rounds = ROUND if ranking.scores[-1] >= 0 and ranking.scores[0] <= 1 else ROUND[:0]
+    if ranking.joined is not None:
+        rounds = np.array([at for at in rounds.tolist() if _is_exact(ranking, at)])
+    half = most // 2
+    by_rank = np.linspace(0, len(ranking) - 1, half).round().astype(np.int64)
+    even = np.linspace(float(ranking.scores[-1]), float(ranking.scores[0]), most - half)
+    by_score = np.maximum(places_of(ranking, even) - 1, 0)
+    return np.concatenate([ranking.scores[np.union1d(by_rank, by_score)], rounds])
+
+
+def _is_exact(ranking: Ranking, threshold: float) -> bool:
+    """Whether the counts at a threshold are known: not so inside a bin of scores."""
+    tp_low, tp_high, fp_low, fp_high = ranking.between(threshold)
+    return bool(tp_low == tp_high and fp_low == fp_high)
+
+
+def _best(ranking: Ranking, short: Ranking, worth: Worth) -> tuple[float, float]:
+    """The highest threshold at which something is worth most, of all distinct scores, and how much that is.
+
+    What is worth more grows with TP and falls with FP. So within a run of joined scores it is at most what TP at its
+    end and FP at its start would be worth, and only runs that could beat the best end are looked into.
+    """
+    tp, fp = short.tp.astype(np.float64), short.fp.astype(np.float64)
+    at_ends = worth(tp, fp)
+    best = int(np.argmax(at_ends))
+    found = float(short.scores[best]), float(at_ends[best])
+    if short is ranking:
+        return found
+    ends = places_of(ranking, short.scores)
+    starts = np.concatenate([[0], ends[:-1]])
+    before = [np.concatenate([[0.0], held[:-1]]) for held in (tp, fp)]
+    for run in np.flatnonzero((worth(tp, before[1]) > found[1]) & (ends - starts > 1)).tolist():
+        inside = slice(int(starts[run]), int(ends[run]))
+        held = [
+            first[run] + np.cumsum(side[inside], dtype=np.float64)
+            for first, side in zip(before, (ranking.positives, ranking.negatives), strict=True)
+        ]
+        values = worth(held[0], held[1])
+        top = int(np.argmax(values))
+        if values[top] > found[1]:
+            found = float(ranking.scores[inside][top]), float(values[top])
+    return found
+
+
+# So many positions are kept; fewer where the limits at each take longer, so that all of them take about a second.
+MOST = 1000
+MOST_DRAWN = 500
+MOST_SLOW = 100
+# Groups are counted anew at every threshold; beyond this many entries their limits are left out.
+MOST_GROUPED = 20_000
+# The highest cost that a reader may set: no sum of costs over the cases of this world passes what a float can hold.
+MOST_COST = 1e12
+# Letters of a label beside the matrix.
+NAMED = 30
+FIGURES = (
+    "accuracy",
+    "balanced_accuracy",
+    "precision",
+    "recall",
+    "specificity",
+    "f1",
+    "matthews",
+    "kappa",
+    "negative_predictive_value",
+    "false_positive_rate",
+    "false_negative_rate",
+    "predicted_positive_rate",
+)
+DERIVED: tuple[tuple[str, Expression], ...] = (
+    # Each is exactly 1 as long as the prevalence is that of the data, so that counts stay whole.
+    ("weight_positive", ("/", PREVALENCE, SEEN_PREVALENCE)),
+    ("weight_negative", ("/", ("-", 1.0, PREVALENCE), ("-", 1.0, SEEN_PREVALENCE))),
+    ("tp", ("*", RAW_TP, "weight_positive")),
+    ("fn", ("*", ("-", RAW_POSITIVES, RAW_TP), "weight_positive")),
+    ("fp", ("*", RAW_FP, "weight_negative")),
+    ("tn", ("*", ("-", RAW_NEGATIVES, RAW_FP), "weight_negative")),
+    (N, ("+", ("+", "tp", "fn"), ("+", "fp", "tn"))),
+)
+CHANGED = (
+    "Counts and figures are for the share set here. The limits hold for the cases as they are, so they are not shown; "
+    "the curves stay those of the data, and only the mark on the cost curve moves."
+)
+
+
+def why_none(view: PageView) -> str:
+    """Why there is no threshold to move, or nothing."""
+    if view.scores is None:
+        return "no scores were given, so there is no threshold to move"
+    if view.positive is None or view.confusion.n_classes != 2 or view.scores.evidence.per_class:
+        return "a threshold tells two classes apart, and there are several, each with its own score"
+    if isinstance(view.estimator, FoldEstimator):
+        return "the predictions come from several models, whose scores are not on one scale: no one threshold fits all"
+    ranking = view.ranking(view.positive)
+    if not ranking.n_positive or not ranking.n_negative:
+        return "only one of the two classes has cases"
+    return ""
+
+
+def threshold_explorer(view: PageView) -> Explorer | None:
+    """The explorer of an evaluation of two classes with one score per case; nothing where `why_none` says why."""
+    if why_none(view) or view.positive is None or view.scores is None:
+        return None
+    place = view.confusion.index(view.positive)
+    ranking, current = _at_current(view, place)
+    costs = np.array(UNIT_COSTS) if view.costs is None else view.costs
+    found, limits = _figures(view, ranking, current, place, costs)
+    names = tuple(shorten(visible(str(view.confusion.labels[at])), NAMED) for at in (place, 1 - place))
+    prevalence = ranking.n_positive / ranking.n
+    columns = {RAW_TP: found.tp, RAW_FP: found.fp}
+    return Explorer(
+        "Threshold",
+        tuple(found.thresholds.tolist()),
+        found.start,
+        tuple((name, tuple(values.tolist())) for name, values in columns.items()),
+        (
+            (RAW_POSITIVES, float(ranking.n_positive)),
+            (RAW_NEGATIVES, float(ranking.n_negative)),
+            (SEEN_PREVALENCE, prevalence),
+        ),
+        DERIVED,
+        _knobs(prevalence, costs, place, given=view.costs is not None, name=names[0]),
+        limits,
+        tuple(f"truth {name}" for name in names),
+        tuple(f"predicted {name}" for name in names),
+        (("tp", "fn"), ("fp", "tn")),
+        (PREVALENCE,),
+        CHANGED,
+        found.marks,
+        found.left_out,
+        _detail(view, found, ranking, names[0]),
+        f"{100 * view.level:g} % interval",
+    )
+
+
+def _knobs(prevalence: float, costs: Any, place: int, *, given: bool, name: str) -> tuple[Knob, ...]:
+    said = "as given" if given else "none were given"
+    miss, alarm = float(costs[place, 1 - place]), float(costs[1 - place, place])
+    return (
+        Knob(PREVALENCE, f"Share of {name}", prevalence, 0.0, 1.0, f"in these cases {number(prevalence)}"),
+        Knob(COST_MISS, "Cost of a miss", miss, 0.0, max(miss, MOST_COST), said),
+        Knob(COST_ALARM, "Cost of a false alarm", alarm, 0.0, max(alarm, MOST_COST), said),
+    )
+
+
+def _figures(
+    view: PageView, ranking: Ranking, current: float | None, place: int, costs: Any
+) -> tuple[Positions, tuple[Moving, ...]]:
+    bounds = [*(find(name) for name in FIGURES), find("expected_cost", costs=costs)]
+    right = costs[place, place], costs[1 - place, 1 - place]
+    extra = max(float(costs[place, 1 - place] - right[0]), 0.0), max(float(costs[1 - place, place] - right[1]), 0.0)
+    fast = quick(view.estimator)
+
+    def at_most(most: int) -> Positions:
+        corners = view.confusion.corners[place]
+        return positions(ranking, most, current=current, near=(corners[0], corners[2]), costs=extra)
+
+    found = at_most(MOST if fast else MOST_SLOW)
+    corners = _corners(found, ranking)
+    if fast and len(ranking) > MOST and len(drawn_places(corners)) > MOST_DRAWN:
+        found = at_most(MOST_DRAWN)
+        corners = _corners(found, ranking)
+    limits: Sequence[Limits | None]
+    if fast:
+        limits = together(view.estimator, place, bounds, corners)
+    elif ranking.groups is not None and len(ranking.groups.place) > MOST_GROUPED:
+        limits = [None] * len(bounds)
+    else:
+        limits = one_by_one(view.estimator, _named(view), bounds, _seen(view, ranking, found))
+    moving = [_moving(view, bound, made, place, costs) for bound, made in zip(bounds, limits, strict=True)]
+    if view.scores is not None and view.scores.evidence.probabilities is not None:
+        why = "at a threshold of 1 a false alarm would weigh infinitely much"
+        moving.append(Moving("net_benefit", "net benefit", NET, style="plain", how=NET_SECTION, undefined=why))
+    return found, tuple(moving)
+
+
+def _at_current(view: PageView, place: int) -> tuple[Ranking, float | None]:
+    """The ranking and the threshold of the predictions.
+
+    Where it falls into a bin of scores the bin is divided there: how many cases reach it was counted. If it cannot be
+    divided the threshold is left out, so that the counts at every position are exact.
+    """
+    ranking = view.ranking(view.positive)
+    if view.threshold is None or view.scores is None:
+        return ranking, view.threshold
+    current = view.threshold
+    tp, _, fp, _ = view.confusion.corners[place].tolist()
+    divided = split_at(ranking, current, tp, fp)
+    return (ranking, None) if divided is None else (divided, current)
+
+
+def _named(view: PageView) -> Label:
+    if view.positive is None:
+        message = "there is no positive class"
+        raise TypeError(message)
+    return view.positive
+
+
+def _corners(found: Positions, ranking: Ranking) -> Floats:
+    held = (found.tp, ranking.n_positive - found.tp, found.fp, ranking.n_negative - found.fp)
+    return np.stack(held, axis=1).astype(np.float64)
+
+
+def _moving(view: PageView, bound: Bound, limits: Limits | None, place: int, costs: Any) -> Moving:
+    measure = bound.measure
+    formula = cost_per_case(place, costs) if measure.kind == "cost" else of_two_classes(bound)
+    title = "cost per case" if measure.kind == "cost" else bound.title
+    style = "plain" if measure.kind == "cost" else "share"
+    how = section_name(bound.name) if measure.kind != "cost" or view.costs is not None else COST_SECTION
+    if limits is None:
+        return Moving(bound.name, title, formula, style=style, how=how, undefined=bound.undefined)
+    ends = (tuple(limits.low.tolist()), tuple(limits.high.tolist()))
+    given = limits.method
+    method = method_words(given) if isinstance(given, str) else tuple(map(method_words, given))
+    return Moving(bound.name, title, formula, *ends, method, style, how, bound.undefined)
+
+
+def _seen(view: PageView, ranking: Ranking, found: Positions) -> list[Confusion]:
+    """The whole evidence at each position, weights and groups kept, the classes in the order of the evaluation."""
+    positive, labels = _named(view), view.confusion.labels
+    negative = next(label for label in labels if label != positive)
+    short = shortened(ranking, found.thresholds)
+    rows = _rows(view, short) if ranking.weighted else None
+    return [
+        cut_at(short, place, (negative, positive), rows).with_labels(labels)
+        for place in places_of(short, found.thresholds).tolist()
+    ]
+
+
+def _rows(view: PageView, short: Ranking) -> Ranking | None:
+    """How many cases, whatever their weight, stand at each score of a shortened ranking."""
+    if view.scores is None:
+        return None
+    ranked = view.scores.evidence.rows_ranked(_named(view))
+    # The shortened ranking keeps the lowest score of each run.
+    place = len(short) - 1 - (np.searchsorted(short.scores[::-1], ranked.scores, side="right") - 1)
+    sums = (np.zeros(len(short), dtype=np.int64), np.zeros(len(short), dtype=np.int64))
+    for total, held in zip(sums, (ranked.positives, ranked.negatives), strict=True):
+        np.add.at(total, place, held.astype(np.int64))
+    return Ranking(short.scores, *sums)
+
+
+def _start(view: PageView, found: Positions, ranking: Ranking) -> str:
+    """What the threshold that it starts at has to do with the predicted classes."""
+    fits = found.tp[found.start], found.fp[found.start]
+    corners = view.confusion.corners[view.confusion.index(_named(view))]
+    if view.threshold is not None:
+        return f"It starts at the threshold nearest to {plain(view.threshold)} at which the counts are known."
+    if np.allclose(fits, (corners[0], corners[2])):
+        return "The predicted classes that were given are those of the threshold it starts at."
+    if ranking.joined is not None:
+        return "It starts at the threshold whose counts are nearest to those of the predicted classes."
+    return "The predicted classes that were given are not those of one threshold; it starts at the nearest."
+
+
+def _detail(view: PageView, found: Positions, ranking: Ranking, positive: str) -> str:
+    said = [f"A case is called {positive} when its score is at least the threshold."]
+    if found.left_out:
+        what = "distinct scores" if ranking.joined is None else "bins of scores"
+        said.append(f"{count(len(found.thresholds))} of {count(len(ranking))} {what} can be chosen.")
+    if view.threshold is None or CURRENT not in dict(found.marks):
+        said.append(_start(view, found, ranking))
+    if ranking.groups is not None and len(ranking.groups.place) > MOST_GROUPED and not quick(view.estimator):
+        said.append("Limits are left out here: groups would have to be counted anew at every threshold.")
+    return " ".join(said)

@@ -1,0 +1,336 @@
+"""Learning curves: the training and test error of a learner as its training set grows, and whether more would help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.arguments import check_level
+from heldout.arrays import Floats
+from heldout.findings.review import Review, review
+from heldout.findings.rule import Finding
+from heldout.intervals.proportion import wilson_at
+from heldout.intervals.quantiles import t_value, z_value
+from heldout.learners.problem import Problem
+from heldout.plans.plan import AGAIN
+from heldout.resampling.learning_report import verdict
+from heldout.resampling.outcome import Run
+from heldout.resampling.power_law import Figure, PowerLaw, fit_power_law
+from heldout.resampling.run import OnError, run
+from heldout.resampling.training_sizes import Growing, Sizes, growing_sets
+from heldout.resampling.workers import Jobs, Progress
+from heldout.result import ROW_KEYS, Result
+from heldout.show.blocks import Block, Column, Facts, Note, Number, Prose, Range, Table, Title
+from heldout.show.numbers import limits, number
+
+if TYPE_CHECKING:
+    from heldout.curves.chart import AnyChart
+
+
+# Predictions of one row by several models are not independent cases: repeated random splits of one data set tell about
+# as much as this many times fewer of its rows, each tested once.
+FACTOR = AGAIN
+SPREAD = "spread over draws"
+# With fewer draws the noise of the curve cannot be told from its course.
+FEW_DRAWS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve(Result):
+    """The errors of a learner at growing sizes of its training set.
+
+    `training` and `test` have one row per draw and one column per size; `low` and `high` are the limits of the mean
+    test error, `n` the number of distinct rows that were tested at each size.
+    """
+
+    schema: ClassVar[str] = "heldout/learning-curve@1"
+    rows_name: ClassVar[str] = "points"
+
+    name: str
+    sizes: tuple[int, ...]
+    training: Floats = field(repr=False)
+    test: Floats = field(repr=False)
+    low: Floats = field(repr=False)
+    high: Floats = field(repr=False)
+    n: tuple[int, ...]
+    level: float
+    method: str
+    law: PowerLaw
+    n_rows: int
+    n_tested: int
+    seed: int = 0
+    fingerprint: str = ""
+    notes: tuple[str, ...] = ()
+    finished: bool = True
+    mute: tuple[str, ...] = ()
+
+    @cached_property
+    def review(self) -> Review:
+        """What a careful statistician would point out: every rule, with what it found."""
+        return review("learning curve", self, self.mute)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules found, the severe ones first."""
+        return self.review.fired
+
+    @property
+    def draws(self) -> int:
+        """How many times a test part was drawn and training sets grown from the rest."""
+        return len(self.test)
+
+    @property
+    def verdict(self) -> str:
+        """Whether more data would help, in a sentence."""
+        if self.draws < FEW_DRAWS:
+            return (
+                f"Whether more data would help cannot be told from {self.draws} training set"
+                f"{'s' * (self.draws > 1)} of each size: at least {FEW_DRAWS} draws are needed."
+            )
+        return verdict(self.law, self.sizes)
+
+    def mean(self, part: str) -> Floats:
+        """The mean error over the draws at each size, of the "training" or the "test" part."""
+        return _over_draws(np.nanmean, self.training if part == "training" else self.test)
+
+    def spread(self, part: str) -> Floats:
+        """The standard deviation over the draws at each size; draws share rows, so it is no standard error."""
+        return _over_draws(_deviation, self.training if part == "training" else self.test)
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per size and part."""
+        made: list[dict[str, object]] = []
+        finished = (~np.isnan(self.test)).sum(axis=0).tolist()
+        for part in ("training", "test"):
+            mean, spread = self.mean(part), self.spread(part)
+            low, high = (self.low, self.high) if part == "test" else (np.maximum(mean - spread, 0), mean + spread)
+            how: tuple[float | None, str] = (self.level, self.method) if part == "test" else (None, SPREAD)
+            for at, size in enumerate(self.sizes):
+                n = self.n[at] if part == "test" else size
+                figures = (mean[at].item(), low[at].item(), high[at].item())
+                head = dict(zip(ROW_KEYS, ("error_rate", None, None, *figures, *how, n), strict=True))
+                above = (mean[at] - mean[-1]).item()
+                tail = {"spread": spread[at].item(), "draws": finished[at], "above_largest": above}
+                made.append({**head, "learner": self.name, "size": size, "part": part, **tail})
+        return made
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the points in the document."""
+        law = self.law
+        figures = {"floor": law.floor, "scale": law.scale, "exponent": law.exponent, "per_doubling": law.slope}
+        return {
+            "learner": self.name,
+            "n": self.n_rows,
+            "tested": self.n_tested,
+            "draws": self.draws,
+            "sizes": list(self.sizes),
+            "seed": self.seed,
+            "level": self.level,
+            "fingerprint": self.fingerprint,
+            "verdict": self.verdict,
+            "law": {
+                "shape": law.shape, "undefined": law.undefined, "method": law.method, "present": law.present,
+                **{key: {"value": f.value, "low": f.low, "high": f.high} for key, f in figures.items()},
+            },
+            "notes": list(self.notes),
+            **self.review.document(),
+        }  # fmt: skip
+
+    def blocks(self) -> list[Block]:
+        """The verdict, the errors at each size, and the law."""
+        times = "1 draw" if self.draws == 1 else f"{self.draws} draws"
+        detail = f"{self.n_rows:,} rows; {times} of {self.n_tested:,} test rows; seed {self.seed}"
+        blocks: list[Block] = [Title(f"Learning curve of {self.name}", detail), Prose(self.verdict, "Verdict")]
+        blocks.append(self._table())
+        if self.law.shape == "falling":
+            named = {"floor": self.law.floor, "scale": self.law.scale, "exponent": self.law.exponent}
+            blocks.append(Prose("Error ≈ floor + scale · size^(−exponent), fitted to the test error.", "Law"))
+            blocks.append(Facts(tuple((key, _said(figure, key)) for key, figure in named.items())))
+        blocks.append(
+            Prose(
+                f"Test error: mean over draws, limits {self.level:g} {self.method} for the rows tested. Spread: "
+                "standard deviation over draws, which share rows, so it is no standard error. Gap: test less training "
+                "error. Above: how far the error stands above that of the largest training set."
+            )
+        )
+        return [*blocks, *(Note(note) for note in self.notes), *self.review.blocks()]
+
+    def page_blocks(self) -> list[Block]:
+        """The report as a page, with the curve drawn."""
+        from heldout.resampling.learning_report import learning_page
+
+        return learning_page(self, self.review)
+
+    def _table(self) -> Table:
+        names = ("size", "training error", "test error", "", "spread", "gap", "above")
+        training, test, spread = self.mean("training"), self.mean("test"), self.spread("test")
+        rows = tuple(
+            (
+                size,
+                Number(training[at].item()),
+                Number(test[at].item()),
+                Range(self.low[at].item(), self.high[at].item()),
+                Number(spread[at].item()),
+                Number((test[at] - training[at]).item()),
+                Number((test[at] - test[-1]).item()),
+            )
+            for at, size in enumerate(self.sizes)
+        )
+        return Table(tuple(Column(name, "right" if name else "left") for name in names), rows)
+
+    def chart(self) -> AnyChart:
+        """Both errors with their bands, and the law beyond the largest size, as an Altair chart."""
+        from heldout.resampling.learning_report import learning_chart
+
+        return learning_chart(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
+        from heldout.curves.saving import save_chart
+
+        return save_chart(self.chart(), path)
+
+
+def learn(
+    estimator: Any,
+    problem: Problem,
+    *,
+    name: str,
+    sizes: Sizes = "geometric",
+    points: int = 8,
+    draws: int = 10,
+    test: float = 1 / 3,
+    level: float = 0.95,
+    seed: int = 0,
+    jobs: Jobs = None,
+    on_error: OnError = "raise",
+    progress: Progress = None,
+    mute: tuple[str, ...] = (),
+) -> LearningCurve:
+    """Train on growing sets, test each on the same rows, and say whether more data would help.
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> rng = np.random.default_rng(0)
+    >>> truth = np.repeat([0, 1], 60)
+    >>> problem = Problem(rng.normal(size=(120, 2)) + truth[:, None], truth, truth, (0, 1))
+    >>> curve = learn(GaussianNB(), problem, name="naive-bayes", points=4, draws=5)
+    >>> curve.sizes, curve.test.shape
+    ((10, 20, 40, 80), (5, 4))
+    """
+    check_level(level)
+    made = growing_sets(problem, sizes=sizes, points=points, draws=draws, test=test, seed=seed)
+    seen = run(
+        estimator, problem, made.splits, jobs=jobs, on_error=on_error, seed=seed, progress=progress,
+        plan_text=f"learning curve of {len(made.sizes)} sizes and {made.draws} draws",
+    )  # fmt: skip
+    wrong = seen.predicted != problem.truth[seen.rows]
+    tested = _errors(made, seen.fold, wrong)
+    trained = _errors(made, seen.training_fold, seen.training_predicted != problem.truth[seen.training_rows])
+    low, high, n, effective = _limits(problem, made, seen, wrong, tested, level)
+    variance = _variance(tested, made.tested, effective)
+    law = fit_power_law(made.sizes, tested, variance=variance, present=problem.n, level=level, seed=seed)
+    method = "wilson" if problem.group is None else "wilson over groups"
+    notes = _notes(made, seen, law)
+    return LearningCurve(
+        name, made.sizes, trained, tested, low, high, n, level, method, law, problem.n, made.tested, seed,
+        made.splits.fingerprint, notes, seen.complete, mute,
+    )  # fmt: skip
+
+
+def _errors(made: Growing, split: NDArray[np.int64], wrong: NDArray[np.bool_]) -> Floats:
+    """The error of every split, one row per draw and one column per size; nan where a split did not finish."""
+    splits = made.draws * len(made.sizes)
+    held = np.bincount(split, minlength=splits)
+    with np.errstate(invalid="ignore"):
+        rate = np.bincount(split, weights=wrong, minlength=splits) / held
+    return rate.reshape(made.draws, len(made.sizes))
+
+
+def _limits(
+    problem: Problem, made: Growing, seen: Run, wrong: NDArray[np.bool_], errors: Floats, level: float
+) -> tuple[Floats, Floats, tuple[int, ...], Floats]:
+    """Wilson's limits of the mean test error at each size, how many distinct rows were tested, and what they tell."""
+    mean = _over_draws(np.nanmean, errors)
+    place = seen.fold % len(made.sizes)
+    lows, highs, sizes, told = [], [], [], []
+    for at in range(len(made.sizes)):
+        here = place == at
+        times = np.bincount(seen.rows[here], minlength=problem.n)
+        missed = np.bincount(seen.rows[here], weights=wrong[here], minlength=problem.n)
+        kept = times > 0
+        n = int(kept.sum())
+        effective, critical = n / FACTOR, z_value(level)
+        if problem.group is not None and n:
+            rate = missed[kept] / times[kept]
+            effective, critical = _grouped(rate, problem.group[kept], effective, level)
+        low, high = wilson_at(mean[at], effective, critical) if n else (np.nan, np.nan)
+        lows.append(float(low))
+        highs.append(float(high))
+        sizes.append(n)
+        told.append(effective)
+    return np.array(lows), np.array(highs), tuple(sizes), np.array(told)
+
+
+def _variance(errors: Floats, tested: int, effective: Floats) -> Floats:
+    """The variance of the mean test error at each size, over new data.
+
+    The draws share their test rows, whose part of the variance does not shrink with more draws; what is left is the
+    luck of the training sets, and shrinks.
+    """
+    mean, spread = _over_draws(np.nanmean, errors), _over_draws(_deviation, errors)
+    rows = mean * (1 - mean)
+    luck = np.maximum(np.nan_to_num(spread) ** 2 - rows / tested, 0) / len(errors)
+    return np.asarray(rows / np.maximum(effective, 1) + luck)
+
+
+def _grouped(rate: Floats, group: NDArray[np.int64], effective: float, level: float) -> tuple[float, float]:
+    """Fewer cases where the rows of a group are wrong together, and Student's t for few groups."""
+    inside = np.unique(group, return_inverse=True)[1]
+    groups = int(inside.max()) + 1
+    mean = float(rate.mean())
+    if groups < 2:
+        return 0.0, z_value(level)
+    alone = mean * (1 - mean) / len(rate)
+    together = groups / (groups - 1) * (np.bincount(inside, weights=rate - mean) ** 2).sum() / len(rate) ** 2
+    return effective / max(together / alone if alone > 0 else 1.0, 1.0), float(t_value(level, groups - 1))
+
+
+def _over_draws(function: Callable[..., Any], table: Floats) -> Floats:
+    """A figure of each column from the draws that finished; nan where none did."""
+    known = [column[~np.isnan(column)] for column in table.T]
+    return np.array([function(column) if len(column) else np.nan for column in known])
+
+
+def _deviation(values: Floats) -> float:
+    return float(values.std(ddof=1)) if len(values) > 1 else np.nan
+
+
+def _said(figure: Figure, key: str) -> str:
+    style = "share" if key == "floor" else "plain"
+    value = number(figure.value, style)  # type: ignore[arg-type]
+    between = limits(figure.low, figure.high, style)  # type: ignore[arg-type]
+    return value if np.isnan(figure.low) else f"{value} [{between}]"
+
+
+def _notes(made: Growing, seen: Run, law: PowerLaw) -> tuple[str, ...]:
+    notes = []
+    if law.undefined:
+        notes.append(f"No power law was fitted: {law.undefined}.")
+    elif made.draws < 2:
+        notes.append("There is one draw only, so nothing is known of how sure the law is.")
+    elif law.exponent.high / max(law.exponent.low, 1e-9) > 5:
+        notes.append("The exponent is hardly known: more draws, or a wider range of sizes, would tell more.")
+    if seen.failures:
+        first = seen.failures[0]
+        notes.append(
+            f"{len(seen.failures)} of {len(made.splits)} models failed; the first ({first.where}): {first.message}"
+        )
+    if not seen.complete:
+        notes.append(f"Interrupted: {len(seen.finished)} of {len(made.splits)} models were trained.")
+    return (*notes, *seen.warnings)

@@ -1,0 +1,255 @@
+"""Choosing a class from probabilities under a cost matrix, and what that saves against the likeliest class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heldout.arguments import check_level
+from heldout.arrays import Codes, Floats
+from heldout.costs import Costs, settle_costs
+from heldout.errors import OptionError, ValuesError
+from heldout.evidence import Confusion, Label
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.score_limits import mean_cost_limits
+from heldout.measures.catalogue import find
+from heldout.measures.quantity import Quantity
+from heldout.predictions.scores import sum_tolerance
+from heldout.result import Result
+from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
+from heldout.show.numbers import count, limits, plain
+
+# Numbers in one block of rows.
+BLOCK = 1 << 20
+# Expected costs nearer than this share of the largest cost are ties: they differ by rounding only.
+SAME = 1e-12
+
+
+def decide(probabilities: ArrayLike, costs: Any, labels: Sequence[Label] | None = None) -> Codes:
+    """The class of least expected cost for every row of an (n, k) array: codes into `labels`.
+
+    Class j is expected to cost the sum over the classes i of p(i) · cost(truth i, predicted j). Of equally cheap
+    classes the first is taken. `labels` are the classes of the columns, by default those of the costs, or 0, 1, ….
+
+    >>> decide([[0.95, 0.05], [0.8, 0.2]], {(1, 0): 10, (0, 1): 1})
+    array([0, 1])
+    """
+    table, names, matrix = _settled(probabilities, costs, labels)
+    del names
+    chosen = [codes for codes, _, _ in _blocks(table, matrix)]
+    return np.concatenate(chosen) if chosen else np.zeros(0, dtype=np.int64)
+
+
+def _settled(
+    probabilities: ArrayLike, costs: Any, labels: Sequence[Label] | None
+) -> tuple[Any, Sequence[Label], Floats]:
+    table = np.asarray(probabilities)
+    if table.ndim != 2 or table.dtype.kind not in "fiu" or table.shape[1] < 2:
+        raise ValuesError(
+            f"Probabilities must be a table of numbers with one column per class. Got {table.dtype} of shape "
+            f"{' × '.join(map(str, table.shape))}.",
+            hint="give one row per case and one column per class.",
+        )
+    k = table.shape[1]
+    names = labels if labels is not None else costs.labels if isinstance(costs, Costs) else range(k)
+    if len(names) != k:
+        raise ValuesError(
+            f"There are {k} columns of probabilities but {len(names)} classes.", hint="give one column per class."
+        )
+    return table, tuple(names), settle_costs(costs, tuple(names))
+
+
+def _blocks(table: Any, matrix: Floats) -> Iterator[tuple[Codes, Floats, Floats]]:
+    """Codes of least expected cost, of the likeliest class's expected cost and of the chosen one, block by block."""
+    rows = max(1, BLOCK // table.shape[1])
+    slack = SAME * float(np.abs(matrix).max())
+    for start in range(0, len(table), rows):
+        part = table[start : start + rows].astype(np.float64)
+        totals = part.sum(axis=1)
+        _check(part, totals, start)
+        expected = (part / totals[:, None]) @ matrix
+        # Not argmin: what is equal but for rounding must go to the first class.
+        codes = np.argmax(expected <= expected.min(axis=1, keepdims=True) + slack, axis=1)
+        likeliest = np.argmax(part, axis=1)
+        at = np.arange(len(part))
+        yield codes.astype(np.int64), expected[at, codes], expected[at, likeliest]
+
+
+def _check(part: Floats, totals: Floats, start: int) -> None:
+    # Comparisons with nan are false, so this finds nan too.
+    wrong = ~((part >= 0) & (part <= 1)).all(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        bad = part[row][~((part[row] >= 0) & (part[row] <= 1))][0]
+        raise ValuesError(
+            f"Probabilities must lie between 0 and 1. Row {start + row + 1:,} holds {bad:g}.",
+            hint="give probabilities, not decision values.",
+        )
+    tolerance = sum_tolerance(part.shape[1])
+    far = np.abs(totals - 1) > tolerance
+    if far.any():
+        row = int(np.argmax(far))
+        raise ValuesError(
+            f"The probabilities of a case must add up to 1, give or take {tolerance:.4g}. Those of row "
+            f"{start + row + 1:,} add up to {totals[row]:.6g}.",
+            hint="give one column for every class.",
+        )
+
+
+@dataclass(frozen=True)
+class CostOfDecision(Result):
+    """What the cases cost when the class of least expected cost is answered, and when the likeliest one is.
+
+    `expected` are what the probabilities promise, `realised` what the truth made of it, each for the two ways of
+    deciding; `saved` is the difference between the realised costs, case by case.
+    """
+
+    schema: ClassVar[str] = "heldout/cost-of-decision@1"
+
+    expected: tuple[float, float]
+    realised: tuple[Estimate, Estimate]
+    saved: Estimate
+    confusions: tuple[Confusion, Confusion] = field(repr=False)
+    changed: float
+
+    @property
+    def n(self) -> int:
+        """The number of cases."""
+        return self.confusions[0].n_cases
+
+    def rows(self) -> list[dict[str, object]]:
+        """The realised costs and what is saved, with the expected costs beside them."""
+        roles = ("least expected cost", "likeliest class")
+        made: list[dict[str, object]] = [
+            row | {"role": role, "expected": expected}
+            for role, estimate, expected in zip(roles, self.realised, self.expected, strict=True)
+            for row in estimate.rows()
+        ]
+        saved = self.saved.rows()[0]
+        return [*made, saved | {"role": "saved", "expected": self.expected[1] - self.expected[0]}]
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the rows in the document."""
+        return {"n": self.n, "changed": self.changed, "labels": list(self.confusions[0].labels)}
+
+    def blocks(self) -> list[Block]:
+        """The two ways of deciding, side by side."""
+        level = self.saved.level
+        columns = (
+            Column("answer"),
+            Column("expected", "right"),
+            Column("realised", "right"),
+            Column(f"{100 * level:g} % interval"),
+        )
+        names = ("the class of least expected cost", "the likeliest class")
+        rows = tuple(
+            (name, Number(expected, "plain"), Number(e.value, "plain"), Range(e.low, e.high, "plain"))
+            for name, expected, e in zip(names, self.expected, self.realised, strict=True)
+        )
+        blocks: list[Block] = [
+            Title(f"{count(self.n)} cases · cost of a case"),
+            Prose(_said(self), label="Verdict"),
+            Table(columns, rows),
+        ]
+        if not self.realised[0].low <= self.expected[0] <= self.realised[0].high:
+            blocks.append(
+                Note(
+                    f"The probabilities promise {plain(self.expected[0])} a case, and the truth made it "
+                    f"{plain(self.realised[0].value)}: they are not calibrated where the costs are decided.",
+                    "warning",
+                )
+            )
+        return blocks
+
+
+def _said(answer: CostOfDecision) -> str:
+    e = answer.saved
+    share = f"The costs change the answer to {100 * answer.changed:.3g} % of the cases"
+    ends = limits(e.low, e.high, "plain")
+    if not answer.changed:
+        return f"{share}: the likeliest class is the cheapest one everywhere."
+    if e.low > 0:
+        return f"{share} and save {plain(e.value)} a case [{ends}]."
+    if e.high < 0:
+        return f"{share} and cost {plain(-e.value)} a case more [{limits(-e.high, -e.low, 'plain')}]."
+    return f"{share}; whether that saves anything cannot be told from these cases: {plain(e.value)} a case [{ends}]."
+
+
+def cost_of_decision(
+    probabilities: ArrayLike,
+    truth: ArrayLike,
+    costs: Any,
+    labels: Sequence[Label] | None = None,
+    *,
+    level: float = 0.95,
+) -> CostOfDecision:
+    """Expected and realised cost of deciding by expected cost, against answering the likeliest class.
+
+    `truth` are the codes of the true classes: the places of their columns.
+
+    >>> p = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]
+    >>> answer = cost_of_decision(p, [0, 0, 1, 1], {(1, 0): 10, (0, 1): 1})
+    >>> [e.value for e in answer.realised], answer.changed
+    ([0.5, 2.5], 0.75)
+    """
+    table, names, matrix = _settled(probabilities, costs, labels)
+    codes = _truth_codes(truth, len(table), len(names))
+    level, k, n = check_level(level), len(names), len(table)
+    cells = np.zeros((2, k * k), dtype=np.int64)
+    gains: list[tuple[Floats, Codes]] = []
+    promised = np.zeros(2)
+    start = changed = 0
+    for chosen, cheapest, usual in _blocks(table, matrix):
+        part = slice(start, start + len(chosen))
+        true, likeliest = codes[part], np.argmax(table[part], axis=1)
+        for side, answer in enumerate((chosen, likeliest)):
+            cells[side] += np.bincount(true * k + answer, minlength=k * k)
+        gains.append(np.unique(matrix[true, likeliest] - matrix[true, chosen], return_counts=True))
+        changed += int(np.count_nonzero(chosen != likeliest))
+        promised += cheapest.sum(), usual.sum()
+        start = part.stop
+    confusions = tuple(Confusion.of(cells[side].reshape(k, k), names) for side in range(2))
+    cost = Quantity(find("expected_cost", costs=matrix))
+    realised = tuple(Estimator(confusion, level).ask(cost) for confusion in confusions)
+    return CostOfDecision(
+        (float(promised[0] / n), float(promised[1] / n)),
+        (realised[0], realised[1]),
+        _saved(gains, matrix, level),
+        (confusions[0], confusions[1]),
+        changed / n,
+    )
+
+
+def _truth_codes(truth: ArrayLike, n: int, k: int) -> Codes:
+    codes = np.asarray(truth)
+    if codes.shape != (n,) or codes.dtype.kind not in "iub":
+        raise ValuesError(
+            f"The truth must be one code per case, {n:,} in all. Got {codes.dtype} of shape {codes.shape}.",
+            hint="give the place of each true class among the columns.",
+        )
+    if not n:
+        raise ValuesError("There are no cases.", hint="give at least one row of probabilities.")
+    if int(codes.min()) < 0 or int(codes.max()) >= k:
+        raise OptionError(
+            f"The codes of the truth must run from 0 to {k - 1}. They run from {codes.min()} to {codes.max()}.",
+            hint="give the place of each true class among the columns.",
+        )
+    return codes.astype(np.int64)
+
+
+def _saved(gains: list[tuple[Floats, Codes]], matrix: Floats, level: float) -> Estimate:
+    """Mean of what each case cost less, with the score interval over what a case could save or lose at most."""
+    most = float((matrix.max(axis=1) - matrix.min(axis=1)).max())
+    values = np.concatenate([[-most, most], *(held for held, _ in gains)])
+    counts = np.concatenate([[0, 0], *(times for _, times in gains)])
+    distinct, where = np.unique(values, return_inverse=True)
+    total = np.bincount(where, weights=counts, minlength=len(distinct))
+    n = int(total.sum())
+    value = float(distinct @ total) / n
+    low, high = mean_cost_limits(distinct, total, level)
+    return Estimate("saved_cost", None, None, value, low, high, level, "score", n, style="plain")

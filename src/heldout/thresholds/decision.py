@@ -1,0 +1,185 @@
+"""The answer to "at which threshold": the threshold, everything there, the alternatives, and how far to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar
+
+from heldout.evidence import Confusion, Label
+from heldout.intervals.estimate import Estimate
+from heldout.result import Result
+from heldout.show.blocks import Block
+from heldout.thresholds.decision_report import decision_blocks, decision_page, knowing_of_the_choice
+from heldout.thresholds.figures import Figures
+from heldout.thresholds.objective import settled
+
+GIVEN = "as if the threshold had been given: the optimism of its choice is not in the interval"
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another threshold, what is optimised there, and whether it meets the requirements."""
+
+    name: str
+    threshold: float
+    estimate: Estimate
+    meets: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Honest:
+    """The figures when each case was judged at a threshold that was chosen without it."""
+
+    estimate: Estimate
+    required: tuple[Estimate, ...]
+    confusion: Confusion
+    thresholds: tuple[float, ...]
+    unmet: int
+
+    @property
+    def folds(self) -> int:
+        """How many folds there were."""
+        return len(self.thresholds)
+
+
+@dataclass(frozen=True)
+class Decision(Result):
+    """A chosen threshold: a case is called positive when its score is at least `threshold`.
+
+    Every threshold above `above` and up to `threshold` calls the same of these cases positive for certain. `criterion`
+    is what was optimised, at the chosen threshold. Its interval reaches as far further to the bad side as the choice is
+    optimistic; `corrected` is its value less the optimism. `notes` say what is to be known of the cases it was chosen
+    from. `float(decision)` is the threshold.
+    """
+
+    schema: ClassVar[str] = "heldout/decision@1"
+
+    threshold: float
+    above: float
+    by: str
+    rule: str
+    criterion: Estimate
+    lower: bool
+    corrected: float
+    interval: Estimate
+    required: tuple[Estimate, ...]
+    requirements: tuple[str, ...]
+    alternatives: tuple[Alternative, ...]
+    honest: Honest | None
+    warnings: tuple[str, ...]
+    figures: Figures = field(repr=False)
+    columns: str = ""
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Every measure of the counts at the threshold."""
+        return tuple(map(self._at_given_threshold, self.figures.everything()))
+
+    @property
+    def confusion(self) -> Confusion:
+        """The counts at the threshold, of these cases as they are."""
+        return self.figures.confusion
+
+    @property
+    def positive(self) -> Label:
+        """The class that is predicted from the threshold on."""
+        return self.figures.classes[1]
+
+    @property
+    def negative(self) -> Label:
+        """The other class."""
+        return self.figures.classes[0]
+
+    @property
+    def prevalence(self) -> float | None:
+        """The share of positives that the decision is for, where it was given."""
+        return self.figures.prevalence
+
+    @property
+    def level(self) -> float:
+        """The level of the intervals."""
+        return self.figures.level
+
+    @property
+    def n(self) -> int:
+        """The number of cases that it was chosen on."""
+        return self.confusion.n_cases
+
+    @property
+    def optimism(self) -> float:
+        """How much better the criterion looks on the cases it was chosen on than it is, by the bootstrap."""
+        gap = self.criterion.value - self.corrected
+        return -gap if self.lower else gap
+
+    def __float__(self) -> float:
+        return self.threshold
+
+    def __getitem__(self, name: str) -> Estimate:
+        """Any measure at the chosen threshold, of the positive class where a class is needed."""
+        found = self.figures.of_quantity(settled(name, self.figures.classes, self.figures.costs))
+        return self._at_given_threshold(found)
+
+    def _at_given_threshold(self, found: Estimate) -> Estimate:
+        """What was optimised has two intervals, so that of a threshold which was not chosen says that it is that."""
+        return found if knowing_of_the_choice(found, self) is found else replace(found, note=GIVEN)
+
+    def rows(self) -> list[dict[str, object]]:
+        """The threshold, the criterion, what the alternatives give, and every measure at the threshold."""
+        named: list[tuple[str, float, Estimate]] = [
+            ("threshold", self.threshold, self.interval),
+            ("criterion", self.threshold, self.criterion),
+        ]
+        if self.honest is not None:
+            named += [("honest", float("nan"), e) for e in (self.honest.estimate, *self.honest.required)]
+        named += [("at threshold", self.threshold, estimate) for estimate in self.estimates]
+        named += [(other.name, other.threshold, other.estimate) for other in self.alternatives]
+        return [row | {"role": role, "threshold": at} for role, at, estimate in named for row in estimate.rows()]
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the rows in the document."""
+        return {
+            "n": self.n,
+            "threshold": self.threshold,
+            "above": self.above,
+            "by": self.by,
+            "rule": self.rule,
+            "requirements": list(self.requirements),
+            "positive": self.positive,
+            "negative": self.negative,
+            "prevalence": self.prevalence,
+            "corrected": self.corrected,
+            "optimism": self.optimism,
+            "confusion": {
+                "labels": [self.negative, self.positive],
+                "rows": "truth",
+                "matrix": self.confusion.matrix.tolist(),
+            },
+            "level": self.level,
+            "seed": self.figures.seed,
+            "replicates": self.figures.replicates,
+            "honest": _honest_facts(self.honest),
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+        }
+
+    def blocks(self) -> list[Block]:
+        """The answer on one screen."""
+        return decision_blocks(self)
+
+    def page_blocks(self) -> list[Block]:
+        """The answer as a page, with every measure at the threshold."""
+        return decision_page(self)
+
+
+def _honest_facts(honest: Honest | None) -> Mapping[str, object] | None:
+    if honest is None:
+        return None
+    return {
+        "folds": honest.folds,
+        "thresholds": list(honest.thresholds),
+        "unmet": honest.unmet,
+        "matrix": honest.confusion.matrix.tolist(),
+    }

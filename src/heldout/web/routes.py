@@ -1,0 +1,404 @@
+"""What each address answers: a page to a person, JSON to the script on it, and never a traceback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from functools import cache
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from heldout.errors import HeldoutError, OptionError
+from heldout.show.escape import visible
+from heldout.web.choices import MANY_COLUMNS, ONE_COLUMN, Choices
+from heldout.web.job import CANCELLED, FAULT
+from heldout.web.limits import size_words
+from heldout.web.uploads import (
+    BusyError,
+    FullError,
+    StalledError,
+    TooLargeError,
+    Upload,
+    Uploads,
+    download_name,
+    drain,
+    receive,
+    shortened,
+    too_large,
+)
+from heldout.web.worker import FORMS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+# A report as the server shows it: the same document that is downloaded, with a bar above it.
+
+META = re.compile(
+    r"""<meta\s+http-equiv=["']?Content-Security-Policy["']?\s+content=("[^"]*"|'[^']*')\s*/?>""", re.IGNORECASE
+)
+# The bar comes after the link that leads past everything before the report, which must be the first to be reached.
+BODY = re.compile(r"<body\b[^>]*>(?:\s*<a class=\"heldout-skip\"[^>]*>[^<]*</a>)?", re.IGNORECASE)
+STYLE = '<link rel="stylesheet" href="/static/bar.css"><link rel="icon" href="/static/icon.svg">'
+# For a document that has no policy of its own: no script at all.
+STRICT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+OURS = {"style-src": "'self'", "img-src": "'self'"}
+LAST = "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+
+def served(document: str, bar: str) -> tuple[str, str]:
+    """The document with the bar, and the policy to send with it.
+
+    A document says in its head which of its own scripts may run. Two policies must both allow a thing, and that one
+    does not allow our style sheet, so it moves from the head into the header and takes it in.
+
+    >>> served("<head></head><body><p>x</p></body>", "<nav></nav>")[0]
+    '<head><link ...></head><body><nav></nav><p>x</p></body>'
+    """
+    head, found, rest = document.partition("</head>")
+    meta = META.search(head)
+    policy = STRICT
+    if meta is not None:
+        policy = unescape(meta[1][1:-1])
+        head = head[: meta.start()] + head[meta.end() :]
+    body = BODY.search(rest)
+    if not found or body is None:
+        return document, with_ours(policy)
+    rest = rest[: body.end()] + bar + rest[body.end() :]
+    return head + STYLE + found + rest, with_ours(policy)
+
+
+def with_ours(policy: str) -> str:
+    """A policy that also allows our style sheet and icon, and no frames around it.
+
+    >>> with_ours("default-src 'none'; style-src 'sha256-x'").split("; ")[:3]
+    ["default-src 'none'", "style-src 'sha256-x' 'self'", "img-src 'self'"]
+    """
+    rules: dict[str, str] = {}
+    for rule in policy.split(";"):
+        name, _, sources = rule.strip().partition(" ")
+        if name and name not in ("base-uri", "form-action", "frame-ancestors"):
+            rules[name] = sources.strip()
+    for name, source in OURS.items():
+        held = rules.get(name, "")
+        rules[name] = source if held in ("", "'none'") else f"{held} {source}"
+    return "; ".join(f"{name} {sources}".strip() for name, sources in rules.items()) + LAST
+
+
+# What the form shows at first: what was chosen last, what was chosen for the other file, or a guess.
+
+SETTINGS: dict[str, Any] = {
+    "threshold": None,
+    "costs": "",
+    "missing": "refuse",
+    "level": 0.95,
+    "different_cases": False,
+}
+
+
+def prefilled(upload: Upload, first: Upload | None) -> dict[str, Any]:
+    """The values of the form, with columns by name."""
+    if upload.choices is not None:
+        return upload.choices.to_dict()
+    guessed: dict[str, Any] = {**SETTINGS, "slices": [], **(upload.seen or {}).get("guesses", {})}
+    if first is None or first.choices is None:
+        # The rows of one file need no id. Weights change every number, so they are for the person to choose, as on
+        # the command line; the report says that they are there.
+        return guessed | {"id": None, "weight": None}
+    # A second file is made like the first, as a rule: what its columns allow is taken over.
+    held, names = first.choices.to_dict(), set(upload.names)
+    for role in ONE_COLUMN:
+        if held[role] in names or (held[role] is None and role not in ("truth", "id")):
+            guessed[role] = held[role]
+    if guessed["id"] not in first.names:
+        guessed["id"] = None
+    for role in MANY_COLUMNS:
+        if held[role] and names.issuperset(held[role]):
+            guessed[role] = list(held[role])
+    if not guessed["predicted"] and not guessed["score"]:
+        guessed |= {role: (upload.seen or {})["guesses"][role] for role in ("predicted", "score")}
+    return guessed | {name: held[name] for name in ("positive", "threshold", "costs", "missing", "level")}
+
+
+# The pages of the application, each filled from a template that escapes whatever comes from a file.
+
+HERE = Path(__file__).parent
+STATIC = HERE / "static"
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["shown"] = shown
+    return made
+
+
+def shown(text: object, most: int = 80) -> str:
+    r"""Text from a file on one line, not longer than a reader reads.
+
+    >>> shown("a\nb"), shown(3)
+    ('a\\nb', '3')
+    """
+    return shortened(visible(str(text)), most)
+
+
+def page(name: str, **values: Any) -> str:
+    """The page of that name.
+
+    >>> "&lt;b&gt;" in page("wrong", status=404, what="<b>", hint="go back.")
+    True
+    """
+    return _templates().get_template(f"{name}.html").render(**values)
+
+
+LONGEST_FORM = 1_000_000
+KINDS = ("report", "comparison")
+TYPES = {"html": "text/html", "json": "application/json", "tex": "application/x-tex", "md": "text/markdown"}
+STATUS: dict[type[HeldoutError], int] = {StalledError: 408, BusyError: 409, TooLargeError: 413, FullError: 507}
+WORDS = {
+    404: ("There is nothing here, or not any more.", "files are removed when nobody has opened them for a while."),
+    405: ("That cannot be done with this address.", "go back to the first page."),
+}
+
+
+async def home(request: Request) -> Response:
+    """The first page: drop a file."""
+    return _drop(_uploads(request), None)
+
+
+async def second(request: Request) -> Response:
+    """The page that takes another file, to be compared with this one."""
+    first = _found(request)
+    if first.choices is None:
+        return RedirectResponse(f"/u/{first.id}", 303)
+    return _drop(_uploads(request), first)
+
+
+async def upload(request: Request) -> Response:
+    """Take a file: its bytes are the body, its name is in the query."""
+    uploads = _uploads(request)
+    made = None
+    try:
+        made = uploads.new(request.query_params.get("name", ""), request.query_params.get("beside"))
+        await receive(request, uploads, made)
+        uploads.look(made)
+    except HeldoutError as error:
+        if made is not None:
+            await uploads.remove(made)
+        if not isinstance(error, StalledError):
+            await drain(request)
+        return _wrong(error)
+    except BaseException:
+        if made is not None:
+            await uploads.remove(made)
+        raise
+    return JSONResponse({"next": f"/u/{made.id}"}, 201)
+
+
+async def whereabouts(request: Request) -> Response:
+    """Wherever a file has got to: still read, waiting for columns, at work, or reported."""
+    found = _found(request)
+    if found.busy:
+        return HTMLResponse(page("working", upload=found))
+    if found.seen is None:
+        what, hint = _why(found)
+        return HTMLResponse(page("wrong", status=422, what=what, hint=hint), 422)
+    return RedirectResponse(_next(found), 303)
+
+
+async def columns(request: Request) -> Response:
+    """The form: which column is which."""
+    uploads, found = _uploads(request), _found(request)
+    if found.busy or found.seen is None:
+        return RedirectResponse(f"/u/{found.id}", 303)
+    first = uploads.find(found.beside)
+    failed = found.job is not None and found.job.task["kind"] == "reports" and found.job.state != "done"
+    values = {"upload": found, "seen": found.seen, "first": first, "chosen": prefilled(found, first)}
+    # A wide file makes a long page, and others must not wait for it.
+    return HTMLResponse(await asyncio.to_thread(page, "columns", **values, wrong=_why(found) if failed else None))
+
+
+async def judge(request: Request) -> Response:
+    """Begin a report with the columns that were chosen."""
+    uploads, found = _uploads(request), _found(request)
+    try:
+        form = await _form(request, uploads.limits.stalled)
+        if found.seen is None:
+            raise OptionError("The file has not been read yet.", hint="wait until it has.")
+        uploads.judge(found, Choices.read(form, found.names))
+    except HeldoutError as error:
+        return _wrong(error)
+    return JSONResponse({"next": f"/u/{found.id}"}, 202)
+
+
+async def state(request: Request) -> Response:
+    """How far a file is, for the script that asks again and again."""
+    uploads, found = _uploads(request), _found(request)
+    job = found.job
+    stage, seconds = "", 0.0
+    if job is not None:
+        stage, seconds = uploads.workers.stage(job), job.seconds
+    return JSONResponse({"busy": found.busy, "stage": stage, "seconds": round(seconds, 1), "next": _next(found)})
+
+
+async def cancel(request: Request) -> Response:
+    """End the work on a file."""
+    uploads, found = _uploads(request), _found(request)
+    await uploads.cancel(found)
+    if found.seen is None:
+        await uploads.remove(found)
+        return JSONResponse({"next": "/"})
+    return JSONResponse({"next": _next(found)})
+
+
+async def remove(request: Request) -> Response:
+    """Remove a file and all that was made of it."""
+    await _uploads(request).remove(_found(request))
+    return JSONResponse({"next": "/"})
+
+
+async def report(request: Request) -> Response:
+    """The report of a file."""
+    return await _document(request, "report")
+
+
+async def comparison(request: Request) -> Response:
+    """The comparison of a file with the one that it was put beside, or why there is none."""
+    found = _found(request)
+    if found.apart is not None:
+        what, hint = found.apart
+        values = {"upload": found, "first": _uploads(request).find(found.beside)}
+        return HTMLResponse(page("apart", what=what, hint=hint, **values))
+    return await _document(request, "comparison")
+
+
+async def download(request: Request) -> Response:
+    """A report or a comparison as a file."""
+    found, uploads = _found(request), _uploads(request)
+    kind, form = request.path_params["kind"], request.path_params["form"]
+    path = None if found.report is None else found.report / f"{kind}.{form}"
+    if kind not in KINDS or form not in FORMS or path is None or not await asyncio.to_thread(path.is_file):
+        raise HTTPException(404)
+    first = uploads.find(found.beside) if kind == "comparison" else None
+    name = download_name(*([first.name] if first else []), found.name)
+    return FileResponse(path, media_type=TYPES[form], filename=f"{name}.{form}")
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """An address that leads nowhere."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return _said(request, status, *WORDS.get(status, FAULT))
+
+
+async def failed(request: Request, _: Exception) -> Response:
+    """A fault of ours; the server writes to its terminal what happened."""
+    return _said(request, 500, *FAULT)
+
+
+def _said(request: Request, status: int, what: str, hint: str) -> Response:
+    if "application/json" in request.headers.get("accept", ""):
+        return JSONResponse({"what": what, "hint": hint}, status)
+    return HTMLResponse(page("wrong", status=status, what=what, hint=hint), status)
+
+
+def _uploads(request: Request) -> Uploads:
+    held: Uploads = request.app.state.uploads
+    return held
+
+
+def _found(request: Request) -> Upload:
+    found = _uploads(request).find(request.path_params["id"])
+    if found is None:
+        raise HTTPException(404)
+    return found
+
+
+def _drop(uploads: Uploads, first: Upload | None) -> Response:
+    limits = uploads.limits
+    most, minutes = size_words(limits.upload), round(limits.idle / 60)
+    values = {"first": first, "most": limits.upload, "most_words": most, "minutes": minutes}
+    return HTMLResponse(page("home", **values, too_large=too_large(limits.upload)))
+
+
+def _next(upload: Upload) -> str:
+    """Where a person goes on with a file."""
+    here = f"/u/{upload.id}"
+    job = upload.job
+    if upload.busy or upload.seen is None:
+        return here
+    if upload.report is None or (job is not None and job.state != "done"):
+        return f"{here}/columns"
+    return f"{here}/{'comparison' if has_comparison(upload) else 'report'}"
+
+
+def has_comparison(upload: Upload) -> bool:
+    """Whether the last report came with a comparison, or with why there is none."""
+    job = upload.job
+    return upload.apart is not None or (job is not None and job.task.get("beside") is not None)
+
+
+def _why(upload: Upload) -> tuple[str, str]:
+    job = upload.job
+    if job is None or job.cancelled:
+        return CANCELLED
+    return job.wrong
+
+
+async def _document(request: Request, kind: str) -> Response:
+    uploads, found = _uploads(request), _found(request)
+    if found.report is None:
+        return RedirectResponse(f"/u/{found.id}", 303)
+    try:
+        text = await asyncio.to_thread(_text, found.report / f"{kind}.html")
+    except OSError:
+        raise HTTPException(404) from None
+    compared = [other for key in found.compared if (other := uploads.find(key)) is not None]
+    bar = page(
+        "bar", kind=kind, upload=found, first=uploads.find(found.beside), compared=compared,
+        comparable=has_comparison(found),
+    )  # fmt: skip
+    document, policy = served(text, bar)
+    return HTMLResponse(document, headers={"content-security-policy": policy})
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+async def _form(request: Request, patience: float) -> dict[str, Any]:
+    """The JSON object in the body, which is small."""
+    held = b""
+    try:
+        async with asyncio.timeout(patience):
+            async for chunk in request.stream():
+                held += chunk
+                if len(held) > LONGEST_FORM:
+                    raise OptionError("The form is too large.", hint="load the page again and choose there.")
+        form = json.loads(held)
+    except TimeoutError:
+        raise StalledError("The form did not arrive whole.", hint="load the page again and choose there.") from None
+    except (ValueError, RecursionError, ClientDisconnect) as error:
+        if isinstance(error, HeldoutError):
+            raise
+        form = None
+    if not isinstance(form, dict):
+        raise OptionError("What was sent is not a form.", hint="load the page again and choose there.")
+    return form
+
+
+def _wrong(error: HeldoutError) -> Response:
+    return JSONResponse({"what": error.what, "hint": error.hint}, STATUS.get(type(error), 422))
