@@ -1,7 +1,7 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint chromium java test promises bench docs pictures clean
+.PHONY: help setup demo lint chromium java test golden promises bench docs pictures clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -57,6 +57,9 @@ java: setup ## install the Java that Spark needs, where it is missing and may be
 # Browser and Java are looked for first: what is missing is said before the long part begins.
 test: chromium java lint ## everything that must pass: lint, then every test and example
 	$(PYTHON) tests/both_halves.py
+
+golden: setup ## record anew what users see (tests/golden/expected), where a change of it is meant
+	$(PYTHON) tests/golden/record.py
 
 promises: setup ## measure again what intervals cover and how often tests reject (long)
 	$(PYTHON) tests/promises/coverage.py
