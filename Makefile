@@ -65,7 +65,7 @@ promises: setup ## measure again what intervals cover and how often tests reject
 	$(PYTHON) tests/promises/coverage.py
 	$(PYTHON) tests/promises/ranking.py
 	$(PYTHON) tests/promises/probabilities.py
-	$(PYTHON) tests/decisions/coverage_of_choice.py
+	$(PYTHON) tests/thresholds/coverage_of_choice.py
 	$(PYTHON) tests/promises/resampling.py
 	$(PYTHON) tests/promises/comparison_cases.py
 	$(PYTHON) tests/promises/comparison_scores.py

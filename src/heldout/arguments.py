@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 
 from heldout.errors import OptionError
 
@@ -76,7 +75,7 @@ def check_level(level: Any) -> float:
     >>> check_level(0.9)
     0.9
     """
-    is_number = isinstance(level, numbers.Real) and not isinstance(level, bool | np.bool_)
+    is_number = isinstance(level, numbers.Real) and not isinstance(level, bool)
     if not is_number or not 0 < float(level) < 1:
         raise OptionError(
             f"The level must lie between 0 and 1. Got {level!r}.",
@@ -91,7 +90,7 @@ def check_whole(name: str, value: Any, least: int) -> int:
     >>> check_whole("seed", 3, 0)
     3
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise OptionError(
             f"{name} must be a whole number from {least} up. Got {value!r}.",
             hint=f"give {least} or more, such as {name}={max(least, USUAL.get(name, least))}.",

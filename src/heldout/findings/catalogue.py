@@ -14,7 +14,7 @@ from heldout.findings.rule import RULES, Rule
 
 # Rules stand in the modules whose names say what they are about: a new one needs no entry here.
 for _module in iter_modules(findings.__path__):
-    if _module.name.startswith("of_"):
+    if _module.name.startswith("rules_"):
         import_module(f"{findings.__name__}.{_module.name}")
 
 RULE_CATALOGUE: Mapping[str, Rule] = MappingProxyType(dict(sorted(RULES.items())))

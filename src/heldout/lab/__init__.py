@@ -17,14 +17,14 @@ _HOMES = {
     "Gaussians": "worlds",
     "IntervalCoverage": "interval_coverage",
     "Noise": "worlds",
-    "SamplingSpread": "sampling_spread",
-    "TrainingOptimism": "training_optimism",
+    "SamplingSpread": "error_spread",
+    "TrainingOptimism": "error_spread",
     "TrueError": "worlds",
     "World": "worlds",
     "coverage": "interval_coverage",
     "estimators": "estimator_bias",
-    "optimism": "training_optimism",
-    "spread": "sampling_spread",
+    "optimism": "error_spread",
+    "spread": "error_spread",
 }
 
 __all__ = [

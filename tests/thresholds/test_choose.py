@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.decisions.enumerated import SCORES, choose_by_trying, counts_at
+from tests.thresholds.enumerated import SCORES, choose_by_trying, counts_at
 
 from heldout.api.evaluate import evaluate
 from heldout.engines.score_sort import rank

@@ -1,6 +1,6 @@
 """How often the intervals of a chosen threshold hold the truth, and what is left of the optimism: a long simulation.
 
-Normal scores, positives shifted. Run it with `.venv/bin/python -m tests.decisions.coverage_of_choice`; the figures in
+Normal scores, positives shifted. Run it with `.venv/bin/python -m tests.thresholds.coverage_of_choice`; the figures in
 docs/thresholds.md come from here.
 """
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
-from tests.decisions.enumerated import SCORES, choose_by_trying
+from tests.thresholds.enumerated import SCORES, choose_by_trying
 
 from heldout.errors import OptionError
 from heldout.thresholds.selection import choose_rows
