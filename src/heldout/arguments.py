@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-
 from heldout.errors import OptionError
 
 # From which likeness on, by difflib's ratio, a name is taken for a slip of another.
