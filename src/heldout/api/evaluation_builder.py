@@ -440,9 +440,8 @@ def _all(estimator: Estimator, costs: Any) -> list[Estimate]:
         for average in AVERAGES:
             made += [estimator.ask(Quantity(b, average=average)) for b in bounds if b.measure.averages]
     among = None if k <= EVERY_CLASS else confusion.largest(LARGEST)
-    for bound in bounds:
-        if bound.measure.per_class and _listed(bound.measure, k):
-            made += estimator.classes(bound, among=among)
+    for bound in [bound for bound in bounds if bound.measure.per_class and _listed(bound.measure, k)]:
+        made += estimator.classes(bound, among=among)
     return made
 
 

@@ -213,12 +213,14 @@ class _Side:
     def share(self) -> tuple[float, float] | None:
         """How many of how many, for a plain share."""
         trials = self.subject.trials
-        if trials is not None and self.subject.measure.name != "no_information_rate":
+        if trials is not None and self.subject.bound.measure.name != "no_information_rate":
             return self._one(trials[0]), self._one(trials[1])
         if self.subject.axis == "micro":
             at = np.array([0.25, 0.875])
             n = float(self.confusion.n * self.subject.scale)
-            if np.allclose(self.subject.bound.value(micro_cells(at, 1.0, max(self.subject.n_classes, 2))), at):
+            if np.allclose(
+                self.subject.bound.value(micro_cells(at, 1.0, max(self.subject.confusion.n_classes, 2))), at
+            ):
                 return self.value * n, n
         return None
 
@@ -239,7 +241,7 @@ def _default(sides: list[_Side]) -> str:
         return NORMAL.name
     if all(side.share is not None for side in sides):
         return NEWCOMBE.name
-    small = all(side.subject.axis == "class" or side.subject.n_classes**2 <= MOST_CELLS for side in sides)
+    small = all(side.subject.axis == "class" or side.subject.confusion.n_classes**2 <= MOST_CELLS for side in sides)
     return DIRICHLET.name if small else NORMAL.name
 
 

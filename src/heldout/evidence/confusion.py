@@ -87,7 +87,7 @@ class Confusion:
             return cls(names, truth, predicted, counts.astype(np.float64), rows=np.ceil(counts).astype(np.int64))
         return cls(names, truth, predicted, counts.astype(np.int64))
 
-    @property
+    @cached_property
     def weighted(self) -> bool:
         """Whether the cases carry weights."""
         return self.squares is not None
@@ -110,7 +110,7 @@ class Confusion:
         # Not the sum of rounded cells, where the predictions of one case share it.
         return int(self.cases.sum()) if self.rows is not None else round(self.n)
 
-    @property
+    @cached_property
     def n_classes(self) -> int:
         """The number of classes."""
         return len(self.labels)

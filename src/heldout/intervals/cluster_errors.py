@@ -33,7 +33,7 @@ def cluster_variance(subject: Subject) -> Any:
 
 def groups_behind(subject: Subject) -> Any:
     """How many groups have cases in the denominator: of a class often fewer than there are groups in all."""
-    clusters, confusion, measure = subject.confusion.clusters, subject.confusion, subject.measure
+    clusters, confusion, measure = subject.confusion.clusters, subject.confusion, subject.bound.measure
     if clusters is None:
         message = "there are no groups"
         raise TypeError(message)
@@ -105,7 +105,7 @@ def effective_scale(subject: Subject) -> Any:
         held = confusion.counts, confusion.squares, confusion.cases
         confusion.memo["corner sums"] = tuple(_corner_sums(confusion, values) for values in held)
     weights, squares, cases = confusion.memo["corner sums"]
-    if subject.measure.kind == "proportion":
+    if subject.bound.measure.kind == "proportion":
         # The denominator of a proportion is a plain sum of cells, so it can be taken of squared weights too.
         held, held_squares, n = (subject.bound.pair(class_cells(*v.T))[1] for v in (weights, squares, cases))
     else:

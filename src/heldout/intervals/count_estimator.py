@@ -20,8 +20,8 @@ from heldout.intervals.estimate import ClassEstimates, Estimate, whole
 from heldout.intervals.methods import METHODS, Method, find_method
 from heldout.intervals.target import Axis, Dependence, Subject
 from heldout.measures.catalogue import find
-from heldout.measures.declare import Kind, Measure
-from heldout.measures.quantity import Bound, Quantity
+from heldout.measures.declare import Kind
+from heldout.measures.quantity import Bound, Quantity, per_class
 from heldout.show.blocks import Style
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
@@ -148,7 +148,9 @@ class Estimator:
 
     def estimates(self, subject: Subject, method: Method, bound: Bound) -> Sequence[Estimate]:
         """Run a method: one estimate, or one per class on the axis of classes."""
-        name, trials = method.name, subject.trials if not self.confusion.weighted else None
+        name = method.name
+        trials = subject.trials if subject.bound.measure.kind == "proportion" and not self.confusion.weighted else None
+        note = self._note(subject)
         scale: Any = 1.0
         if self.confusion.weighted and not method.groups:
             scale, name = effective_scale(subject), f"{name}, effective n"
@@ -164,24 +166,24 @@ class Estimator:
             # The number of cases is given, so the total is that many times the mean.
             low, high = low * self.confusion.n, high * self.confusion.n
         size: Any = trials[1] if trials is not None else self.confusion.n_cases
-        style = _style(bound.measure)
+        style: Style = "share" if bound.measure.bounded else "plain"
         if subject.axis != "class":
             value = float(subject.value)
             if bound.measure.name == "total_cost":
                 value *= self.confusion.n
-            undefined = bound.undefined if math.isnan(value) else ""
+            undefined = bound.measure.undefined if math.isnan(value) else ""
             average = None if bound.measure.overall or subject.axis == "table" else subject.axis
             return [
                 Estimate(
                     bound.name, None, average, value, float(low), float(high), self.level, name, whole(size),
-                    undefined, self._note(subject), style,
+                    undefined, note, style,
                 )
             ]  # fmt: skip
         values, lows, highs = (np.asarray(v, dtype=np.float64) for v in (subject.value, low, high))
         sizes = np.broadcast_to(size, len(values))
         return ClassEstimates(
             bound.name, self.confusion.labels, values, lows, highs, sizes, self.level, name,
-            bound.undefined, self._note(subject), style,
+            bound.measure.undefined, note, style,
         )  # fmt: skip
 
     def _note(self, subject: Subject) -> str:
@@ -203,16 +205,17 @@ DEFAULTS: dict[Kind, str] = {
 
 
 def _default_name(subject: Subject, level: float) -> str:
-    if subject.axis == "micro" or subject.trials is not None:
+    kind = subject.bound.measure.kind
+    if subject.axis == "micro" or (kind == "proportion" and subject.trials is not None):
         return "wilson"
-    if subject.axis in ("class", "table") and subject.measure.kind != "agreement":
-        return DEFAULTS[subject.measure.kind]
-    if subject.axis == "macro" and subject.n_classes != 2 and METHODS["stratified-wilson"].applies(subject):
+    if subject.axis in ("class", "table") and kind != "agreement":
+        return DEFAULTS[kind]
+    if subject.axis == "macro" and subject.confusion.n_classes != 2 and METHODS["stratified-wilson"].applies(subject):
         return "stratified-wilson"
-    if subject.n_classes == 1 and subject.axis != "class":
+    if subject.confusion.n_classes == 1 and subject.axis != "class":
         # A table of one cell has no spread to draw; its one class has.
         return "effective-wilson"
-    drawn = subject.axis == "class" or subject.n_classes**2 <= MOST_CELLS
+    drawn = subject.axis == "class" or subject.confusion.n_classes**2 <= MOST_CELLS
     return "dirichlet" if drawn and level <= DRAWN_LEVEL and not _plenty(subject.confusion) else "effective-wilson"
 
 
@@ -226,7 +229,7 @@ def _left_out(subject: Subject) -> str:
     """A sentence where an average leaves out classes."""
     if subject.axis not in ("macro", "weighted") or subject.strict:
         return ""
-    values = Subject(subject.bound, subject.confusion, "class").value
+    values = per_class(subject.bound, subject.confusion)
     absent = np.flatnonzero(np.isnan(values))
     if subject.axis == "weighted":
         absent = absent[subject.confusion.truth_totals[absent] > 0]
@@ -237,14 +240,10 @@ def _left_out(subject: Subject) -> str:
     names = listing([*shown, *absent[3:].tolist()], most=3)
     return (
         f"averaged over {len(values) - len(absent):,} of {len(values):,} classes; "
-        f"left out, because {subject.bound.undefined}: {names}"
+        f"left out, because {subject.bound.measure.undefined}: {names}"
     )
 
 
 def _called(subject: Subject) -> str:
     name = subject.bound.name
     return name if subject.axis in ("class", "table") else f"{subject.axis} {name}"
-
-
-def _style(measure: Measure) -> Style:
-    return "share" if measure.bounded else "plain"

@@ -339,7 +339,7 @@ class FoldEstimator(Estimator):
 
     def _training(self, subject: Subject) -> Any:
         if self.training is None:
-            return np.full(subject.n_classes, math.nan) if subject.axis == "class" else math.nan
+            return np.full(subject.confusion.n_classes, math.nan) if subject.axis == "class" else math.nan
         return Subject(subject.bound, self.training, subject.axis, strict=subject.strict).value
 
     def _method(self, name: str | None) -> FoldMethod | None:

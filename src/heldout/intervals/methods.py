@@ -67,7 +67,7 @@ def find_method(name: str) -> Method:
 
 
 def _is_proportion(subject: Subject) -> bool:
-    return subject.trials is not None or (subject.axis == "micro" and subject.measure.averages)
+    return subject.trials is not None or (subject.axis == "micro" and subject.bound.measure.averages)
 
 
 def _always(subject: Subject) -> bool:  # noqa: ARG001 - a predicate over subjects
@@ -81,8 +81,8 @@ def _on_proportion(formula: Callable[..., Limits], subject: Subject, level: floa
         memo, key = subject.confusion.memo, ("accuracy", formula.__name__, hits, n, level)
         if key not in memo:
             memo[key] = formula(hits, n, level)
-        ends = [subject.micro_image(limit) for limit in memo[key]]
-        return _within(subject, np.minimum(*ends), np.maximum(*ends))
+        ends = subject.micro_image(np.array(memo[key]))
+        return _within(subject, ends.min(axis=0), ends.max(axis=0))
     trials = subject.trials
     if trials is None:
         message = f"{subject.bound.name} is not a proportion"
@@ -136,20 +136,20 @@ def normal(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG
 
 
 def _score_applies(subject: Subject) -> bool:
-    return subject.axis in ("class", "table") and subject.measure.kind in ("f", "ratio", "odds", "cost")
+    return subject.axis in ("class", "table") and subject.bound.measure.kind in ("f", "ratio", "odds", "cost")
 
 
 @method("score", reference="derivations in docs/statistics.md", applies=_score_applies)
 def score(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Inverts a score test with the fit restricted to the value on trial: Wilson's relatives."""
-    if subject.measure.kind == "cost":
+    if subject.bound.measure.kind == "cost":
         return _cost(subject, level)
     tp, fn, fp, tn = subject.corners.T
-    if subject.measure.kind == "f":
+    if subject.bound.measure.kind == "f":
         return _class_f_limits(subject, level)
-    if subject.measure.kind == "odds":
+    if subject.bound.measure.kind == "odds":
         return odds_ratio_limits(tp, fn, fp, tn, level)
-    if subject.measure.name == "positive_likelihood_ratio":
+    if subject.bound.measure.name == "positive_likelihood_ratio":
         return ratio_limits(tp, tp + fn, fp, fp + tn, level)
     return ratio_limits(fn, tp + fn, tn, fp + tn, level)
 
@@ -190,7 +190,11 @@ def _cost(subject: Subject, level: float) -> Limits:
 def _dirichlet_applies(subject: Subject) -> bool:
     if subject.axis == "class":
         return True
-    return subject.axis != "micro" and subject.n_classes**2 <= MOST_CELLS and subject.measure.kind != "cost"
+    return (
+        subject.axis != "micro"
+        and subject.confusion.n_classes**2 <= MOST_CELLS
+        and subject.bound.measure.kind != "cost"
+    )
 
 
 @method("dirichlet", reference="Gelman et al. (2013), Bayesian Data Analysis, ch. 3", applies=_dirichlet_applies)
@@ -206,33 +210,37 @@ def dirichlet(subject: Subject, level: float, draws: Draws) -> Limits:
 def _stratified_applies(subject: Subject) -> bool:
     if subject.axis != "macro":
         return False
-    return bool(subject.measure.strata) or subject.measure.kind == "f" or subject.measure.name == "jaccard"
+    return (
+        bool(subject.bound.measure.strata)
+        or subject.bound.measure.kind == "f"
+        or subject.bound.measure.name == "jaccard"
+    )
 
 
 @method("stratified-wilson", reference="derivations in docs/statistics.md", applies=_stratified_applies)
 def stratified_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Wilson's interval for a mean over classes, with the effective number of cases of the classes together."""
     tp, fn, fp, _ = subject.corners.T
-    if subject.measure.strata:
+    if subject.bound.measure.strata:
         cells = {"tp": tp, "fn": fn, "fp": fp}
         top, bottom = subject.bound.pair(cells)
         return macro_proportion_limits(top, bottom, level)
     wrong = subject.confusion.truth != subject.confusion.predicted
     sparse = Cells(subject.confusion.truth[wrong], subject.confusion.predicted[wrong], subject.counts[wrong])
-    if subject.measure.kind == "f":
+    if subject.bound.measure.kind == "f":
         limits, beta = _class_f_limits(subject, level), subject.bound.parameters["beta"]
         return macro_f_limits(tp, fp, fn, sparse, beta, level=level, class_limits=limits)
     return macro_jaccard_limits(tp, fp, fn, sparse, level=level)
 
 
 def _bounded(subject: Subject) -> bool:
-    return subject.measure.bounded
+    return subject.bound.measure.bounded
 
 
 @method("effective-wilson", reference="derivations in docs/statistics.md", applies=_bounded)
 def effective_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Wilson's interval with the number of cases that gives a proportion the same standard error."""
-    low, high = subject.measure.range
+    low, high = subject.bound.measure.range
     share = (subject.value - low) / (high - low)
     spread = subject.variance / (high - low) ** 2
     total = subject.confusion.n * subject.scale
@@ -267,13 +275,13 @@ def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:  # no
     critical = t_value(level, np.maximum(behind - 1, 1))
     low, high = _transformed(subject, cluster_variance(subject) / subject.scale, critical, level, behind)
     # One group with such cases says nothing of how groups differ.
-    floor, ceiling = subject.measure.range
+    floor, ceiling = subject.bound.measure.range
     return np.where(behind < 2, floor, low), np.where(behind < 2, ceiling, high)
 
 
 def _transformed(subject: Subject, variance: Any, critical: Any, level: float, size: Any) -> Limits:
     value, error = np.asarray(subject.value), np.sqrt(variance)
-    low, high = subject.measure.range
+    low, high = subject.bound.measure.range
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if np.isfinite(low) and np.isfinite(high):
             share = (value - low) / (high - low)
@@ -351,7 +359,7 @@ def _resampled(subject: Subject, draws: Draws) -> Any:
 
 def _within(subject: Subject, low: Any, high: Any, *, hold: bool = True) -> Limits:
     """Limits inside the range of the measure, which know nothing where nothing is known, and hold the estimate."""
-    floor, ceiling = subject.measure.range
+    floor, ceiling = subject.bound.measure.range
     # fmax and fmin pass over nan: unknown limits become the ends of the range, an undefined estimate is ignored.
     low, high = np.fmax(low, floor), np.fmin(high, ceiling)
     if hold:

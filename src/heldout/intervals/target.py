@@ -10,7 +10,7 @@ import numpy as np
 
 from heldout.arrays import Floats
 from heldout.evidence import Confusion
-from heldout.measures.cells import TableBatch, class_cells, evidence_cells
+from heldout.measures.cells import CORNERS, Cells, TableBatch, evidence_cells
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import (
     Bound,
@@ -41,16 +41,6 @@ class Subject:
     scale: Any = 1.0
     strict: bool = False
 
-    @property
-    def measure(self) -> Measure:
-        """The measure's declaration."""
-        return self.bound.measure
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes of the evidence."""
-        return self.confusion.n_classes
-
     @cached_property
     def corners(self) -> Floats:
         """TP, FN, FP, TN of every class, scaled."""
@@ -76,16 +66,16 @@ class Subject:
     @cached_property
     def trials(self) -> tuple[Any, Any] | None:
         """How many of how many, if the quantity is a plain proportion of the cases."""
-        if self.measure.kind != "proportion":
+        if self.bound.measure.kind != "proportion":
             return None
         if self.axis == "class":
-            top, bottom = self.bound.pair(class_cells(*self.corners.T))
+            top, bottom = self.bound.pair(Cells(zip(CORNERS, self.corners.T, strict=True)))
         elif self.axis == "table":
-            top, bottom = self.bound.pair(evidence_cells(self.measure, self.confusion, None))
+            top, bottom = self.bound.pair(evidence_cells(self.bound.measure, self.confusion, None))
             top, bottom = top * self.scale, bottom * self.scale
-        elif self.axis == "weighted" and self.measure.strata == "truth":
+        elif self.axis == "weighted" and self.bound.measure.strata == "truth":
             # Averaged with the sizes of their own denominators, proportions add up to one proportion.
-            tops, bottoms = self.bound.pair(class_cells(*self.corners.T))
+            tops, bottoms = self.bound.pair(Cells(zip(CORNERS, self.corners.T, strict=True)))
             top, bottom = tops.sum(), bottoms.sum()
         else:
             return None
@@ -123,7 +113,7 @@ class Subject:
 
     def micro_image(self, accuracy: Any) -> Any:
         """The micro average that goes with an accuracy: it depends on nothing else."""
-        return self.bound.value(micro_cells(accuracy * 1.0, 1.0, self.n_classes))
+        return self.bound.value(micro_cells(accuracy * 1.0, 1.0, self.confusion.n_classes))
 
     def scaled(self, scale: Any) -> Subject:
         """The same quantity with its counts multiplied."""

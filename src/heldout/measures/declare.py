@@ -13,6 +13,7 @@ import math
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 Kind = Literal[
@@ -50,7 +51,7 @@ SYMBOLS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measure:
     """A measure and everything there is to know about it."""
 
@@ -74,12 +75,12 @@ class Measure:
     cells: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def title(self) -> str:
         """The name as it is written in a sentence or a table."""
         return " ".join(INITIALS.get(word, word) for word in self.name.split("_"))
 
-    @property
+    @cached_property
     def formula(self) -> str:
         """The formula in the letters of a text book, read from the code unless it was given."""
         return self.formula_text or _written(self.function)
@@ -93,12 +94,12 @@ class Measure:
         """
         return "mean" if self.kind in ("ranking", "precision area") else "pooled"
 
-    @property
+    @cached_property
     def bounded(self) -> bool:
         """Whether it has a smallest and a largest value."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
-    @property
+    @cached_property
     def range(self) -> tuple[float, float]:
         """The smallest and the largest value it can take."""
         return self.low, self.high

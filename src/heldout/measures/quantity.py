@@ -60,11 +60,14 @@ class Bound:
 
     def pair(self, cells: dict[str, Any]) -> tuple[Any, Any]:
         """Numerator and denominator."""
-        return self.measure.function(*(cells[name] for name in self.measure.cells), **self.parameters)
+        return self.measure.function(*map(cells.__getitem__, self.measure.cells), **self.parameters)
 
     def value(self, cells: dict[str, Any]) -> Any:
         """The value, nan where the denominator is zero."""
-        return divide(*self.pair(cells))
+        top, bottom = self.measure.function(*map(cells.__getitem__, self.measure.cells), **self.parameters)
+        # Nearly every call: no denominator is zero, and nothing needs masking.
+        whole = np.asarray(bottom)
+        return np.asarray(top) / whole if whole.all() else divide(top, whole)
 
     def of_classes(self, tables: NDArray[Any]) -> Any:
         """The value for an array of TP, FN, FP, TN (…, 4)."""
@@ -175,7 +178,7 @@ def _kinds(confusion: Confusion) -> tuple[NDArray[Any], Any, NDArray[np.int64], 
 def micro_cells(correct: Any, n: float, k: int) -> Cells:
     """TP, FN, FP, TN summed over k classes: each wrong case is one miss and one false alarm."""
     wrong = n - correct
-    return class_cells(correct, wrong, wrong, (k - 1) * n - wrong)
+    return Cells(tp=correct, fn=wrong, fp=wrong, tn=(k - 1) * n - wrong)
 
 
 def averaged(bound: Bound, average: Average, confusion: Confusion) -> float:
