@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from heldout.api.baseline import Baseline, baseline_of
 from heldout.api.evaluate import evaluate
+from heldout.api.options import CheckArguments, EngineArguments, defaults_of, takes
 from heldout.arguments import closest, listing
 from heldout.comparisons.pair_test import PROCEDURES, Tested
 from heldout.comparisons.sample_size import cases_needed
 from heldout.errors import FileError, OptionError
 from heldout.evaluation import Evaluation
-from heldout.evidence import Label
 from heldout.evidence.storage import is_evidence_file
 from heldout.files.input_stream import load, utf8_text
 from heldout.findings.catalogue import RULE_CATALOGUE, find_rule
@@ -27,7 +26,6 @@ from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import lost_rows
-from heldout.predictions.table import Missing
 from heldout.report.gate import why_baseline, why_value
 from heldout.report.notes import unsaid
 from heldout.thresholds.requirement import HOW, Written, read_all
@@ -108,10 +106,9 @@ def _ended(sentence: str) -> str:
 
 # Roles that a baseline shares with what is judged only where they are names of columns.
 BY_NAME = ("truth", "predicted", "score", "weight", "group", "fold", "id")
-# What is said of data that are not held, and of no others.
-LARGE = ("engine", "master", "tolerance", "passes")
 
 
+@takes(CheckArguments)
 def check(
     data: Any = None,
     predicted: Any = None,
@@ -121,29 +118,7 @@ def check(
     strict: bool = False,
     forbid: str | Iterable[str] = (),
     mute: str | Iterable[str] = (),
-    truth: Any = None,
-    score: Any = None,
-    threshold: float | None = None,
-    weight: Any = None,
-    group: Any = None,
-    fold: Any = None,
-    id: Any = None,  # noqa: A002 - the word for it everywhere, flags and columns included
-    matrix: Any = None,
-    rows: str = "truth",
-    positive: Label | None = None,
-    labels: Sequence[Label] | None = None,
-    costs: Any = None,
-    cost_rows: str | None = None,
-    level: float = 0.95,
-    method: str | None = None,
-    missing: Missing = "refuse",
-    seed: int = 0,
-    replicates: int = 2000,
-    slices: Any = None,
-    engine: str | None = None,
-    master: str | None = None,
-    tolerance: float = 1e-6,
-    passes: int = 3,
+    **options: Unpack[CheckArguments],
 ) -> Gate:
     """Judge a classifier by requirements such as "recall[spam] >= 0.8" or "accuracy >= baseline - 0.02".
 
@@ -165,28 +140,22 @@ def check(
             "There is nothing to check: no requirement was given, and no finding is forbidden.",
             hint=f"{HOW.rstrip('.')}, or forbid=['act'] (--forbid act).",
         )
-    if slices is not None and not refused:
+    if options["slices"] is not None and not refused:
         raise OptionError(
             "Slices were named, and only findings look at them.",
             hint="forbid what may be found there (forbid='H021', --forbid H021), or leave them out.",
         )
     _check_baseline(wanted, baseline)
-    options = {
-        "predicted": predicted, "truth": truth, "score": score, "threshold": threshold, "weight": weight,
-        "group": group, "fold": fold, "id": id, "matrix": matrix, "rows": rows, "positive": positive, "labels": labels,
-        "costs": costs, "cost_rows": cost_rows, "level": level, "method": method, "missing": missing, "seed": seed,
-        "replicates": replicates, "slices": slices, "engine": engine, "master": master, "tolerance": tolerance,
-        "passes": passes,
-    }  # fmt: skip
-    evaluation = _evaluated(data, options, every=bool(refused))
+    given = {"predicted": predicted, **options}
+    evaluation = _evaluated(data, given, every=bool(refused))
     if muted:
         evaluation = replace(evaluation, mute=tuple(dict.fromkeys((*evaluation.mute, *muted))))
     quantities = [_quantity(written, evaluation) for written in wanted]
-    held, more = None, {name: options[name] for name in ("level", "seed", "replicates")}
+    held, more = None, {name: given[name] for name in ("level", "seed", "replicates")}
     if baseline is not None:
         asked = [q for written, q in zip(wanted, quantities, strict=True) if written.baseline]
         names = list(dict.fromkeys(_asked(quantity) for quantity in asked))
-        held = baseline_of(baseline, evaluation, names, read=_reader(data, evaluation, options), options=more)
+        held = baseline_of(baseline, evaluation, names, read=_reader(data, evaluation, given), options=more)
     made = [_judged(written, evaluation, held, strict=strict) for written in wanted]
     found = forbidden(evaluation, refused, strict=strict)
     said = unsaid(evaluation.notes, evaluation.source, [one.finding for one in found if one.finding is not None])
@@ -223,8 +192,8 @@ def _evaluated(data: Any, options: dict[str, Any], *, every: bool) -> Evaluation
     """The evaluation; with every measure where rules are to look at it, as they do after `evaluate`."""
     if not isinstance(data, Evaluation):
         return evaluate(data, **options, measures="all" if every else [])
-    usual = inspect.signature(check).parameters
-    given = [name for name, value in options.items() if value is not usual[name].default]
+    usual = {"predicted": None, **defaults_of(CheckArguments)}
+    given = [name for name, value in options.items() if value is not usual[name]]
     if given:
         raise OptionError(
             f"An evaluation was given together with {listing(given)}.", hint="give these to evaluate() before."
@@ -249,7 +218,7 @@ def _reader(data: Any, evaluation: Evaluation, options: dict[str, Any]) -> Calla
         same = {**options, "matrix": None, "rows": "truth", "slices": None}
         if isinstance(baseline, str | Path) and is_evidence_file(baseline):
             # Its rows were counted before, by whichever engine.
-            same = {name: value for name, value in same.items() if name not in LARGE}
+            same = {name: value for name, value in same.items() if name not in defaults_of(EngineArguments)}
         made = evaluate(baseline, **same, measures=[])
         if options["id"] is None and any(_lost(one) for one in (evaluation, made)):
             raise OptionError(

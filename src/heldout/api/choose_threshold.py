@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from heldout.api.engine_choice import Where, counted_elsewhere, known_evidence, only_evidence
 from heldout.api.evaluation_builder import counted_notes
+from heldout.api.options import EngineArguments, takes
 from heldout.arguments import check_whole, listing
 from heldout.costs import read_costs
 from heldout.engines.scores import CountedScores, RowScores
@@ -23,6 +24,7 @@ from heldout.thresholds.decision_report import GET_ROWS
 from heldout.thresholds.selection import choose, choose_rows
 
 
+@takes(EngineArguments)
 def choose_threshold(
     data: Any = None,
     score: Any = None,
@@ -46,10 +48,7 @@ def choose_threshold(
     level: float = 0.95,
     seed: int = 0,
     replicates: int = 999,
-    engine: str | None = None,
-    master: str | None = None,
-    tolerance: float = 1e-6,
-    passes: int = 3,
+    **large: Unpack[EngineArguments],
 ) -> Decision:
     """Choose the threshold from which a case is called positive, and say how sure that is.
 
@@ -74,7 +73,7 @@ def choose_threshold(
     roles = {"truth": truth, "predicted": None, "weight": weight, "group": group}
     # Any threshold will do to read the columns: the classes that it gives are not used.
     asked = Asked(labels, missing, score, positive, 0.0)
-    where = Where(engine, master, tolerance, passes).checked()
+    where = Where.from_options(large).checked()
     known = known_evidence(data)
     if known is not None:
         only_evidence({**roles, "score": score}, where)

@@ -4,39 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from heldout.api.engine_choice import Where, counted_elsewhere
+from heldout.api.options import CountedArguments, takes
 from heldout.engines.accumulator import Evidence, checked_threshold
 from heldout.engines.memory import counted
 from heldout.errors import FileError, HeldoutError, OptionError
-from heldout.evidence import Label
 from heldout.evidence.storage import loaded
 from heldout.predictions.source import Asked, Source, gather
-from heldout.predictions.table import Missing
 
 # Only counting: from predictions, in any form, to evidence that merges, is saved, and is evaluated later.
 
 
-def count(
-    data: Any = None,
-    predicted: Any = None,
-    *,
-    truth: Any = None,
-    score: Any = None,
-    threshold: float | None = None,
-    weight: Any = None,
-    group: Any = None,
-    fold: Any = None,
-    slices: Any = None,
-    positive: Label | None = None,
-    labels: Sequence[Label] | None = None,
-    missing: Missing = "refuse",
-    engine: str | None = None,
-    master: str | None = None,
-    tolerance: float = 1e-6,
-    passes: int = 3,
-) -> Evidence:
+@takes(CountedArguments)
+def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArguments]) -> Evidence:
     """Only count: evidence that merges with +, is saved to a small file, and can be evaluated later.
 
     Takes what `evaluate` takes. Where not every part shows all classes, or scores speak for one of two, name them with
@@ -48,19 +30,22 @@ def count(
            [1, 1, 0],
            [0, 0, 1]])
     """
-    roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "fold": fold}
-    cut = checked_threshold(threshold, predicted)
-    asked = Asked(labels, missing, score, positive, cut, slices)
-    return count_with_source(data, roles, asked, Where(engine, master, tolerance, passes))[0]
+    return count_with_source(data, predicted, **options)[0]
 
 
-def count_with_source(data: Any, roles: dict[str, Any], asked: Asked, where: Where) -> tuple[Evidence, Source]:
+@takes(CountedArguments)
+def count_with_source(data: Any, predicted: Any, **options: Unpack[CountedArguments]) -> tuple[Evidence, Source]:
     """The evidence of predictions in any form, and where they came from."""
-    elsewhere = counted_elsewhere(data, roles, asked, where.checked())
+    where = Where.from_options(options).checked()
+    roles = {"truth": options["truth"], "predicted": predicted, "weight": options["weight"], "group": options["group"]}
+    roles |= {"fold": options["fold"]}
+    cut = checked_threshold(options["threshold"], predicted)
+    asked = Asked(options["labels"], options["missing"], options["score"], options["positive"], cut, options["slices"])
+    elsewhere = counted_elsewhere(data, roles, asked, where)
     if elsewhere is not None:
         return Evidence.of(elsewhere[0]), elsewhere[1]
-    options = {name: value for name, value in asked.options().items() if name != "against_rest"}
-    predictions, source = gather(data, roles, score=asked.score, slices=asked.slices, **options)
+    reading = {name: value for name, value in asked.options().items() if name != "against_rest"}
+    predictions, source = gather(data, roles, score=asked.score, slices=asked.slices, **reading)
     return Evidence.of(counted(predictions, pairs=len(predictions.slices) > 1)), source
 
 

@@ -36,6 +36,11 @@ class Where:
     tolerance: float = 1e-6
     passes: int = 3
 
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Where:
+        """What was said of large data among the options of a call."""
+        return cls(**{field.name: options[field.name] for field in fields(cls) if field.name in options})
+
     def checked(self) -> Where:
         """The same, refused where a word or a number makes no sense."""
         if self.engine is not None and self.engine not in ENGINES:

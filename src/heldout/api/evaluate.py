@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Unpack
 
 import numpy as np
 
 from heldout.api.engine_choice import Where, counted_elsewhere, known_evidence, only_evidence
 from heldout.api.evaluation_builder import Folded, Settings, fold_dependence, judge
+from heldout.api.options import EvaluateArguments, takes
 from heldout.arguments import listing
 from heldout.engines import memory
 from heldout.engines.accumulator import checked_threshold
@@ -20,41 +22,12 @@ from heldout.files import check_matrix
 from heldout.findings.review import check_codes, check_limits
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import Asked, Source, gather
-from heldout.predictions.table import Missing, Predictions
+from heldout.predictions.table import Predictions
 from heldout.resampling.outcome import case_counts
 
 
-def evaluate(
-    data: Any = None,
-    predicted: Any = None,
-    *,
-    truth: Any = None,
-    score: Any = None,
-    threshold: float | None = None,
-    weight: Any = None,
-    group: Any = None,
-    fold: Any = None,
-    id: Any = None,  # noqa: A002 - the word for it everywhere, flags and columns included
-    matrix: Any = None,
-    rows: str = "truth",
-    positive: Label | None = None,
-    labels: Sequence[Label] | None = None,
-    measures: str | Iterable[str] = "all",
-    costs: Any = None,
-    cost_rows: str | None = None,
-    level: float = 0.95,
-    method: str | None = None,
-    missing: Missing = "refuse",
-    seed: int = 0,
-    replicates: int = 2000,
-    slices: Any = None,
-    mute: str | Iterable[str] = (),
-    limits: Any = None,
-    engine: str | None = None,
-    master: str | None = None,
-    tolerance: float = 1e-6,
-    passes: int = 3,
-) -> Evaluation:
+@takes(EvaluateArguments)
+def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[EvaluateArguments]) -> Evaluation:
     """Measure a classifier from its predictions, every measure with an interval.
 
     Takes two columns (lists, arrays, tensors, data frame columns), a data frame, also a lazy one of Polars, DuckDB,
@@ -73,31 +46,34 @@ def evaluate(
     recall[yes] 1.000 [.342 – 1.000] (0.95 wilson, n = 2)
     """
     notes: tuple[str, ...] = ()
-    muted, changed = check_codes(mute), check_limits(limits, "evaluation")
+    settings = Settings.from_options(options)
+    settings = replace(settings, mute=check_codes(settings.mute), limits=check_limits(settings.limits, "evaluation"))
     source, predictions = Source(), None
-    roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "fold": fold, "id": id}
-    beside = {**roles, "score": score, "threshold": threshold, "slices": slices}
-    for name, value in (("rows", rows), ("cost_rows", cost_rows)):
+    labels, missing, score, slices = options["labels"], options["missing"], options["score"], options["slices"]
+    roles = {"truth": options["truth"], "predicted": predicted, "weight": options["weight"], "group": options["group"]}
+    roles |= {"fold": options["fold"], "id": options["id"]}
+    beside = {**roles, "score": score, "threshold": options["threshold"], "slices": slices}
+    for name, value in (("rows", options["rows"]), ("cost_rows", options["cost_rows"])):
         if value not in (None, "truth", "predicted"):
             raise OptionError(
                 f"{name} must be 'truth' or 'predicted'. Got {value!r}.", hint=f"say what the {name} are."
             )
     counted: Counted | None = None
-    where = Where(engine, master, tolerance, passes).checked()
+    where = Where.from_options(options).checked()
     if isinstance(data, Confusion):
-        only_evidence({**beside, "matrix": matrix}, where)
+        only_evidence({**beside, "matrix": options["matrix"]}, where)
         confusion = data if labels is None else data.with_labels(fitted(tuple(labels), data.labels))
     elif (known := known_evidence(data)) is not None:
-        only_evidence({**beside, "matrix": matrix}, where)
+        only_evidence({**beside, "matrix": options["matrix"]}, where)
         counted, source = known
         confusion = _relabelled(counted, labels)
-    elif matrix is not None:
-        confusion = _from_matrix(matrix, labels, rows, {"data": data, **beside})
+    elif options["matrix"] is not None:
+        confusion = _from_matrix(options["matrix"], labels, options["rows"], {"data": data, **beside})
         if confusion.counts.dtype.kind == "f":
             notes = ("the entries of the matrix are not whole: the intervals take them as that many cases",)
     else:
-        cut = checked_threshold(threshold, predicted)
-        asked = Asked(labels, missing, score, positive, cut, slices)
+        cut = checked_threshold(options["threshold"], predicted)
+        asked = Asked(labels, missing, score, settings.positive, cut, slices)
         elsewhere = counted_elsewhere(data, roles, asked, where)
         if elsewhere is not None:
             counted, source = elsewhere
@@ -109,14 +85,13 @@ def evaluate(
                 labels=labels,
                 missing=missing,
                 score=score,
-                positive=positive,
+                positive=settings.positive,
                 threshold=cut,
                 slices=slices,
             )
             _check_ids(predictions)
             confusion = memory.count(predictions) if predictions.fold is None else case_counts(predictions)
             notes = predictions.said
-    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, muted, changed)
     folded = None if predictions is None or predictions.fold is None else Folded(fold_dependence(predictions))
     return judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)
 

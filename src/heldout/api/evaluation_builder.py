@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -210,6 +210,11 @@ class Settings:
     replicates: int = 2000
     mute: str | Iterable[str] = ()
     limits: Any = None
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Settings:
+        """The settings among the options of a call."""
+        return cls(**{field.name: options[field.name] for field in fields(cls) if field.name in options})
 
     def checked(self) -> Settings:
         """The same settings, refused where a number makes no sense."""

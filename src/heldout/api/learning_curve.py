@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, Unpack
 
 from heldout.api.learning_data import Data, named_learners, ready
+from heldout.api.options import DataArguments, takes
 from heldout.errors import OptionError
-from heldout.evidence import Label
 from heldout.findings.review import check_codes
-from heldout.predictions.table import Missing
 from heldout.resampling.bias_variance import BiasVariance, decompose
 from heldout.resampling.learning_curve import LearningCurve, learn
 from heldout.resampling.training_sizes import Sizes
@@ -17,17 +16,12 @@ from heldout.resampling.training_sizes import Sizes
 Progress = Callable[[int, int], object] | Literal[False] | None
 
 
+@takes(DataArguments, after="y")
 def learning_curve(
     learner: Any,
     X: Any = None,
     y: Any = None,
     *,
-    target: Any = None,
-    group: Any = None,
-    features: Sequence[Any] | None = None,
-    drop: Any = (),
-    labels: Sequence[Label] | None = None,
-    missing: Missing = "refuse",
     sizes: Sizes = "geometric",
     points: int = 8,
     draws: int = 10,
@@ -38,6 +32,7 @@ def learning_curve(
     on_error: Literal["raise", "record"] = "raise",
     progress: Progress = None,
     mute: str | Iterable[str] = (),
+    **data: Unpack[DataArguments],
 ) -> LearningCurve:
     """Train on growing parts of the data, and say whether more of it would help.
 
@@ -52,7 +47,7 @@ def learning_curve(
     """
     muted = check_codes(mute)
     one = _one(learner, seed)
-    problem = _data(X, y, target, group, features, drop, labels, missing).form_for(one)
+    problem = Data(X, y, **data).form_for(one)
     return learn(
         ready(one, problem),
         problem,
@@ -70,22 +65,18 @@ def learning_curve(
     )
 
 
+@takes(DataArguments, after="y")
 def bias_variance(
     learner: Any,
     X: Any = None,
     y: Any = None,
     *,
-    target: Any = None,
-    group: Any = None,
-    features: Sequence[Any] | None = None,
-    drop: Any = (),
-    labels: Sequence[Label] | None = None,
-    missing: Missing = "refuse",
     rounds: int = 100,
     level: float = 0.95,
     seed: int = 0,
     jobs: int | Literal["auto"] | None = None,
     progress: Progress = None,
+    **data: Unpack[DataArguments],
 ) -> BiasVariance:
     """Split the error of a learner into what it gets wrong for most training sets, and the luck of the training set.
 
@@ -99,7 +90,7 @@ def bias_variance(
     True
     """
     one = _one(learner, seed)
-    problem = _data(X, y, target, group, features, drop, labels, missing).form_for(one)
+    problem = Data(X, y, **data).form_for(one)
     return decompose(
         ready(one, problem), problem, name=one.name, rounds=rounds, seed=seed, level=level, jobs=jobs, progress=progress
     )
@@ -110,8 +101,3 @@ def _one(learner: Any, seed: int) -> Any:
     if len(found) > 1:
         raise OptionError(f"This takes one learner, and {len(found)} were given.", hint="call it for each of them.")
     return found[0]
-
-
-def _data(X: Any, y: Any, target: Any, group: Any, features: Any, drop: Any, labels: Any, missing: Missing) -> Data:
-    columns = (drop,) if isinstance(drop, str) else tuple(drop)
-    return Data(X, y, target, group, features, columns, labels, missing)

@@ -34,13 +34,14 @@ class Data:
     target: Any
     group: Any
     features: Sequence[Any] | None
-    drop: tuple[Any, ...]
+    drop: Any
     labels: Sequence[Label] | None
     missing: Missing
 
     def __post_init__(self) -> None:
         if self.X is None:
             raise OptionError("There is no data to learn from.", hint="pass the features and the classes, or a file.")
+        object.__setattr__(self, "drop", (self.drop,) if isinstance(self.drop, str) else tuple(self.drop))
 
     @cached_property
     def table(self) -> Table:

@@ -43,6 +43,7 @@ from heldout.cli.options import (
     Truth,
     Weight,
     named_slices,
+    of_large,
     one_or_all,
     split_labels,
     split_limits,
@@ -110,28 +111,17 @@ def count(
                 f"{path} is evidence: its cases were counted already.",
                 hint=f"put it together with other evidence: heldout merge {path} … -o {place}.",
             )
-    roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "fold": fold}
     from heldout.api.count import count_with_source
-    from heldout.api.engine_choice import Where
-    from heldout.engines.accumulator import checked_threshold
-    from heldout.predictions.source import Asked
 
     # What was not said of large data has a usual value.
-    careful: dict[str, Any] = {
-        name: value for name, value in (("tolerance", tolerance), ("passes", passes)) if value is not None
-    }
-    where = Where(engine, master, **careful).checked()
-    asked = Asked(
-        split_labels(labels),
-        _missing(missing),
-        one_or_all(score),
-        positive,
-        checked_threshold(threshold, predicted),
-        named_slices(slice),
-    )
+    options: dict[str, Any] = {
+        "truth": truth, "weight": weight, "group": group, "fold": fold, "labels": split_labels(labels),
+        "missing": missing or "refuse", "score": one_or_all(score), "positive": positive, "threshold": threshold,
+        "slices": named_slices(slice), **of_large(engine, master, tolerance, passes),
+    }  # fmt: skip
     total = None
     for path in files:
-        part, source = count_with_source(path, dict(roles), asked, where)
+        part, source = count_with_source(path, predicted, **options)
         told_columns(path, source)
         try:
             total = part if total is None else total + part
@@ -140,10 +130,6 @@ def count(
     if total is not None:
         total.save(place)
         told(place, total.n)
-
-
-def _missing(asked: str | None) -> Any:
-    return asked or "refuse"
 
 
 def told_columns(path: str, source: Source) -> None:

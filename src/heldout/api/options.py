@@ -1,0 +1,380 @@
+"""The options that functions and commands share, declared once: type, usual value, and how a flag is explained.
+
+A function takes a group of them as `**options: Unpack[EngineArguments]` under `@takes(EngineArguments)`: type checkers
+and editors read the group, `inspect.signature` and `help` show every option by name, and the command line makes its
+flags of the same declarations.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypedDict, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from heldout.evidence import Label
+    from heldout.predictions.table import Missing
+
+# The parts of a command's help.
+INPUT, LARGE, INTERVALS, OUTPUT, RUNNING = "Input", "Large data", "Intervals", "Output", "Running"
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option: its usual value in Python, and its flag on the command line.
+
+    A flag that was not given is left to the function, unless its usual value is `shown` in the help. `flag` is how it
+    is spelled where the option has another name, `kind` what its text is read as, `repeated` whether it may be given
+    several times.
+    """
+
+    default: Any
+    metavar: str = ""
+    help: str = ""
+    panel: str = ""
+    flag: str = ""
+    kind: type = str
+    repeated: bool = False
+    shown: bool = False
+
+
+# Which column has which role.
+Truth = Annotated["Any", Option(None, "COLUMN", "Column of the true class.", INPUT)]
+Score = Annotated[
+    "Any",
+    Option(
+        None,
+        "COLUMN",
+        "Column of scores or probabilities of the positive class; repeated, one per class.",
+        INPUT,
+        repeated=True,
+    ),
+]
+Threshold = Annotated[
+    "float | None",
+    Option(
+        None,
+        "T",
+        "Predict the positive class where the score is at least this, instead of a predicted column.",
+        INPUT,
+        kind=float,
+    ),
+]
+Weight = Annotated["Any", Option(None, "COLUMN", "Column of case weights.", INPUT)]
+Group = Annotated[
+    "Any", Option(None, "COLUMN", "Column of groups whose rows are not independent, such as patients.", INPUT)
+]
+Fold = Annotated[
+    "Any", Option(None, "COLUMN", "Column that says which model of a cross-validation made each prediction.", INPUT)
+]
+Id = Annotated[
+    "Any",
+    Option(None, "COLUMN", "Column that names the case, where models of several repetitions predicted it.", INPUT),
+]
+Slices = Annotated[
+    "Any",
+    Option(
+        None,
+        "COLUMN",
+        "Column that divides the cases, to see where it fails; may be repeated, all is every other column.",
+        INPUT,
+        flag="slice",
+        repeated=True,
+    ),
+]
+Matrix = Annotated[
+    "Any",
+    Option(
+        None,
+        "MATRIX",
+        "A confusion matrix instead of rows: a CSV file, or the counts themselves, as in '50 0; 2 48'.",
+        INPUT,
+    ),
+]
+MatrixRows = Annotated[
+    "str", Option("truth", "truth|predicted", "What the rows of --matrix are; truth by default.", INPUT)
+]
+MissingRows = Annotated[
+    "Missing",
+    Option(
+        "refuse",
+        "refuse|drop",
+        "What to do with rows that lack a value: refuse them (the default), or drop them and say how many.",
+        INPUT,
+    ),
+]
+
+# The classes, and what errors cost.
+Positive = Annotated[
+    "Label | None",
+    Option(None, "CLASS", "The positive class; of usual pairs such as no and yes or 0 and 1 it is known.", INPUT),
+]
+Labels = Annotated[
+    "Sequence[Label] | None",
+    Option(
+        None,
+        "A,B,…",
+        "The classes in the order to show them, separated by commas; names the rows of a matrix.",
+        INPUT,
+    ),
+]
+CostsOfErrors = Annotated[
+    "Any",
+    Option(
+        None,
+        "COSTS",
+        "Costs of the errors: a CSV or TOML file, or truth,predicted:cost pairs as in 'yes,no:10; no,yes:1'.",
+        INPUT,
+    ),
+]
+CostRows = Annotated["str | None", Option(None, "truth|predicted", "What the rows of a file of costs are.", INPUT)]
+
+# Intervals.
+Level = Annotated[
+    "float", Option(0.95, "LEVEL", "Level of the intervals, between 0 and 1.", INTERVALS, kind=float, shown=True)
+]
+IntervalMethod = Annotated[
+    "str | None",
+    Option(
+        None,
+        "METHOD",
+        "Interval method wherever it applies, such as bootstrap; without, the best of each kind.",
+        INTERVALS,
+    ),
+]
+Replicates = Annotated["int", Option(2000, "N", "Bootstrap replicates.", INTERVALS, kind=int, shown=True)]
+Seed = Annotated["int", Option(0, "N", "Seed of everything random.", INTERVALS, kind=int, shown=True)]
+
+# What is shown, and which rules look at it.
+Measures = Annotated[
+    "str | Iterable[str]",
+    Option(
+        "all",
+        "MEASURE",
+        "Only this measure, such as accuracy, 'macro f1' or 'recall\\[spam]'; may be repeated.",
+        OUTPUT,
+        flag="measure",
+        repeated=True,
+    ),
+]
+Mute = Annotated[
+    "str | Iterable[str]",
+    Option(
+        (),
+        "CODE",
+        "Do not check this rule, such as H014; may be repeated. heldout explain lists them.",
+        OUTPUT,
+        repeated=True,
+    ),
+]
+Limits = Annotated[
+    "Any",
+    Option(
+        None,
+        "CODE.NAME=VALUE",
+        "Another limit for a rule, such as H014.width=0.1; may be repeated. heldout explain CODE lists them.",
+        OUTPUT,
+        flag="limit",
+        repeated=True,
+    ),
+]
+
+
+class EngineArguments(TypedDict, total=False):
+    """What counts data that are too large to be held."""
+
+    engine: Annotated[
+        "str | None",
+        Option(
+            None,
+            "ENGINE",
+            "What reads and counts: memory, stream, polars, duckdb, dask or spark; chosen by the size without.",
+            LARGE,
+        ),
+    ]
+    master: Annotated[
+        "str | None",
+        Option(
+            None,
+            "URL",
+            "The cluster that --engine spark or dask runs on: spark://host:7077, yarn, tcp://host:8786; without, this "
+            "machine.",
+            LARGE,
+        ),
+    ]
+    tolerance: Annotated[
+        "float",
+        Option(
+            1e-6,
+            "WIDTH",
+            "How far areas under curves may be off where scores are counted in bins; 1e-6 by default.",
+            LARGE,
+            kind=float,
+        ),
+    ]
+    passes: Annotated[
+        "int", Option(3, "N", "How often the scores may be read to get there; 3 by default.", LARGE, kind=int)
+    ]
+
+
+class ColumnArguments(TypedDict, total=False):
+    """The columns of predictions."""
+
+    truth: Truth
+    score: Score
+    threshold: Threshold
+    weight: Weight
+    group: Group
+    fold: Fold
+
+
+class CountArguments(ColumnArguments, total=False):
+    """What counting takes, apart from the engine."""
+
+    slices: Slices
+    positive: Positive
+    labels: Labels
+    missing: MissingRows
+
+
+class CaseArguments(ColumnArguments, total=False):
+    """The columns of predictions or a matrix in their place, and the classes."""
+
+    id: Id
+    matrix: Matrix
+    rows: MatrixRows
+    positive: Positive
+    labels: Labels
+
+
+class IntervalArguments(TypedDict, total=False):
+    """How predictions are judged."""
+
+    costs: CostsOfErrors
+    cost_rows: CostRows
+    level: Level
+    method: IntervalMethod
+    missing: MissingRows
+    seed: Seed
+    replicates: Replicates
+    slices: Slices
+
+
+class MeasureArguments(TypedDict, total=False):
+    """Which measures are made."""
+
+    measures: Measures
+
+
+class ReviewArguments(TypedDict, total=False):
+    """Which rules look at the result, and by which limits."""
+
+    mute: Mute
+    limits: Limits
+
+
+class CountedArguments(CountArguments, EngineArguments, total=False):
+    """What `count` takes."""
+
+
+class CheckArguments(CaseArguments, IntervalArguments, EngineArguments, total=False):
+    """What `check` takes of what `evaluate` does."""
+
+
+class EvaluateArguments(
+    CaseArguments, MeasureArguments, IntervalArguments, ReviewArguments, EngineArguments, total=False
+):
+    """What `evaluate` takes."""
+
+
+class DataArguments(TypedDict, total=False):
+    """The table that a learner is fitted to."""
+
+    target: Annotated[
+        "Any",
+        Option(
+            None,
+            "COLUMN",
+            "Column of the class to predict; of ARFF files the last one, otherwise one with a usual name.",
+            INPUT,
+        ),
+    ]
+    group: Group
+    features: Annotated[
+        "Sequence[Any] | None",
+        Option(
+            None,
+            "COLUMN",
+            "Learn from these columns only; may be repeated.",
+            INPUT,
+            flag="feature",
+            repeated=True,
+        ),
+    ]
+    drop: Annotated["Any", Option((), "COLUMN", "Leave out this column; may be repeated.", INPUT, repeated=True)]
+    labels: Labels
+    missing: MissingRows
+
+
+def options_of(arguments: type) -> dict[str, Option]:
+    """The options of a group, by name, in the order in which a signature shows them.
+
+    >>> list(options_of(EngineArguments))
+    ['engine', 'master', 'tolerance', 'passes']
+    """
+    return {name: declared.__metadata__[0] for name, declared in arguments.__annotations__.items()}
+
+
+def defaults_of(arguments: type) -> dict[str, Any]:
+    """The usual value of every option of a group.
+
+    >>> defaults_of(EngineArguments)
+    {'engine': None, 'master': None, 'tolerance': 1e-06, 'passes': 3}
+    """
+    return {name: option.default for name, option in options_of(arguments).items()}
+
+
+def takes(arguments: type, *, after: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function take a group of options as `**options`: all of them with a value, and shown in its signature.
+
+    They stand last there, or after the parameter that is named.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        usual = defaults_of(arguments)
+        shown = _signature(function, arguments, after)
+
+        @wraps(function)
+        def call(*given: P.args, **options: P.kwargs) -> R:
+            for name in options:
+                if name not in shown.parameters:
+                    message = f"{function.__name__}() got an unexpected keyword argument {name!r}"
+                    raise TypeError(message)
+            return function(*given, **{**usual, **options})
+
+        vars(call)["__signature__"] = shown
+        return call
+
+    return decorate
+
+
+def _signature(function: Callable[..., Any], arguments: type, after: str) -> inspect.Signature:
+    """The signature of a function with its options in the place of `**options`."""
+    own = inspect.signature(function)
+    parameters = [one for one in own.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=declared.__metadata__[0].default,
+            annotation=declared.__origin__.__forward_arg__,
+        )
+        for name, declared in arguments.__annotations__.items()
+    ]
+    at = [one.name for one in parameters].index(after) + 1 if after else len(parameters)
+    return own.replace(parameters=[*parameters[:at], *options, *parameters[at:]])
