@@ -26,8 +26,7 @@ from heldout.learners.problem import Problem
 from heldout.measures.quantity import Average
 from heldout.plans.plan import Plan
 from heldout.report.validation import FoldLine, several_blocks, validation_blocks, validation_page, validations_page
-from heldout.resampling.optimism import Optimism
-from heldout.resampling.outcome import Run
+from heldout.resampling.outcome import Optimism, Run
 from heldout.result import Result
 from heldout.show.blocks import Block
 

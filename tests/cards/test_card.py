@@ -22,7 +22,7 @@ import heldout
 from heldout.cards.api import card
 from heldout.cards.card import Card
 from heldout.cards.questions import NAMES
-from heldout.cards.speed import speed_of
+from heldout.cards.size_and_speed import speed_of
 from heldout.errors import HeldoutError
 from heldout.result import ROW_KEYS
 from heldout.show.blocks import Section

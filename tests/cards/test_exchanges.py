@@ -21,10 +21,9 @@ from tests.promises.importance import (
 )
 
 from heldout.cards.api import card
-from heldout.cards.importance import NO_LOSS, ONE_GROUP, Exchanges
-from heldout.cards.permutation import MEASURES, Scorer, shuffle
+from heldout.cards.importance import MEASURES, NO_LOSS, ONE_GROUP, Exchanges, Scorer, shuffle
 from heldout.learners.problem import Problem
-from heldout.resampling.predict import Classes
+from heldout.resampling.split_task import Classes
 
 
 def single_changes(model, X, y, column, order):

@@ -22,22 +22,24 @@ from tests.cards.drawn_data import mixed_table, one_that_matters
 from heldout.cards.api import card
 from heldout.cards.importance import (
     FIELDS,
+    MEASURES,
     FeatureImportance,
     FoldChanges,
     Importance,
+    Scorer,
     correlation_ratio,
     cramers_v,
     importance,
     kuncheva_index,
     related_pairs,
+    shuffle,
     stability,
 )
-from heldout.cards.permutation import MEASURES, Scorer, shuffle
 from heldout.errors import HeldoutError
 from heldout.intervals.target import Dependence
 from heldout.learners.data import read_problem
 from heldout.learners.problem import Problem
-from heldout.resampling.predict import Classes
+from heldout.resampling.split_task import Classes
 
 
 def orders_of_sklearn(seed, columns, times, n):

@@ -38,7 +38,7 @@ from tests.cards.drawn_data import mixed_table
 
 from heldout.api.learning_data import Data, ready
 from heldout.cards.components import Part
-from heldout.cards.size import ReadingLimits, reading, size_of
+from heldout.cards.size_and_speed import ReadingLimits, reading, size_of
 from heldout.learners.learner import read_learner
 
 RNG = np.random.default_rng(3)

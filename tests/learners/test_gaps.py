@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from heldout.errors import ValuesError
 from heldout.learners.data import read_problem
-from heldout.learners.features import check_gaps
+from heldout.learners.encoding import check_gaps
 from heldout.learners.learner import read_learner
 
 ROWS = {"a": [1.0, None, 3.0, None], "b": [1.0, 2.0, 3.0, 5.0], "c": [None, None, 3.0, 2.0]}

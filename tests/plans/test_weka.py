@@ -13,7 +13,7 @@ from tests.oracles.figures import WEKA, WEKA_RUNS
 from heldout import plans
 from heldout.files import read_table
 from heldout.plans import Cases
-from heldout.plans.weka_folds import JavaRandom
+from heldout.plans.folds import JavaRandom
 
 
 def weka_cases(data: str) -> Cases:

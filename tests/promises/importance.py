@@ -24,12 +24,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
 
-from heldout.cards.importance import FeatureImportance, FoldChanges, importance
+from heldout.cards.importance import MEASURES, FeatureImportance, FoldChanges, importance
 from heldout.cards.inspection import Looking
-from heldout.cards.permutation import MEASURES
 from heldout.intervals.target import Dependence
 from heldout.learners.problem import Problem
-from heldout.resampling.predict import Classes
+from heldout.resampling.split_task import Classes
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -12,9 +12,8 @@ import numpy as np
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.learners.data import read_problem
-from heldout.learners.encoding import prepared
-from heldout.learners.feature_table import Table, as_table
-from heldout.learners.features import check_gaps
+from heldout.learners.encoding import check_gaps, prepared
+from heldout.learners.features import Table, as_table
 from heldout.learners.learner import Learner, read_learner
 from heldout.learners.problem import Problem
 from heldout.plans import Cases

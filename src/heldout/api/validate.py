@@ -29,8 +29,16 @@ from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.source import Source
 from heldout.predictions.table import Missing
 from heldout.resampling.nested_cv import NestedCV
-from heldout.resampling.optimism import Optimism, mix
-from heldout.resampling.outcome import Run, case_counts, dependence, every_case_once, gathered, training_counts
+from heldout.resampling.outcome import (
+    Optimism,
+    Run,
+    case_counts,
+    dependence,
+    every_case_once,
+    gathered,
+    mix,
+    training_counts,
+)
 from heldout.resampling.run import run
 from heldout.resampling.split_task import Inner
 from heldout.validation import Validation, Validations

@@ -16,22 +16,23 @@ from heldout.api.validate import OnError, validate
 from heldout.arguments import check_level, check_whole, listing
 from heldout.arrays import Codes
 from heldout.cards.card import Card
-from heldout.cards.inputs import (
+from heldout.cards.importance import read_measure
+from heldout.cards.inspection import (
+    Looking,
     Measured,
     all_labels,
     chosen_columns,
+    chosen_splits,
     coded_form,
     feature_names,
+    looks,
     questionable,
     source_name,
     use_of,
     width_of,
 )
-from heldout.cards.inspection import Looking, chosen_splits, looks
-from heldout.cards.permutation import read_measure
 from heldout.cards.questions import Answers, read_answers
-from heldout.cards.size import size_of
-from heldout.cards.speed import not_timed, speed_of
+from heldout.cards.size_and_speed import not_timed, size_of, speed_of
 from heldout.cards.surrogate import FoldLikeness, fit_surrogate
 from heldout.cards.usefulness import performance
 from heldout.engines import memory
@@ -40,7 +41,7 @@ from heldout.evaluation import Evaluation
 from heldout.evidence import Label
 from heldout.intervals.target import Dependence
 from heldout.learners.data import read_problem
-from heldout.learners.feature_table import as_table
+from heldout.learners.features import as_table
 from heldout.learners.learner import described, read_learner
 from heldout.learners.problem import Problem
 from heldout.plans.plan import ONCE
@@ -51,7 +52,7 @@ from heldout.predictions.source import Source
 from heldout.predictions.table import Missing
 from heldout.resampling.fit_warnings import hearing
 from heldout.resampling.outcome import Run, dependence, gathered
-from heldout.resampling.predict import Classes, classes_predicted, scores_given
+from heldout.resampling.split_task import Classes, classes_predicted, scores_given
 from heldout.resampling.workers import Jobs, Progress
 from heldout.validation import Validation
 

@@ -11,8 +11,7 @@ from heldout.cards import report
 from heldout.cards.importance import Importance
 from heldout.cards.questions import Answers, questionnaire, read_answers
 from heldout.cards.report import card_blocks, card_page_blocks
-from heldout.cards.size import Size
-from heldout.cards.speed import Speed
+from heldout.cards.size_and_speed import Size, Speed
 from heldout.cards.surrogate import Fidelity, Share, named
 from heldout.cards.usefulness import Performance, Usefulness
 from heldout.errors import OptionError

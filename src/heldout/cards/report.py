@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from heldout.arguments import listing
 from heldout.cards.importance import FeatureImportance
 from heldout.cards.questions import UNANSWERED, listed
-from heldout.cards.speed import VARIES
+from heldout.cards.size_and_speed import VARIES
 from heldout.cards.surrogate import REFERENCE as LIKENESS
 from heldout.cards.surrogate import Fork, Leaf, Node, Share, named
 from heldout.cards.usefulness import REFERENCE as BENEFIT

@@ -6,25 +6,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heldout.lab.error_spread import SamplingSpread, TrainingOptimism, optimism, spread
-    from heldout.lab.estimator_bias import EstimatorBias, estimators
+    from heldout.lab.experiments import EstimatorBias, SamplingSpread, TrainingOptimism, estimators, optimism, spread
     from heldout.lab.interval_coverage import IntervalCoverage, coverage
     from heldout.lab.worlds import Checkers, Gaussians, Noise, TrueError, World
 
 _HOMES = {
     "Checkers": "worlds",
-    "EstimatorBias": "estimator_bias",
+    "EstimatorBias": "experiments",
     "Gaussians": "worlds",
     "IntervalCoverage": "interval_coverage",
     "Noise": "worlds",
-    "SamplingSpread": "error_spread",
-    "TrainingOptimism": "error_spread",
+    "SamplingSpread": "experiments",
+    "TrainingOptimism": "experiments",
     "TrueError": "worlds",
     "World": "worlds",
     "coverage": "interval_coverage",
-    "estimators": "estimator_bias",
-    "optimism": "error_spread",
-    "spread": "error_spread",
+    "estimators": "experiments",
+    "optimism": "experiments",
+    "spread": "experiments",
 }
 
 __all__ = [

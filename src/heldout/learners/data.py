@@ -13,8 +13,7 @@ from heldout.arguments import listing
 from heldout.arrays import Codes
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
-from heldout.learners.feature_table import Table, as_table
-from heldout.learners.features import given_features, read_features, telling
+from heldout.learners.features import Table, as_table, given_features, read_features, telling
 from heldout.learners.problem import Problem, encode_target, settle_target
 from heldout.predictions.columns import check_column
 from heldout.predictions.label_encoding import Coded

@@ -1,13 +1,17 @@
 """Plans: how rows are split into those that train and those that test."""
 
-from heldout.plans.bootstraps import bootstrap, bootstrap_632, bootstrap_632_plus
-from heldout.plans.folds import by_column, kfold, leave_one_group_out, leave_one_out, leave_p_out, time_ordered
-from heldout.plans.holdouts import holdout, resubstitution, subsampling
-from heldout.plans.parser import nested, read_plan
+from heldout.plans.folds import by_column, kfold, leave_one_group_out, leave_one_out, leave_p_out, time_ordered, weka
+from heldout.plans.holdout_and_bootstrap import (
+    bootstrap,
+    bootstrap_632,
+    bootstrap_632_plus,
+    holdout,
+    resubstitution,
+    subsampling,
+)
+from heldout.plans.parser import given, nested, read_plan
 from heldout.plans.plan import Cases, Plan
 from heldout.plans.splits import Splits
-from heldout.plans.splitters import given
-from heldout.plans.weka_folds import weka
 
 __all__ = [
     "Cases",

@@ -23,8 +23,7 @@ from heldout.report.page_view import PageView
 from heldout.report.report import renamed
 from heldout.report.verdict import sentences
 from heldout.report.view import View
-from heldout.resampling.optimism import Optimism
-from heldout.resampling.outcome import Run
+from heldout.resampling.outcome import Optimism, Run
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Section, Table, Title
 from heldout.show.numbers import count, limits, number, percent, share
 from heldout.show.provenance import provenance_section

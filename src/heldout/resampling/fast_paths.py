@@ -16,8 +16,7 @@ import numpy as np
 
 from heldout.arrays import Codes, Flags, Floats, Integers
 from heldout.plans.splits import Splits
-from heldout.resampling.predict import Classes
-from heldout.resampling.split_task import Drawn
+from heldout.resampling.split_task import Classes, Drawn
 
 # Below this a look at all rows costs as much as the fits do.
 FEWEST = 3

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from heldout.costs.matrix import parse_costs
+from heldout.costs import parse_costs
 from heldout.errors import OptionError
 
 ONE_COLUMN = ("truth", "predicted", "weight", "group", "fold", "id")

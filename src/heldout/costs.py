@@ -16,6 +16,9 @@ from heldout.arguments import closest, listing
 from heldout.errors import MatrixError
 from heldout.evidence import Label
 from heldout.files.formats import separator_of
+from heldout.show.numbers import digits_between, plain, share
+
+__all__ = ["Costs", "more_accurate_costs_more", "read_costs", "settle_costs"]
 
 # Which class a written name means, and what it most likely meant where it means none.
 
@@ -477,3 +480,27 @@ def _read_number(cell: Any, file: str, row: int, column: int) -> float:
             hint="costs are plain numbers with a point for decimals; a negative one is a gain.",
         )
     return number
+
+
+def more_accurate_costs_more(
+    first: tuple[float, float], second: tuple[float, float], names: tuple[str, str] = ("the first", "the second")
+) -> str:
+    """A sentence where, of two (accuracy, cost) pairs, the more accurate one costs more; empty otherwise.
+
+    >>> more_accurate_costs_more((0.80, 3910), (0.90, 4255), ("M1", "M2"))
+    'M2 is more accurate than M1 (.900 against .800), but it costs more: 4,255 against 3,910.'
+    """
+    if first[0] > second[0]:
+        first, second = second, first
+        names = names[1], names[0]
+    # Comparisons with nan are false: what is undefined is never said to be better.
+    if not (second[0] > first[0] and second[1] > first[1]):
+        return ""
+    digits = digits_between(first[0], second[0])
+    worse, better = share(first[0], digits), share(second[0], digits)
+    # The name of a model keeps its own case.
+    start = names[1][0].upper() + names[1][1:] if names[1].startswith(("the ", "always ")) else names[1]
+    return (
+        f"{start} is more accurate than {names[0]} ({better} against {worse}), "
+        f"but it costs more: {plain(second[1])} against {plain(first[1])}."
+    )
