@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import check_level, check_whole, listing
-from heldout.curves import (
-    Curve,
-    ThresholdTable,
-    cost_curve,
-    decision_curve,
-    det,
-    gain,
-    lift,
-    measure_curve,
-    precision_recall,
-    reliability,
-    roc,
-    thinned,
-    threshold_table,
-)
+from heldout.curves import Curve, ThresholdTable, measure_curve, precision_recall, roc, thinned, threshold_table
+from heldout.curves.declare import find_curve, listed_kinds
 from heldout.curves.thinning import shortened
 from heldout.curves.thresholds import between_points
 from heldout.errors import OptionError
@@ -54,17 +40,6 @@ from heldout.report.evaluation_page import chosen_page, evaluation_page
 from heldout.result import Result
 from heldout.show.blocks import Block
 
-CURVES: Mapping[str, Callable[..., Curve]] = {
-    "roc": roc,
-    "precision_recall": precision_recall,
-    "pr": precision_recall,
-    "det": det,
-    "gain": gain,
-    "lift": lift,
-    "cost": cost_curve,
-    "decision": decision_curve,
-    "reliability": reliability,
-}
 # Squares of this many classes are written out in documents; larger ones list the cells that were met.
 WRITTEN_CLASSES = 200
 WRITTEN_PIXELS = 500
@@ -355,26 +330,25 @@ class Evaluation(Result):
         return self.scores.evidence.ranking(label)
 
     def curve(self, kind: str = "roc", class_: Label | None = None, **options: Any) -> Curve:
-        """A curve over all thresholds: one of `CURVES`, or any count measure against the threshold."""
+        """A curve over all thresholds: of a declared kind, or any count measure against the threshold."""
         name, bracket, inside = kind.partition("[")
         if bracket and inside.endswith("]") and class_ is None:
             kind, class_ = name, fitted([inside[:-1]], self.labels)[0]
         label = self.positive if class_ is None else class_
         ranking = self.ranking(class_)
-        draw = CURVES.get(kind)
-        known = signature(draw or measure_curve).parameters
-        made: dict[str, Any] = {"positive": label, "level": self.level, "seed": self.estimator.seed}
-        made = {name: value for name, value in made.items() if name in known} | options
-        if draw is not None:
-            return draw(ranking, **made)
+        settings = {"positive": label, "level": self.level, "seed": self.estimator.seed}
+        declared = find_curve(kind)
+        if declared is not None:
+            return declared.compute(ranking, settings, **options)
         try:
             read_quantity(kind, self.labels)
         except OptionError:
+            names = listing(name for declared in listed_kinds() for name in (declared.name, *declared.aliases))
             raise OptionError(
-                f"There is no curve {kind!r}. There are: {listing(CURVES)}, and every measure of the counts.",
+                f"There is no curve {kind!r}. There are: {names}, and every measure of the counts.",
                 hint="for example roc, or f1 for the F-score against the threshold.",
             ) from None
-        return measure_curve(ranking, kind, **made)
+        return measure_curve(ranking, kind, **{**settings, **options})
 
     def threshold_table(
         self,

@@ -16,7 +16,8 @@ from heldout.curves import (
     reliability,
     roc,
 )
-from heldout.curves.drawn import MOVES, SHOWN, drawn, drawn_together
+from heldout.curves.declare import CURVE_KINDS
+from heldout.curves.drawn import SHOWN, drawn, drawn_together
 from heldout.curves.thresholds import counts_at
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
@@ -63,7 +64,7 @@ def test_the_mark_stands_where_the_threshold_stands_on_the_curve(kind):
         p, n = float(seen.n_positive), float(seen.n_negative)
         costs = {"cost_miss": 5.0, "cost_alarm": 1.0, "prevalence": 0.3}
         names = {"raw_tp": tp, "raw_fp": fp, "raw_positives": p, "raw_negatives": n, "position": threshold, **costs}
-        found = [evaluated(formula, names) for formula in MOVES[kind]]
+        found = [evaluated(formula, names) for formula in CURVE_KINDS[kind].slider or ()]
         pc = 0.3 * 5 / (0.3 * 5 + 0.7)
         expected = {
             "roc": (fp / n, tp / p),

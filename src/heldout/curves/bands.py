@@ -15,37 +15,19 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_level, closest, listing
+from heldout.arguments import check_level
 from heldout.arrays import Floats
 from heldout.curves.curve import Band, BandKind
 from heldout.errors import OptionError
 from heldout.evidence.ranking import Ranking
 from heldout.intervals.quantiles import t_value, z_value
 
-KINDS: tuple[BandKind, ...] = ("pointwise", "simultaneous")
 NODES = 32  # of the quadrature over the number of negatives above the threshold
 PRIOR = 0.5
 HALVINGS = 12  # 1/4000 of the axis, a quarter of a pixel; the straight line after them does the rest
 REPLICATES = 499  # of the bootstrap; (B + 1) · 95 % is whole
 WIDEST = 1 - 1e-7  # level beyond which limits do not move any more
 DRAWN = 400  # points of the curve at which its band is drawn, besides the grid
-
-
-def check_bands(bands: str | None, allowed: tuple[BandKind, ...] = KINDS) -> BandKind | None:
-    """The kind of band of that name, or none.
-
-    >>> check_bands("pointwise")
-    'pointwise'
-    """
-    if bands is None:
-        return None
-    for kind in allowed:
-        if bands == kind:
-            return kind
-    near = closest(str(bands), allowed)
-    raise OptionError(
-        f"There are no {bands!r} bands here; there are {listing(allowed)}.", hint=f"use {near or allowed[0]!r} or None."
-    )
 
 
 def curve_ends(fp: Floats, tp: Floats, at: Floats) -> tuple[Floats, Floats]:

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from heldout.arrays import Floats
 from heldout.curves.curve import Curve, Reference, Scale, hull_places
+from heldout.curves.declare import curve, plot
 from heldout.curves.roc import one_class, share, started
-from heldout.curves.thresholds import between_points
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 
@@ -26,8 +26,8 @@ def normalized_cost(tpr: ArrayLike, fpr: ArrayLike, probability_cost: ArrayLike)
     >>> normalized_cost(np.array([0.8]), np.array([0.1]), np.array([0.0, 0.5, 1.0]))
     array([0.1 , 0.15, 0.2 ])
     """
-    found, alarmed = np.asarray(tpr, dtype=np.float64), np.asarray(fpr, dtype=np.float64)
-    return np.asarray(cost_formula(found, alarmed, np.asarray(probability_cost)))
+    rates = np.asarray(tpr, dtype=np.float64), np.asarray(fpr, dtype=np.float64)
+    return np.asarray(cost_formula(*rates, np.asarray(probability_cost)))
 
 
 def cost_formula(tpr: Any, fpr: Any, probability_cost: Any) -> Any:
@@ -39,6 +39,12 @@ def cost_formula(tpr: Any, fpr: Any, probability_cost: Any) -> Any:
     return (1 - tpr - fpr) * probability_cost + fpr
 
 
+@curve(
+    "cost", "Cost curve", PC, NE, shape="wide", bands=(),
+    references=lambda _: (Reference("always no, always yes", (0.0, 0.5, 1.0), (0.0, 0.5, 0.0)),),
+    line_name="the best threshold at each place",
+    slider=lambda at: (at.probability_cost, cost_formula(at.tpr, at.fpr, at.probability_cost)), page="shown", rank=6,
+)  # fmt: skip
 def cost_curve(ranking: Ranking, *, positive: Label | None = None) -> Curve:
     """The cost curve: the lowest normalized expected cost of any threshold at every PC(+).
 
@@ -66,12 +72,9 @@ def cost_curve(ranking: Ranking, *, positive: Label | None = None) -> Curve:
         x = np.append(x[pieces], 1.0)
         best = best[np.append(pieces, pieces[-1])]
         y = normalized_cost(share(tp[best], ranking.n_positive), share(fp[best], ranking.n_negative), x)
-    return Curve(
-        "cost", "Cost curve", PC, NE, x, y, ranking.n_positive, ranking.n_negative,
-        threshold=thresholds[best], tp=tp[best], fp=fp[best],
+    return plot(
+        "cost", ranking, x, y, threshold=thresholds[best], tp=tp[best], fp=fp[best],
         area=float("nan") if undefined else float(np.trapezoid(y, x)), area_name="mean normalized cost",
-        references=(Reference("always no, always yes", (0.0, 0.5, 1.0), (0.0, 0.5, 0.0)),),
         positive=positive, undefined=undefined,
         notes=("The best threshold at each place is chosen on these cases, so the curve is optimistic for others.",),
-        between=between_points(ranking),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arguments import check_level
 from heldout.arrays import Floats
-from heldout.curves.bands import check_bands
 from heldout.curves.curve import Band, Curve, Reference, Scale
-from heldout.curves.thresholds import Thresholds, between_points, counts_at, places, settled_grid, threshold_grid
+from heldout.curves.declare import check_bands, curve, plot
+from heldout.curves.thresholds import Thresholds, counts_at, places, settled_grid, threshold_grid
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
@@ -52,6 +53,18 @@ def check_probabilities(ranking: Ranking, what: str) -> None:
         )
 
 
+def useful_range(curves: Sequence[Curve]) -> tuple[float, float]:
+    """The net benefits worth drawing: treat-all falls without limit, and far below zero nobody looks."""
+    top = max(float(np.fmax(curve.y, curve.high).max()) for curve in curves)
+    top = max(top, *(max(line.y) for curve in curves for line in curve.references), 0.01)
+    return -0.2 * top, 1.05 * top
+
+
+@curve(
+    "decision", "Decision curve", THRESHOLD, NET, shape="wide", y_range=useful_range,
+    slider=lambda at: (at.threshold, net_formula(at.tp, at.fp, at.n, at.threshold)),
+    page="shown", needs_probabilities=True, rank=7,
+)  # fmt: skip
 def decision_curve(
     ranking: Ranking,
     thresholds: Thresholds = GRID,
@@ -70,7 +83,7 @@ def decision_curve(
     >>> decision_curve(seen, [0.2, 0.5], bands=None).y
     array([0.25, 0.1 ])
     """
-    kind = check_bands(bands, ("pointwise",))
+    kind = check_bands("decision", bands)
     level = check_level(level)
     check_probabilities(ranking, "decision curve")
     grid = np.sort(threshold_grid(ranking, thresholds))
@@ -87,14 +100,13 @@ def decision_curve(
     y = net_benefit(tp, fp, ranking.n, grid) if not undefined else np.full(len(grid), np.nan)
     band = None if undefined or kind is None else _band(ranking, tp, fp, grid, level)
     everyone = net_benefit(ranking.n_positive, ranking.n_negative, ranking.n or 1, grid)
-    return Curve(
-        "decision", "Decision curve", THRESHOLD, NET, grid, y, ranking.n_positive, ranking.n_negative,
-        threshold=grid, tp=tp, fp=fp, band=band, positive=positive, undefined=undefined,
+    return plot(
+        "decision", ranking, grid, y, threshold=grid, tp=tp, fp=fp, band=band, positive=positive, undefined=undefined,
         references=(
             Reference("treat all", tuple(grid.tolist()), tuple(everyone.tolist())),
             Reference("treat none", (0.0, 1.0), (0.0, 0.0)),
         ),
-        notes=(moved,) if moved else (), between=between_points(ranking),
+        notes=(moved,) if moved else (),
     )  # fmt: skip
 
 

@@ -3,65 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import listing
-from heldout.curves.chart import SQUARE, domains_of
-from heldout.curves.cost import cost_formula
+from heldout.curves.chart import domains_of
 from heldout.curves.curve import Curve, Scale
-from heldout.curves.decision import net_formula
-from heldout.curves.precision_recall import interpolated
+from heldout.curves.declare import kind_of
 from heldout.curves.thinning import placed, thinned
 from heldout.errors import OptionError
-from heldout.measures.symbolic import (
-    COST_ALARM,
-    COST_MISS,
-    PREVALENCE,
-    RAW_FP,
-    RAW_NEGATIVES,
-    RAW_POSITIVES,
-    RAW_TP,
-    Symbol,
-)
 from heldout.show.chart import Axis, Chart, Dots, Ribbon, Shape, Stroke, Tone
-from heldout.show.explorer import POSITION, Expression
 from heldout.show.numbers import number
 
 PIXELS = 1000
-# Points between those of a precision-recall curve: more than the pixels of its width are of no use.
-BETWEEN = 4000
 # Rows of the table behind a chart.
 SHOWN = 50
 TONES: tuple[Tone, ...] = ("accent", "second", "third", "fourth", "fifth", "sixth", "seventh")
-
-
-def _moves() -> Mapping[str, tuple[Expression, Expression]]:
-    """Where a threshold stands on each kind of curve, in the names of the page's explorer.
-
-    The curves are those of the cases as they are, so the counts are the raw ones; a cost curve is drawn for every
-    prevalence and every cost.
-    """
-    tp, fp, positives, negatives = map(Symbol, (RAW_TP, RAW_FP, RAW_POSITIVES, RAW_NEGATIVES))
-    threshold, prevalence, miss, alarm = map(Symbol, (POSITION, PREVALENCE, COST_MISS, COST_ALARM))
-    found, n = tp + fp, positives + negatives
-    tpr, fpr, precision = tp / positives, fp / negatives, tp / found
-    weight = prevalence * miss / (prevalence * miss + (1 - prevalence) * alarm)
-    places = {
-        "roc": (fpr, tpr),
-        "precision_recall": (tpr, precision),
-        "gain": (found / n, tpr),
-        "lift": (found / n, precision / (positives / n)),
-        "cost": (weight, cost_formula(tpr, fpr, weight)),
-        "decision": (threshold, net_formula(tp, fp, n, threshold)),
-    }
-    return {kind: (x.expression, y.expression) for kind, (x, y) in places.items()}
-
-
-MOVES = _moves()
 
 
 def drawn(curve: Curve, *, whole: int | None = None, moves: bool = False) -> Chart:
@@ -73,21 +33,21 @@ def drawn(curve: Curve, *, whole: int | None = None, moves: bool = False) -> Cha
     >>> chart.strokes[-1].x, chart.strokes[-1].y
     ((0.0, 0.2, 1.0), (0.0, 0.75, 1.0))
     """
+    kind = kind_of(curve)
     short = thinned(curve, PIXELS)
     x, y = _axes(curve, [curve])
     strokes = _references(curve)
     ribbons: tuple[Ribbon, ...] = ()
     dots: tuple[Dots, ...] = ()
-    if curve.kind == "reliability":
+    if kind.marks == "dots":
         dots = (_dots(curve),)
     elif not curve.undefined:
-        name = "the best threshold at each place" if curve.kind == "cost" else ""
-        strokes = (*strokes, _stroke(_line(curve, short), curve, name, "accent"))
+        strokes = (*strokes, _stroke(_line(curve, short), curve, kind.line_name, "accent"))
         ribbons = _ribbon(curve, short)
     headers, points = _table(short)
     return Chart(
         curve.title, _description(curve), x, y, strokes, ribbons, dots, _detail(curve, short, whole),
-        _shape(curve), MOVES.get(curve.kind) if moves else None, headers, points,
+        _shape(curve), kind.slider if moves else None, headers, points,
     )  # fmt: skip
 
 
@@ -152,7 +112,7 @@ def drawn_alike(curves: Sequence[Curve], title: str, name: str, detail: str = ""
 
 
 def _shape(curve: Curve) -> Shape:
-    return "square" if curve.kind in SQUARE else "wide"
+    return kind_of(curve).shape
 
 
 def _axes(first: Curve, curves: Sequence[Curve]) -> tuple[Axis, Axis]:
@@ -165,9 +125,10 @@ def _axes(first: Curve, curves: Sequence[Curve]) -> tuple[Axis, Axis]:
 
 def _line(curve: Curve, short: Curve) -> Curve:
     """What is drawn: between the points of a precision-recall curve, the bent line that can be reached."""
-    if curve.kind != "precision_recall":
+    kind = kind_of(curve)
+    if kind.line is None or curve.kind != kind.name:
         return short
-    return thinned(interpolated(curve, BETWEEN), PIXELS)
+    return thinned(kind.line(curve), PIXELS)
 
 
 def _stroke(line: Curve, curve: Curve, name: str, tone: Tone) -> Stroke:
@@ -218,11 +179,11 @@ def _table(short: Curve) -> tuple[tuple[str, ...], tuple[tuple[float, ...], ...]
 def _detail(curve: Curve, short: Curve, whole: int | None) -> str:
     said = [f"{curve.summary[:1].upper()}{curve.summary[1:]}."]
     if curve.band is not None:
-        shape = "Bars" if curve.kind == "reliability" else "Band"
+        shape = "Bars" if kind_of(curve).marks == "dots" else "Band"
         reach = "at each place" if curve.band.kind == "pointwise" else "everywhere at once"
         said.append(f"{shape}: {100 * curve.band.level:g} % {reach} ({curve.band.method}).")
     total = len(curve) if whole is None else whole
-    if curve.kind != "reliability" and len(short) < total:
+    if len(short) < total:
         said.append(f"{len(short):,} of {total:,} points are drawn; the others would move no line by a pixel.")
     if curve.undefined:
         said.append(f"Undefined: {curve.undefined}.")

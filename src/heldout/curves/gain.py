@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from heldout.curves.bands import check_bands
 from heldout.curves.curve import Curve, Reference, Scale
-from heldout.curves.roc import share, started
-from heldout.curves.thresholds import between_points, count_band
+from heldout.curves.declare import check_bands, curve, plot
+from heldout.curves.roc import CHANCE, share, started
+from heldout.curves.thresholds import count_band
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.measures.catalogue import find
@@ -20,6 +20,11 @@ GAIN = Scale("recall", "Share of the positives found")
 LIFT = Scale("lift", "Lift (times as many positives as by chance)", 0.0, None, style="plain")
 
 
+@curve(
+    "gain", "Cumulative gains", SELECTED, GAIN,
+    references=lambda prevalence: (CHANCE, Reference("perfect", (0.0, prevalence, 1.0), (0.0, 1.0, 1.0))),
+    slider=lambda at: (at.selected / at.n, at.tpr), page="folded", per_score=True, rank=4,
+)  # fmt: skip
 def gain(
     ranking: Ranking, bands: str | None = "pointwise", *, level: float = 0.95, positive: Label | None = None
 ) -> Curve:
@@ -29,7 +34,7 @@ def gain(
     >>> curve.x, curve.y
     (array([0. , 0.4, 1. ]), array([0.  , 0.75, 1.  ]))
     """
-    kind = check_bands(bands, ("pointwise",))
+    kind = check_bands("gain", bands)
     undefined = "" if ranking.n_positive > 0 else NO_POSITIVES
     tp, fp = started(ranking.tp), started(ranking.fp)
     x, y = share(tp + fp, ranking.n), share(tp, ranking.n_positive)
@@ -37,20 +42,18 @@ def gain(
     band = None
     if kind is not None and not undefined:
         band = replace(count_band(ranking, find("recall"), thresholds, level=level), x=x)
-    prevalence = ranking.n_positive / ranking.n if ranking.n > 0 else float("nan")
-    references = (
-        Reference("chance", (0.0, 1.0), (0.0, 1.0)),
-        Reference("perfect", (0.0, prevalence, 1.0), (0.0, 1.0, 1.0)),
-    )
-    return Curve(
-        "gain", "Cumulative gains", SELECTED, GAIN, x, y, ranking.n_positive, ranking.n_negative,
-        threshold=thresholds, tp=tp, fp=fp, band=band,
+    return plot(
+        "gain", ranking, x, y, threshold=thresholds, tp=tp, fp=fp, band=band,
         area=float("nan") if undefined else float(np.trapezoid(y, x)), area_name="area under the curve",
-        references=references, positive=positive, undefined=undefined,
-        between=between_points(ranking),
+        positive=positive, undefined=undefined,
     )  # fmt: skip
 
 
+@curve(
+    "lift", "Lift curve", SELECTED, LIFT, shape="wide",
+    references=lambda _: (Reference("chance", (0.0, 1.0), (1.0, 1.0)),),
+    slider=lambda at: (at.selected / at.n, at.precision / (at.positives / at.n)), page="folded", per_score=True, rank=5,
+)  # fmt: skip
 def lift(
     ranking: Ranking, bands: str | None = "pointwise", *, level: float = 0.95, positive: Label | None = None
 ) -> Curve:
@@ -63,19 +66,17 @@ def lift(
     >>> curve.x, curve.y
     (array([0.4, 1. ]), array([1.875, 1.   ]))
     """
-    kind = check_bands(bands, ("pointwise",))
+    kind = check_bands("lift", bands)
     undefined = "" if ranking.n_positive > 0 else NO_POSITIVES
-    found = ranking.tp + ranking.fp
+    selected = ranking.tp + ranking.fp
     prevalence = ranking.n_positive / ranking.n if ranking.n > 0 and not undefined else float("nan")
-    precision = np.divide(ranking.tp, found, out=np.full(len(ranking), np.nan), where=found > 0)
-    x = share(found, ranking.n)
+    precision = np.divide(ranking.tp, selected, out=np.full(len(ranking), np.nan), where=selected > 0)
+    x = share(selected, ranking.n)
     band = None
     if kind is not None and not undefined:
-        made = count_band(ranking, find("precision"), ranking.scores, level=level)
-        band = replace(made, x=x, low=made.low / prevalence, high=made.high / prevalence)
-    return Curve(
-        "lift", "Lift curve", SELECTED, LIFT, x, precision / prevalence, ranking.n_positive, ranking.n_negative,
-        threshold=ranking.scores, tp=ranking.tp, fp=ranking.fp, band=band,
-        references=(Reference("chance", (0.0, 1.0), (1.0, 1.0)),), positive=positive, undefined=undefined,
-        between=between_points(ranking),
+        limits = count_band(ranking, find("precision"), ranking.scores, level=level)
+        band = replace(limits, x=x, low=limits.low / prevalence, high=limits.high / prevalence)
+    return plot(
+        "lift", ranking, x, precision / prevalence, threshold=ranking.scores, tp=ranking.tp, fp=ranking.fp, band=band,
+        positive=positive, undefined=undefined,
     )  # fmt: skip

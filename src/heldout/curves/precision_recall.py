@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from heldout.arrays import Floats
-from heldout.curves.bands import check_bands
-from heldout.curves.curve import ABSENT, Band, Curve, Reference, Scale
+from heldout.curves.curve import ABSENT, Curve, Reference, Scale
+from heldout.curves.declare import check_bands, curve, plot
 from heldout.curves.roc import TPR, share
-from heldout.curves.thresholds import between_points, count_band
+from heldout.curves.thresholds import count_band
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
@@ -23,8 +22,17 @@ RECALL = Scale(TPR.name, "Recall (true positive rate)")
 PRECISION = Scale("precision", "Precision (positive predictive value)")
 # An interpolation with more points than this is coarser than one point per positive.
 MOST_POINTS = 200_000
+# Of a drawing, more than the pixels of its width are of no use.
+DRAWN_POINTS = 4000
 
 
+@curve(
+    "precision_recall", "Precision-recall curve", RECALL, PRECISION, aliases=("pr",),
+    variants=("precision_recall_interpolated",),
+    references=lambda prevalence: (Reference("prevalence", (0.0, 1.0), (prevalence, prevalence)),),
+    line=lambda curve: interpolated(curve, DRAWN_POINTS),
+    slider=lambda at: (at.tpr, at.precision), page="shown", per_score=True, rank=2,
+)  # fmt: skip
 def precision_recall(
     ranking: Ranking, bands: str | None = "pointwise", *, level: float = 0.95, positive: Label | None = None
 ) -> Curve:
@@ -38,30 +46,19 @@ def precision_recall(
     >>> curve.x, curve.y, curve.area
     (array([0.5, 1. ]), array([1. , 0.5]), 0.75)
     """
-    kind = check_bands(bands, ("pointwise",))
+    kind = check_bands("precision_recall", bands)
     undefined = "" if ranking.n_positive > 0 else NO_POSITIVES
-    found = ranking.tp + ranking.fp
+    selected = ranking.tp + ranking.fp
     x = share(ranking.tp, ranking.n_positive)
-    y = np.divide(ranking.tp, found, out=np.full(len(ranking), np.nan), where=found > 0)
+    y = np.divide(ranking.tp, selected, out=np.full(len(ranking), np.nan), where=selected > 0)
     band = None
     if kind is not None and not undefined:
-        band = over_recall(count_band(ranking, find("precision"), ranking.scores, level=level), x)
+        band = replace(count_band(ranking, find("precision"), ranking.scores, level=level), x=x)
     area = float(Bound(average_precision).value({"ranking": ranking}))
-    prevalence = ranking.n_positive / ranking.n if ranking.n > 0 else float("nan")
-    return Curve(
-        "precision_recall", "Precision-recall curve", RECALL, PRECISION, x, y,
-        ranking.n_positive, ranking.n_negative, threshold=ranking.scores, tp=ranking.tp, fp=ranking.fp,
-        band=band,
-        area=area, area_name="average precision",
-        references=(Reference("prevalence", (0.0, 1.0), (prevalence, prevalence)),),
-        positive=positive, undefined=undefined,
-        between=between_points(ranking),
+    return plot(
+        "precision_recall", ranking, x, y, threshold=ranking.scores, tp=ranking.tp, fp=ranking.fp, band=band,
+        area=area, area_name="average precision", positive=positive, undefined=undefined,
     )  # fmt: skip
-
-
-def over_recall(band: Band, x: Floats) -> Band:
-    """A band over thresholds, placed along another axis."""
-    return replace(band, x=x)
 
 
 def interpolated(curve: Curve, most: int = MOST_POINTS) -> Curve:

@@ -12,6 +12,7 @@ from heldout.arguments import check_level, closest, listing
 from heldout.arrays import Floats
 from heldout.curves.curve import Band, Curve, Reference, Scale
 from heldout.curves.decision import check_probabilities
+from heldout.curves.declare import CURVE_KINDS, curve
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.probabilities import Probabilities
@@ -77,6 +78,10 @@ class _Bins:
     method: str
 
 
+@curve(
+    "reliability", "Reliability diagram", PREDICTED, OBSERVED, marks="dots", needs_probabilities=True,
+    references=lambda _: (Reference("perfectly calibrated", (0.0, 1.0), (0.0, 1.0)),), rank=8,
+)  # fmt: skip
 def reliability(
     evidence: Ranking | Probabilities,
     bins: int | None = None,
@@ -112,11 +117,12 @@ def reliability(
     )
     band = Band("pointwise", held.method, level, held.predicted[met] / held.total[met], held.low[met], held.high[met])
     edges = {"bin_low": held.edges[:-1][met], "bin_high": held.edges[1:][met]}
+    kind = CURVE_KINDS["reliability"]
     return Curve(
-        "reliability", "Reliability diagram", x, y, band.x, held.positives[met] / held.total[met],
+        kind.name, kind.title, x, y, band.x, held.positives[met] / held.total[met],
         positives.sum().item(), (total - positives).sum().item(), band=band,
         extra={**edges, "positives": positives, "n": total},
-        references=(Reference("perfectly calibrated", (0.0, 1.0), (0.0, 1.0)),), positive=positive,
+        references=kind.references(float("nan")), positive=positive,
         undefined="" if met.any() else NO_CASES,
         notes=(f"{int(met.sum())} of {len(met)} {strategy} bins hold cases.",),
     )  # fmt: skip

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
-from heldout.curves.bands import check_bands, roc_band
-from heldout.curves.curve import ABSENT, Curve, Reference, Scale
-from heldout.curves.thresholds import between_points
+from heldout.curves.bands import roc_band
+from heldout.curves.curve import ABSENT, BandKind, Curve, Reference, Scale
+from heldout.curves.declare import check_bands, curve, plot
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.measures.counts import NO_NEGATIVES, NO_POSITIVES
@@ -20,6 +20,10 @@ from heldout.measures.ranking import roc_auc
 
 FPR = Scale("false_positive_rate", "False positive rate (1 − specificity)")
 TPR = Scale("recall", "True positive rate (recall)")
+DEVIATES = Scale(FPR.name, "False alarms: share of the negatives", drawn="probit")
+MISSES = Scale("false_negative_rate", "Misses: share of the positives", drawn="probit")
+CHANCE = Reference("chance", (0.0, 1.0), (0.0, 1.0))
+BANDS: tuple[BandKind, ...] = ("pointwise", "simultaneous")
 
 
 def one_class(ranking: Ranking) -> str:
@@ -43,6 +47,10 @@ def started(values: NDArray[Any], first: float = 0) -> NDArray[Any]:
     return np.concatenate([np.array([first], dtype=values.dtype), values])
 
 
+@curve(
+    "roc", "ROC curve", FPR, TPR, variants=("roc_hull",), bands=BANDS, references=lambda _: (CHANCE,),
+    slider=lambda at: (at.fpr, at.tpr), page="shown", per_score=True, rank=1,
+)  # fmt: skip
 def roc(
     ranking: Ranking,
     bands: str | None = "pointwise",
@@ -60,22 +68,24 @@ def roc(
     >>> curve.y, curve.x, curve.area
     (array([0.  , 0.5 , 0.75, 1.  ]), array([0. , 0. , 0.5, 1. ]), 0.75)
     """
-    kind = check_bands(bands)
+    kind = check_bands("roc", bands)
     undefined = one_class(ranking)
     tp, fp = started(ranking.tp), started(ranking.fp)
     x, y = share(fp, ranking.n_negative), share(tp, ranking.n_positive)
     band, low, high = None, ABSENT, ABSENT
     if kind is not None and not undefined:
         band, low, high = roc_band(ranking, kind, level, seed)
-    return Curve(
-        "roc", "ROC curve", FPR, TPR, x, y, ranking.n_positive, ranking.n_negative,
-        threshold=started(ranking.scores, np.inf), tp=tp, fp=fp, low=low, high=high, band=band,
+    return plot(
+        "roc", ranking, x, y, threshold=started(ranking.scores, np.inf), tp=tp, fp=fp, low=low, high=high, band=band,
         area=float(Bound(roc_auc).value({"ranking": ranking})), area_name="area under the curve",
-        references=(Reference("chance", (0.0, 1.0), (0.0, 1.0)),), positive=positive, undefined=undefined,
-        between=between_points(ranking),
+        positive=positive, undefined=undefined,
     )  # fmt: skip
 
 
+@curve(
+    "det", "DET curve", DEVIATES, MISSES, bands=BANDS,
+    references=lambda _: (Reference("chance", (0.0, 1.0), (1.0, 0.0)),), rank=3,
+)  # fmt: skip
 def det(
     ranking: Ranking,
     bands: str | None = "pointwise",
@@ -93,21 +103,11 @@ def det(
     >>> curve.x, curve.y
     (array([0. , 0.2, 1. ]), array([1.  , 0.25, 0.  ]))
     """
-    made = roc(ranking, bands, level=level, seed=seed, positive=positive)
-    band = made.band
+    rates = roc(ranking, bands, level=level, seed=seed, positive=positive)
+    band = rates.band
     if band is not None:
         band = replace(band, low=1 - band.high, high=1 - band.low)
-    return replace(
-        made,
-        kind="det",
-        title="DET curve",
-        x_scale=Scale(FPR.name, "False alarms: share of the negatives", drawn="probit"),
-        y_scale=Scale("false_negative_rate", "Misses: share of the positives", drawn="probit"),
-        y=1 - made.y,
-        low=1 - made.high,
-        high=1 - made.low,
-        band=band,
-        area=None,
-        area_name="",
-        references=(Reference("chance", (0.0, 1.0), (1.0, 0.0)),),
-    )
+    return plot(
+        "det", ranking, rates.x, 1 - rates.y, threshold=rates.threshold, tp=rates.tp, fp=rates.fp,
+        low=1 - rates.high, high=1 - rates.low, band=band, positive=positive, undefined=rates.undefined,
+    )  # fmt: skip

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arrays import Floats, Integers
 from heldout.curves.curve import Curve, Scale
+from heldout.curves.declare import kind_of
 from heldout.errors import OptionError
 from heldout.evidence.ranking import RankedGroups, Ranking
 
@@ -68,7 +69,7 @@ def thinned(curve: Curve, pixels: int = 1000) -> Curve:
     if pixels < 10:
         raise OptionError(f"A chart has 10 pixels or more to a side. Got {pixels}.", hint="use 1000.")
     lines = as_lines(curve)
-    if len(lines) <= 2 or curve.kind == "reliability":
+    if len(lines) <= 2 or kind_of(curve).marks == "dots":
         # Bins are dots, not corners of a line.
         return lines
     x = _pixels(placed(lines.x, lines.x_scale), lines.x_scale, pixels)

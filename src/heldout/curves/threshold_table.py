@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
-from heldout.curves.bands import check_bands
 from heldout.curves.curve import Curve, Scale
+from heldout.curves.declare import check_bands, curve
 from heldout.curves.thresholds import (
     Thresholds,
     between_points,
@@ -212,6 +212,10 @@ def threshold_table(
 # Any count measure against the threshold, with its interval at each.
 
 
+@curve(
+    "measure", "Measure against the threshold", Scale("threshold", "Threshold"),
+    Scale("measure", "Measure", None, None), listed=False, shape="wide",
+)  # fmt: skip
 def measure_curve(
     ranking: Ranking,
     measure: str,
@@ -232,7 +236,7 @@ def measure_curve(
     >>> curve.x, curve.y.round(3)
     (array([0.9, 0.5, 0.1]), array([0.667, 0.667, 0.667]))
     """
-    kind = check_bands(bands, ("pointwise",))
+    kind = check_bands("measure", bands)
     bound = check_counted(read_quantity(measure).bound)
     declared = bound.measure
     grid, moved = settled_grid(ranking, threshold_grid(ranking, thresholds))

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from heldout.arguments import listing
-from heldout.curves.cost import cost_curve
-from heldout.curves.decision import GRID, decision_curve
+from heldout.curves import precision_recall, reliability, roc
+from heldout.curves.decision import GRID
+from heldout.curves.declare import listed_kinds
 from heldout.curves.drawn import TONES, drawn, drawn_alike, drawn_together
-from heldout.curves.gain import gain, lift
-from heldout.curves.precision_recall import precision_recall
-from heldout.curves.reliability import reliability
-from heldout.curves.roc import one_class, roc
+from heldout.curves.roc import one_class
 from heldout.curves.thinning import shortened
 from heldout.errors import HeldoutError
 from heldout.evidence import Confusion, Label
@@ -71,20 +69,17 @@ def _of_positive(view: PageView, positive: Label, *, moves: bool) -> list[Block]
     why = one_class(whole)
     if why:
         return [Prose(f"No curves: {why}.")]
-    ranking, level = shortened(whole, GRID), view.level
-    points = len(whole)
-    charts: list[Block] = [
-        drawn(roc(ranking, level=level, seed=view.estimator.seed, positive=positive), whole=points + 1, moves=moves),
-        drawn(precision_recall(ranking, level=level, positive=positive), whole=points, moves=moves),
-        drawn(cost_curve(ranking, positive=positive), moves=moves),
-    ]
-    if view.scores is not None and view.scores.evidence.probabilities is not None:
-        charts.append(drawn(decision_curve(ranking, level=level, positive=positive), moves=moves))
-    more = (
-        drawn(gain(ranking, level=level, positive=positive), whole=points + 1, moves=moves),
-        drawn(lift(ranking, level=level, positive=positive), whole=points, moves=moves),
-    )
-    return [*charts, Section("Cumulative gains and lift", more, "gains", folded=True)]
+    ranking = shortened(whole, GRID)
+    joined = len(whole) - len(ranking)
+    calibrated = view.scores is not None and view.scores.evidence.probabilities is not None
+    settings = {"positive": positive, "level": view.level, "seed": view.estimator.seed}
+    charts: dict[str, list[Chart]] = {"shown": [], "folded": []}
+    for kind in listed_kinds():
+        if kind.page and (calibrated or not kind.needs_probabilities):
+            curve = kind.compute(ranking, settings)
+            points = len(curve) + joined if kind.per_score else None
+            charts[kind.page].append(drawn(curve, whole=points, moves=moves))
+    return [*charts["shown"], Section("Cumulative gains and lift", tuple(charts["folded"]), "gains", folded=True)]
 
 
 def _of_folds(view: PageView) -> list[Block]:
