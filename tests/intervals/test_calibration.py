@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.score_sort import rank
-from heldout.intervals.calibration import STATISTICS, Error, calibration_limits, null_expectation, recalibration_limits
+from heldout.intervals.calibration import STATISTICS, calibration_limits, null_expectation, recalibration_limits
 from heldout.intervals.proportion import wilson
 from heldout.measures import probability as measures
 
@@ -77,7 +77,7 @@ def test_many_bins_against_many_fresh_draws():
     noise = np.random.default_rng(99).multivariate_normal(
         np.zeros(10), np.diag(variance) - np.outer(gap, gap) / 500, 200_000
     )
-    plain: dict[Error, Callable[[np.ndarray], np.ndarray]] = {
+    plain: dict[str, Callable[[np.ndarray], np.ndarray]] = {
         "expected": lambda d: np.abs(d).sum(axis=1),
         "maximum": lambda d: (np.abs(d) / shares).max(axis=1),
         "squared": lambda d: (d**2 / shares).sum(axis=1),

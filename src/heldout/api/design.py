@@ -20,7 +20,7 @@ from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label, join_labels
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.score_estimator import SCORE_SCOPES
-from heldout.measures.catalogue import find, read_quantity
+from heldout.measures.catalogue import find, headline, read_quantity
 from heldout.measures.quantity import Quantity
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.table import Predictions
@@ -250,14 +250,17 @@ class Judged:
             )
 
     def _usual(self, first: Evaluation) -> list[str]:
-        names = ["accuracy"]
-        names.append(f"f1[{first.positive}]" if first.positive is not None else "macro f1")
-        if self.scored and first.scores is not None and not first.scores.evidence.per_class:
-            names.append("roc_auc")
-            if all(e.scores is not None and e.scores.evidence.probabilities is not None for e in self.evaluations):
-                names.append("brier")
-        if first.costs is not None:
-            names.append("expected_cost")
+        names = []
+        one_score = self.scored and first.scores is not None and not first.scores.evidence.per_class
+        likely = all(e.scores is not None and e.scores.evidence.probabilities is not None for e in self.evaluations)
+        for bound in headline("comparison"):
+            measure = bound.measure
+            if measure.scope == "class":
+                names.append(f"{bound.name}[{first.positive}]" if first.positive is not None else f"macro {bound.name}")
+            elif measure.scope == "table":
+                names += [bound.name] if measure.kind != "cost" or first.costs is not None else []
+            elif one_score and (likely or measure.scope == "ranking"):
+                names.append(bound.name)
         return names
 
     def value(self, place: int, quantity: Quantity) -> float:

@@ -17,6 +17,7 @@ from heldout.evidence import Label
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.quantiles import t_value
 from heldout.intervals.score_limits import mean_cost_limits
+from heldout.measures.catalogue import headline_quantities
 from heldout.report.evaluation import titled
 from heldout.report.verdict import against_constant
 
@@ -247,16 +248,10 @@ def performance(evaluation: Evaluation) -> Performance:
     0.75
     """
     confusion, positive = evaluation.confusion, evaluation.positive
-    asked: list[tuple[str, Any, Any]] = [("accuracy", None, None), ("balanced_accuracy", None, None)]
-    if positive is not None:
-        asked += [("f1", positive, None), ("roc_auc", positive, None)]
-    else:
-        asked += [("f1", None, "macro"), ("roc_auc", None, "macro")]
-    asked.append(("brier", None, None))
     found: list[Estimate] = []
-    for measure, class_, average in asked:
+    for asked in headline_quantities("card", positive):
         try:
-            found.append(evaluation.get(measure, class_=class_, average=average))
+            found.append(evaluation.get(asked.bound.name, class_=asked.class_, average=asked.average))
         except OptionError:
             # A model without scores, or without probabilities, has no area or no loss.
             continue

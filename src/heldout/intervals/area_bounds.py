@@ -12,10 +12,11 @@ from heldout.engines.scores import CountedScores, ScoreEvidence
 from heldout.evidence import Label, Ranking
 from heldout.intervals.estimate import CAUTION
 from heldout.measures.catalogue import find
-from heldout.measures.certified import bounds, bounds_of
+from heldout.measures.certified import CERTIFIED, bounds, bounds_of
 from heldout.measures.quantity import Bound
 
-MEASURES = ("roc_auc", "average_precision")
+# The areas whose bounds are said; those of a scaled area are the same, scaled.
+AREAS = tuple(name for name, measure in CERTIFIED.items() if measure.scaling is None)
 # How the note of scores in bins begins.
 BINNED = "scores were counted in"
 # From this width on areas may be off in digits that a report shows.
@@ -39,10 +40,8 @@ def area_bounds(evidence: ScoreEvidence) -> dict[str, Any]:
     if not isinstance(evidence, CountedScores) or evidence.exact:
         return {}
     if not evidence.per_class:
-        return (
-            {} if evidence.positive is None else {name: _bounds(evidence, evidence.positive, name) for name in MEASURES}
-        )
-    return {name: {label: _bounds(evidence, label, name) for label in evidence.labels} for name in MEASURES}
+        return {} if evidence.positive is None else {name: _bounds(evidence, evidence.positive, name) for name in AREAS}
+    return {name: {label: _bounds(evidence, label, name) for label in evidence.labels} for name in AREAS}
 
 
 def _bounds(evidence: CountedScores, label: Label, name: str) -> list[float]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +22,6 @@ from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.recalibration import LogisticFit, fitted, logits, recalibrate
 
 Limits = tuple[float, float]
-Error = Literal["expected", "maximum", "squared"]
-Coefficient = Literal["slope", "intercept", "in_the_large"]
 # The error of many draws of the gaps at once, a column each: (bins, draws), and the shares of the bins as a column.
 Statistic = Callable[[Floats, Floats], Floats]
 
@@ -46,10 +43,10 @@ def _squared(gaps: Floats, shares: Floats) -> Floats:
     return np.asarray((gaps**2 / shares).sum(axis=0))
 
 
-STATISTICS: dict[Error, Statistic] = {"expected": _expected, "maximum": _maximum, "squared": _squared}
+STATISTICS: dict[str, Statistic] = {"expected": _expected, "maximum": _maximum, "squared": _squared}
 
 
-def calibration_limits(probabilities: Probabilities, error: Error = "expected", level: float = 0.95) -> Limits:
+def calibration_limits(probabilities: Probabilities, error: str = "expected", level: float = 0.95) -> Limits:
     """Limits for the expected ("expected") or maximum calibration error or Brier's calibration part ("squared").
 
     The estimate always lies inside. One below the median that chance alone would give is luck, and for the upper limit
@@ -91,7 +88,7 @@ def calibration_limits(probabilities: Probabilities, error: Error = "expected", 
     return min(float(limits[0]), seen), min(max(float(limits[1]), seen), 1.0)
 
 
-def null_expectation(probabilities: Probabilities, error: Error = "expected") -> float:
+def null_expectation(probabilities: Probabilities, error: str = "expected") -> float:
     """The calibration error that perfectly calibrated probabilities would show by chance on these cases.
 
     >>> from heldout.engines.probability_sums import tally
@@ -181,7 +178,7 @@ def _grouped_root(
     return np.asarray(factor * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def _without_noise(probabilities: Probabilities, error: Error, level: float) -> Limits:
+def _without_noise(probabilities: Probabilities, error: str, level: float) -> Limits:
     """Limits where every probability was 0 or 1 and right: what Wilson allows for errors that were not met."""
     bins = probabilities.reliability
     met = bins.weight > 0
@@ -203,7 +200,7 @@ def _draws(bins: int) -> Floats:
     return drawn
 
 
-def recalibration_limits(ranking: Ranking, coefficient: Coefficient, level: float = 0.95) -> Limits:
+def recalibration_limits(ranking: Ranking, coefficient: str, level: float = 0.95) -> Limits:
     """Wald's limits for the recalibration slope or intercept; without bounds where there is no fit.
 
     Unweighted independent cases use the information of the logistic model. Weights and groups use the sandwich

@@ -136,10 +136,10 @@ class FoldScores(ScoreEstimator):
         if by_fold is not None:
             notes += list(filter(None, (by_fold.finding, silent)))
             low, high, name = *by_fold.find(used, self.plan, self.level), by_fold.name
-        elif measure.name in ("roc_auc", "gini") and quantity.average is None and self._weightless:
+        elif (by_area := measure.scaled.measure.fold_interval) and quantity.average is None and self._weightless:
             low, high = self._area_limits(quantity, used, there)
-            name, silent = "hanley-mcneil-logit over folds", ""
-        elif (measure.name == "roc_auc" or measure.scope == "pairs") and self._weightless:
+            name, silent = _over_folds(by_area), ""
+        elif (quantity.average is not None or measure.scope == "pairs") and self._weightless:
             low, high = self._average_limits(quantity, used, there)
             name, silent = _over_folds(self._folds[0].area_method(quantity)), ""
         else:
@@ -173,12 +173,11 @@ class FoldScores(ScoreEstimator):
         place = self.evidence.labels.index(label) if label is not None else 0
         positives = self._truth[there, place]
         negatives = self._truth[there].sum(axis=1) - positives
-        is_gini = quantity.bound.measure.name == "gini"
-        areas = (used + 1) / 2 if is_gini else used
+        scaling = quantity.bound.measure.scaled
+        areas = (used - scaling.offset) / scaling.slope
         # The cases of folds that are left out tell nothing.
         told = replace(self.plan, n=max(1, round(self.plan.n * self._truth[there].sum() / self._truth.sum())))
-        low, high = mean_area_limits(areas, positives, negatives, told, self.level)
-        return (2 * low - 1, 2 * high - 1) if is_gini else (low, high)
+        return scaling.scale(mean_area_limits(areas, positives, negatives, told, self.level))
 
     def _average_limits(self, quantity: Quantity, used: Floats, there: NDArray[np.bool_]) -> tuple[float, float]:
         """Limits of the mean over folds of an averaged area, from the variance over cases in each fold."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 
 Limits = tuple[float, float]
-Loss = Literal["brier", "log_loss"]
 
 # A variance below this share of the mean square is rounding: all losses are alike.
 ALIKE = 1e-24
@@ -69,7 +67,7 @@ def mean_limits(
     return _within(hall(mean, variance, third, z_value(level)), bounds)
 
 
-def loss_limits(probabilities: Probabilities, loss: Loss, level: float = 0.95) -> Limits:
+def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -> Limits:
     """Hall's limits for the Brier score or the log loss; whole groups are the cases where there are groups.
 
     >>> from heldout.engines.probability_sums import tally
@@ -92,14 +90,14 @@ def loss_limits(probabilities: Probabilities, loss: Loss, level: float = 0.95) -
     return _within(hall(moments.mean, variance, third, critical), bounds)
 
 
-def loss_bounds(probabilities: Probabilities, loss: Loss) -> Limits:
+def loss_bounds(probabilities: Probabilities, loss: str) -> Limits:
     """The smallest and the largest value a mean loss can have."""
     if loss == "log_loss":
         return 0.0, math.inf
     return 0.0, 1.0 if probabilities.n_classes == 2 else 2.0
 
 
-def _group_moments(groups: ProbabilityGroups, loss: Loss, mean: float) -> Limits:
+def _group_moments(groups: ProbabilityGroups, loss: str, mean: float) -> Limits:
     """Variance and third moment of the mean, from each group's summed distance from it."""
     away = getattr(groups, loss) - mean * groups.weight
     weight = float(groups.weight.sum())
@@ -107,7 +105,7 @@ def _group_moments(groups: ProbabilityGroups, loss: Loss, mean: float) -> Limits
     return factor * float(away @ away) / weight**2, float((away**3).sum()) / weight**3
 
 
-def skill_limits(probabilities: Probabilities, loss: Loss, level: float = 0.95) -> Limits:
+def skill_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -> Limits:
     """Limits for the skill 1 − loss / (loss of the class shares), by the delta method.
 
     The class shares are estimated from the same cases, so their error is a part of it, and partly cancels.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from heldout.engines.scores import RowScores, ScoreEvidence
@@ -19,10 +19,10 @@ from heldout.intervals.calibration import null_expectation
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.multiclass_areas import MulticlassArea, areas_of, slack_of
 from heldout.intervals.score_methods import score_limits
-from heldout.measures import probability, ranking
-from heldout.measures.catalogue import find
+from heldout.measures import ranking
+from heldout.measures.catalogue import CATALOGUE, find, headline
 from heldout.measures.certified import bounds_of
-from heldout.measures.declare import Measure
+from heldout.measures.declare import Measure, Scope
 from heldout.measures.quantity import Bound, Quantity
 from heldout.measures.ranking import value_range
 from heldout.measures.recalibration import recalibrate
@@ -57,8 +57,6 @@ def _others(ranking: Ranking, *, probable: bool) -> None:
         recalibrate(ranking)
 
 
-# Reported without being asked for: the others have parameters, or an interval that must be resampled.
-REPORTED = ("roc_auc", "average_precision")
 LISTED_CLASSES = 100
 
 
@@ -267,21 +265,31 @@ class ScoreEstimator:
             if len(evidence.labels) > 1:
                 for average in ("macro", "weighted"):
                     yield Quantity(find("roc_auc"), average=average)
-                yield Quantity(find(ranking.hand_till_auc.name))
+                yield from (Quantity(find(measure.name)) for measure in ranking.PAIR_MEASURES)
             if len(evidence.labels) <= LISTED_CLASSES:
-                for name in REPORTED:
-                    for label in evidence.labels:
-                        yield Quantity(find(name), label)
+                for bound in _first_areas():
+                    yield from (Quantity(bound, label) for label in evidence.labels)
         elif self.positive is not None:
-            names = [*REPORTED, "gini"]
-            if evidence.probabilities is not None:
-                names += [m.name for m in probability.MEASURES if m.scope == "ranking"]
-            for name in names:
-                yield Quantity(find(name), self.positive)
+            for bound in _reported("ranking"):
+                if bound.measure.kind != "calibration" or evidence.probabilities is not None:
+                    yield Quantity(bound, self.positive)
         if evidence.probabilities is not None:
-            for measure in probability.MEASURES:
-                if measure.scope == "probability" and (measure.name != "top_k_accuracy" or len(evidence.labels) > 2):
-                    yield Quantity(find(measure.name))
+            for bound in _reported("probability"):
+                # Among the two most probable of two classes are all.
+                if bound.parameters.get("k", 0) < len(evidence.labels):
+                    yield Quantity(bound)
+
+
+def _first_areas() -> list[Bound]:
+    return [bound for bound in headline("page") if bound.measure.scope == "ranking"]
+
+
+@lru_cache
+def _reported(scope: Scope) -> tuple[Bound, ...]:
+    """What is reported without being asked for, of rankings the areas that are shown first before the others."""
+    first = [bound.measure.name for bound in _first_areas()]
+    others = [m.name for m in CATALOGUE.values() if m.reported and m.name not in first]
+    return tuple(bound for bound in map(find, [*first, *others]) if bound.measure.scope == scope)
 
 
 def _average_of(quantity: Quantity) -> str:

@@ -17,19 +17,27 @@ from heldout.intervals.losses import loss_limits, skill_limits, top_k_limits
 from heldout.intervals.ranking_bootstrap import Draw, Form, bootstrap_limits
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import Bound
-from heldout.measures.ranking import average_precision, gini, roc_auc
 
-# Which interval a measure of a ranking gets: the default of each, and the others by name.
+RankingForm = Callable[[Ranking, float], tuple[float, float]]
+ComponentForm = Callable[[Any, Bound, float], tuple[float, float]]
+NO_INTERVAL = "none"
 
-Closed = Callable[[Ranking, float], tuple[float, float]]
-
-AREA_METHODS: Mapping[str, Closed] = {
+# The methods without resampling, by the names that measures declare: those of areas need the ranking and the level,
+AREA_FORMS: Mapping[str, RankingForm] = {
     "delong-logit": delong_logit,
     "delong": delong,
     "hanley-mcneil": hanley_mcneil,
     "newcombe": newcombe,
+    "influence-logit": average_precision_limits,
 }
-PRECISION_METHODS: Mapping[str, Closed] = {"influence-logit": average_precision_limits}
+# the others also which loss, distance or coefficient the measure is about.
+COMPONENT_FORMS: Mapping[str, ComponentForm] = {
+    "hall": lambda tally, bound, level: loss_limits(tally, bound.measure.component, level),
+    "influence": lambda tally, bound, level: skill_limits(tally, bound.measure.component, level),
+    "test-inversion": lambda tally, bound, level: calibration_limits(tally, bound.measure.component, level),
+    "wald": lambda ranking, bound, level: recalibration_limits(ranking, bound.measure.component, level),
+    "wilson": lambda tally, bound, level: top_k_limits(tally, int(bound.parameters["k"]), level),
+}
 BOOTSTRAPS: Mapping[str, tuple[Form, Draw | None]] = {
     "bootstrap-logit": ("transformed", None),
     "bootstrap": ("percentile", None),
@@ -65,12 +73,10 @@ def ranking_limits(
     >>> print(f"{found.low:.3f} {found.high:.3f} {found.method}")
     0.661 0.949 delong-logit
     """
-    closed = closed_methods(bound)
-    # The first of the closed forms is the default.
-    name = method or next(iter(closed), "bootstrap-logit")
+    closed = closed_methods(bound.measure)
+    name = method or default_score_method(bound.measure)
     if name in closed:
-        low, high = closed[name](ranking, level)
-        return RankingLimits(low, high, name)
+        return _closed_limits(bound, ranking, level, name)
     if name not in BOOTSTRAPS:
         known = [*closed, *BOOTSTRAPS]
         near = closest(name, known)
@@ -83,40 +89,16 @@ def ranking_limits(
     return RankingLimits(low, high, name)
 
 
-def closed_methods(bound: Bound) -> Mapping[str, Closed]:
+def closed_methods(measure: Measure) -> tuple[str, ...]:
     """The methods without resampling that a measure has, its default first."""
-    if bound.measure.name == roc_auc.name:
-        return AREA_METHODS
-    if bound.measure.name == gini.name:
-        return {name: _doubled(find) for name, find in AREA_METHODS.items()}
-    return PRECISION_METHODS if bound.measure.name == average_precision.name else {}
+    return measure.scaled.measure.intervals
 
 
-def _doubled(find: Closed) -> Closed:
-    def limits(ranking: Ranking, level: float) -> tuple[float, float]:
-        low, high = find(ranking, level)
-        return 2 * low - 1, 2 * high - 1
-
-    return limits
-
-
-Find = Callable[[Any, Bound, float], tuple[float, float]]
-NO_INTERVAL = "none"
-
-# Measures with one method each, by name: what it is called and how it is found.
-SINGLE: Mapping[str, tuple[str, Find]] = {
-    "log_loss": ("hall", lambda e, _, level: loss_limits(e, "log_loss", level)),
-    "brier": ("hall", lambda e, _, level: loss_limits(e, "brier", level)),
-    "log_loss_skill": ("influence", lambda e, _, level: skill_limits(e, "log_loss", level)),
-    "brier_skill": ("influence", lambda e, _, level: skill_limits(e, "brier", level)),
-    "brier_calibration": ("test-inversion", lambda e, _, level: calibration_limits(e, "squared", level)),
-    "expected_calibration_error": ("test-inversion", lambda e, _, level: calibration_limits(e, "expected", level)),
-    "maximum_calibration_error": ("test-inversion", lambda e, _, level: calibration_limits(e, "maximum", level)),
-    "calibration_slope": ("wald", lambda e, _, level: recalibration_limits(e, "slope", level)),
-    "calibration_intercept": ("wald", lambda e, _, level: recalibration_limits(e, "intercept", level)),
-    "calibration_in_the_large": ("wald", lambda e, _, level: recalibration_limits(e, "in_the_large", level)),
-    "top_k_accuracy": ("wilson", lambda e, bound, level: top_k_limits(e, int(bound.parameters["k"]), level)),
-}
+def _closed_limits(bound: Bound, evidence: Any, level: float, name: str) -> RankingLimits:
+    area = AREA_FORMS.get(name)
+    low, high = area(evidence, level) if area is not None else COMPONENT_FORMS[name](evidence, bound, level)
+    low, high = bound.measure.scaled.scale((float(low), float(high)))
+    return RankingLimits(low, high, name)
 
 
 def score_method_names() -> tuple[str, ...]:
@@ -125,9 +107,7 @@ def score_method_names() -> tuple[str, ...]:
     >>> "delong" in score_method_names()
     True
     """
-    return tuple(
-        dict.fromkeys([*AREA_METHODS, *PRECISION_METHODS, *BOOTSTRAPS, *(name for name, _ in SINGLE.values())])
-    )
+    return (*AREA_FORMS, *BOOTSTRAPS, *COMPONENT_FORMS)
 
 
 def default_score_method(measure: Measure) -> str:
@@ -137,13 +117,8 @@ def default_score_method(measure: Measure) -> str:
     >>> default_score_method(find("brier").measure), default_score_method(find("auc").measure)
     ('hall', 'delong-logit')
     """
-    if measure.name in SINGLE:
-        return SINGLE[measure.name][0]
-    if measure.scope == "pairs":
-        return "delong-logit"
-    if measure.scope == "probability":
-        return NO_INTERVAL
-    return next(iter(closed_methods(Bound(measure))), "bootstrap-logit")
+    resampled = measure.scope == "ranking" and measure.kind != "calibration"
+    return next(iter(closed_methods(measure)), "bootstrap-logit" if resampled else NO_INTERVAL)
 
 
 def score_limits(
@@ -157,18 +132,16 @@ def score_limits(
     replicates: int = 1999,
 ) -> RankingLimits:
     """The interval of a measure of scores; a method that does not apply gives way to the default unless `strict`."""
-    measure = bound.measure
-    if isinstance(evidence, Ranking) and measure.name not in SINGLE:
-        applies = method in closed_methods(bound) or method in BOOTSTRAPS
+    default = default_score_method(bound.measure)
+    if isinstance(evidence, Ranking) and bound.measure.kind != "calibration":
+        applies = method in closed_methods(bound.measure) or method in BOOTSTRAPS
         asked = method if applies or strict else None
         return ranking_limits(evidence, bound, level, method=asked, seed=seed, replicates=replicates)
-    name, find = SINGLE.get(measure.name, (NO_INTERVAL, None))
-    if strict and method not in (None, name):
+    if strict and method not in (None, default):
         raise OptionError(
             f"The method {method!r} does not apply to {bound.name}.",
-            hint=f"its interval is by {name!r}." if find is not None else "it has no interval.",
+            hint=f"its interval is by {default!r}." if default != NO_INTERVAL else "it has no interval.",
         )
-    if find is None:
-        return RankingLimits(math.nan, math.nan, name)
-    low, high = find(evidence, bound, level)
-    return RankingLimits(float(low), float(high), name)
+    if default == NO_INTERVAL:
+        return RankingLimits(math.nan, math.nan, NO_INTERVAL)
+    return _closed_limits(bound, evidence, level, default)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
+from heldout.evidence import Label
 from heldout.measures import counts, probability, ranking, tables
-from heldout.measures.declare import PARAMETERS, Measure
+from heldout.measures.declare import PARAMETERS, Measure, Scope, Surface
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
 
 CATALOGUE: dict[str, Measure] = {
@@ -78,6 +79,37 @@ def find(name: str, *, costs: NDArray[np.float64] | None = None, **parameters: A
             f"{found.name} has no parameter {unknown[0]!r}. Its parameters: {known}.", hint="leave it out."
         )
     return Bound(found, _settled(found, parameters), costs if found.kind == "cost" else None)
+
+
+@lru_cache
+def headline(surface: Surface) -> tuple[Bound, ...]:
+    """The measures that a surface shows first, in their order.
+
+    >>> [bound.name for bound in headline("validation")]
+    ['accuracy', 'f1', 'roc_auc']
+    """
+    shown = [(m.headline.place, m.name) for m in CATALOGUE.values() if m.headline and surface in m.headline.surfaces]
+    return tuple(find(name) for _, name in sorted(shown))
+
+
+def headline_quantities(
+    surface: Surface, positive: Label | None, macro_too: Container[Scope] = ()
+) -> tuple[Quantity, ...]:
+    """The same of the positive class, or as macro averages without one; of the scopes in `macro_too` as both.
+
+    >>> [(asked.bound.name, asked.class_, asked.average) for asked in headline_quantities("validation", "yes")]
+    [('accuracy', None, None), ('f1', 'yes', None), ('roc_auc', 'yes', None)]
+    """
+    quantities: list[Quantity] = []
+    for bound in headline(surface):
+        if bound.measure.overall or bound.measure.scope not in ("class", "ranking"):
+            quantities.append(Quantity(bound))
+            continue
+        if positive is not None:
+            quantities.append(Quantity(bound, positive))
+        if positive is None or bound.measure.scope in macro_too:
+            quantities.append(Quantity(bound, average="macro"))
+    return tuple(quantities)
 
 
 def _weighted_kappa(weights: str) -> Measure:

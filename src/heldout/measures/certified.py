@@ -10,24 +10,16 @@ import math
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
-from heldout.evidence.bin_bounds import inside, ordered, total
+from heldout.evidence.bin_bounds import ordered
 from heldout.evidence.ranking import Ranking
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import Bound
-from heldout.measures.ranking import (
-    average_precision,
-    gini,
-    kolmogorov_smirnov,
-    precision_at_recall,
-    recall_at_precision,
-    roc_auc,
-    tpr_at_fpr,
-    value_range,
-)
+from heldout.measures.ranking import MEASURES, value_range
 
-CERTIFIED: dict[str, Measure] = {measure.name: measure for measure in (roc_auc, average_precision, gini)}
-# The best of all thresholds: those at the edges of the bins are among them, so the value cannot be less than theirs.
-BEST = frozenset(measure.name for measure in (kolmogorov_smirnov, recall_at_precision, precision_at_recall, tpr_at_fpr))
+# Those whose bounds are a sum over the bins, or such a measure scaled.
+CERTIFIED: dict[str, Measure] = {
+    measure.name: measure for measure in MEASURES if callable(measure.scaled.measure.binned)
+}
 # Counts are whole, so a term has an error of a few units in the last place (2**-53) and a sum of 64 of them.
 ROUNDING = 2.0**-45
 # Running sums of weights over the bins are made in blocks, whose errors stay below this.
@@ -53,7 +45,7 @@ def allowance(ranking: Ranking) -> float:
 
 
 def bounds(ranking: Ranking, name: str) -> tuple[float, float]:
-    """Bounds that contain the exact area: "roc_auc", "average_precision" or "gini".
+    """Bounds that contain the exact area: "roc_auc", "gini" or "average_precision".
 
     Both are the value itself where every distinct score was kept, and nan where it is undefined.
 
@@ -75,14 +67,9 @@ def bounds(ranking: Ranking, name: str) -> tuple[float, float]:
     if ranking.joined is None or not ranking.joined.any():
         value = float(top) / float(bottom)
         return value, value
-    found = inside(ranking)
-    if name == average_precision.name:
-        low, high = total(found.low), total(found.high)
-    else:
-        middle, half = 1.0 - total(found.lost), total(found.open)
-        low, high = middle - half, middle + half
-        if name == gini.name:
-            low, high = 2 * low - 1, 2 * high - 1
+    scaling = measure.scaled
+    # CERTIFIED holds those whose bounds are functions.
+    low, high = scaling.scale(scaling.measure.binned(ranking))  # type: ignore[operator]
     hair = allowance(ranking)
     return max(low - hair, measure.low), min(high + hair, measure.high)
 
@@ -98,7 +85,7 @@ def bounds_of(bound: Bound, ranking: Ranking) -> tuple[float, float] | None:
     >>> import numpy as np
     >>> from heldout.measures.catalogue import find
     >>> seen = Ranking(np.array([0.5, 0.0]), np.array([2, 2]), np.array([1, 3]), joined=np.array([True, True]))
-    >>> [round(found, 9) for found in bounds_of(find("ks"), seen)]
+    >>> [round(bound, 9) for bound in bounds_of(find("ks"), seen)]
     [0.25, 0.75]
     """
     measure = bound.measure
@@ -115,7 +102,7 @@ def _by_order(bound: Bound, ranking: Ranking) -> tuple[float, float]:
     cell = bound.measure.cells[0]
     best, worst = (float(bound.value({cell: ordered(ranking, first=first)})) for first in ("positives", "negatives"))
     low, high = worst, best
-    if bound.measure.name in BEST:
+    if bound.measure.binned == "edges":
         low, high = float(bound.value({cell: ranking})), max(best, worst)
     hair, (least, most) = allowance(ranking), value_range(bound.measure, bound.parameters)
     return max(low - hair * max(1.0, abs(low)), least), min(high + hair * max(1.0, abs(high)), most)

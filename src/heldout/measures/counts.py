@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heldout.measures.declare import UNBOUNDED, Measure, measure
+from heldout.measures.declare import UNBOUNDED, Headline, Measure, measure
 
 FAWCETT = "Fawcett (2006), An introduction to ROC analysis"
 POWERS = "Powers (2011), Evaluation: from precision, recall and F-measure to ROC, informedness, markedness"
@@ -131,6 +131,7 @@ def false_omission_rate(fn: Any, tn: Any) -> tuple[Any, Any]:
     reference="van Rijsbergen (1979), Information Retrieval, ch. 7",
     averages=True,
     formula="(1 + beta²) · TP / ((1 + beta²) · TP + beta² · FN + FP)",
+    headline=Headline(3),
 )
 def f_score(tp: Any, fp: Any, fn: Any, *, beta: float = 1.0) -> tuple[Any, Any]:
     """Harmonic mean of precision and recall, with recall counting beta times as much."""
@@ -158,6 +159,7 @@ def jaccard(tp: Any, fp: Any, fn: Any) -> tuple[Any, Any]:
     reference="Brodersen et al. (2010), The balanced accuracy and its posterior distribution",
     overall="recall",
     formula="(TP / (TP + FN) + TN / (TN + FP)) / 2, or the mean recall over all classes",
+    headline=Headline(2, ("screen", "page", "card")),
 )
 def balanced_accuracy(tp: Any, fn: Any, tn: Any, fp: Any) -> tuple[Any, Any]:
     """Mean of the recalls of the classes: accuracy as if all classes were equally common."""

@@ -22,6 +22,10 @@ Kind = Literal[
 Direction = Literal["higher", "lower", "zero", "none"]
 Scope = Literal["class", "table", "ranking", "pairs", "probability"]
 Strata = Literal["", "truth", "predicted"]
+Surface = Literal["screen", "page", "validation", "comparison", "card"]
+# How bins bound a measure of a ranking: it grows with the ROC curve, so the best and the worst order inside the bins
+# bound it ("orders"); it is the best of all thresholds, and those at the edges of the bins are among them ("edges").
+Binned = Literal["orders", "edges"]
 Formula = Callable[..., tuple[Any, Any]]
 
 # What the parameters of measures may be, by their names: the least, the largest, and whether the least is allowed.
@@ -51,9 +55,36 @@ SYMBOLS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The place of a measure among those that are shown first, and where it is shown; everywhere unless named."""
+
+    place: int
+    surfaces: tuple[Surface, ...] = ("screen", "page", "validation", "comparison", "card")
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """A measure as slope · another measure + offset, whose intervals and bounds are those of the other, scaled."""
+
+    measure: Measure
+    slope: float = 1.0
+    offset: float = 0.0
+
+    def scale(self, pair: tuple[float, float]) -> tuple[float, float]:
+        """A pair of limits of the other measure, on the scale of this one."""
+        low, high = pair
+        return self.slope * low + self.offset, self.slope * high + self.offset
+
+
 @dataclass(frozen=True)
 class Measure:
-    """A measure and everything there is to know about it."""
+    """A measure and everything there is to know about it.
+
+    Of measures of scores: `intervals` names the methods without resampling, the default first; `component` says which
+    loss, distance or coefficient such a method is about; `fold_interval` names the method for the mean over folds;
+    `binned` says how scores in bins bound it; `reported` whether it is reported without being asked for.
+    """
 
     name: str
     summary: str
@@ -74,6 +105,18 @@ class Measure:
     function: Formula = field(repr=False)
     cells: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    intervals: tuple[str, ...] = field(default=(), repr=False)
+    component: str = field(default="", repr=False)
+    fold_interval: str = field(default="", repr=False)
+    binned: Binned | Callable[[Any], tuple[float, float]] = field(default="orders", repr=False)
+    scaling: Scaling | None = field(default=None, repr=False)
+    headline: Headline | None = field(default=None, repr=False)
+    reported: bool = field(default=False, repr=False)
+
+    @property
+    def scaled(self) -> Scaling:
+        """The measure that intervals and bounds are made for, and how they become those of this one."""
+        return self.scaling or Scaling(self)
 
     @cached_property
     def title(self) -> str:
@@ -121,12 +164,19 @@ def measure(
     strata: Strata = "",
     overall: str = "",
     formula: str = "",
+    intervals: tuple[str, ...] = (),
+    component: str = "",
+    fold_interval: str = "",
+    binned: Binned | Callable[[Any], tuple[float, float]] = "orders",
+    scaling: Scaling | None = None,
+    headline: Headline | None = None,
+    reported: bool = False,
 ) -> Callable[[Formula], Measure]:
     """Turn a formula into a measure.
 
     `averages` allows macro, micro and weighted averages; `strata` says that the denominators of the
     classes share no case, and which margin they count; `overall` names the measure whose mean over the classes it
-    is on a whole table.
+    is on a whole table. `Measure` explains what measures of scores declare besides.
 
     >>> @measure(symbol="TPR", undefined="there are no actual positives", reference="", strata="truth")
     ... def recall(tp, fn):
@@ -158,6 +208,13 @@ def measure(
             function=function,
             cells=tuple(a.name for a in arguments if a.kind is a.POSITIONAL_OR_KEYWORD),
             parameters={a.name: a.default for a in arguments if a.kind is a.KEYWORD_ONLY},
+            intervals=intervals,
+            component=component,
+            fold_interval=fold_interval,
+            binned=binned,
+            scaling=scaling,
+            headline=headline,
+            reported=reported,
         )
 
     return declare

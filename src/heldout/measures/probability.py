@@ -8,7 +8,7 @@ import numpy as np
 
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.ranking import Ranking
-from heldout.measures.declare import UNBOUNDED, Measure, measure
+from heldout.measures.declare import UNBOUNDED, Headline, Measure, measure
 from heldout.measures.recalibration import LogisticFit, recalibrate
 
 GOOD = "Good (1952), Rational decisions"
@@ -38,6 +38,10 @@ NO_RANKS = "there are no cases, or only one probability per case"
     undefined=NO_CASES,
     reference=GOOD,
     formula="mean of -log(probability of the true class)",
+    intervals=("hall",),
+    component="log_loss",
+    headline=Headline(11, ("screen", "page")),
+    reported=True,
 )
 def log_loss(probabilities: Probabilities) -> tuple[Any, Any]:
     """Mean of minus the logarithm of the probability that the true class was given."""
@@ -54,6 +58,10 @@ def log_loss(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NO_CASES,
     reference=BRIER,
     formula="mean of (y - p)²",
+    intervals=("hall",),
+    component="brier",
+    headline=Headline(9, ("screen", "page", "comparison", "card")),
+    reported=True,
 )
 def brier(probabilities: Probabilities) -> tuple[Any, Any]:
     """Mean squared error of the probability; with three or more classes, its sum over the classes (at most 2)."""
@@ -69,6 +77,9 @@ def brier(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NOT_BINARY,
     reference=MURPHY,
     formula="mean over bins of (mean p - share that came true)², by cases",
+    intervals=("test-inversion",),
+    component="squared",
+    reported=True,
 )
 def brier_calibration(probabilities: Probabilities) -> tuple[Any, Any]:
     """Part of the Brier score that is due to bins whose mean probability is not the share that came true."""
@@ -84,6 +95,7 @@ def brier_calibration(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NOT_BINARY,
     reference=MURPHY,
     formula="brier - brier_calibration",
+    reported=True,
 )
 def brier_refinement(probabilities: Probabilities) -> tuple[Any, Any]:
     """What is left of the Brier score when every bin is calibrated: uncertainty minus resolution."""
@@ -102,6 +114,7 @@ def brier_refinement(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NOT_BINARY,
     reference=STEPHENSON,
     formula="brier_uncertainty - brier_refinement",
+    reported=True,
 )
 def brier_resolution(probabilities: Probabilities) -> tuple[Any, Any]:
     """How far the bins' shares differ from the prevalence, corrected for what goes on within the bins."""
@@ -121,6 +134,7 @@ def brier_resolution(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NOT_BINARY,
     reference=MURPHY,
     formula="prevalence · (1 - prevalence)",
+    reported=True,
 )
 def brier_uncertainty(probabilities: Probabilities) -> tuple[Any, Any]:
     """The Brier score of always predicting the prevalence: the part that no forecaster can help."""
@@ -138,6 +152,10 @@ def brier_uncertainty(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=ONE_CLASS,
     reference=MURPHY,
     formula="1 - brier / (brier of the class shares)",
+    intervals=("influence",),
+    component="brier",
+    headline=Headline(10, ("page",)),
+    reported=True,
 )
 def brier_skill(probabilities: Probabilities) -> tuple[Any, Any]:
     """Share by which the Brier score is lower than that of always predicting the class shares."""
@@ -153,6 +171,9 @@ def brier_skill(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=ONE_CLASS,
     reference=GOOD,
     formula="1 - log_loss / (log loss of the class shares)",
+    intervals=("influence",),
+    component="log_loss",
+    reported=True,
 )
 def log_loss_skill(probabilities: Probabilities) -> tuple[Any, Any]:
     """Share by which the log loss is lower than that of always predicting the class shares."""
@@ -168,6 +189,10 @@ def log_loss_skill(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NO_BINS,
     reference=NAEINI,
     formula="mean over bins of |mean p - share that came true|, by cases",
+    intervals=("test-inversion",),
+    component="expected",
+    headline=Headline(12, ("page",)),
+    reported=True,
 )
 def expected_calibration_error(probabilities: Probabilities) -> tuple[Any, Any]:
     """Mean distance between a bin's mean probability and its share that came true; above 0 by chance alone."""
@@ -183,6 +208,9 @@ def expected_calibration_error(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NO_BINS,
     reference=NAEINI,
     formula="largest |mean p - share that came true| of a bin",
+    intervals=("test-inversion",),
+    component="maximum",
+    reported=True,
 )
 def maximum_calibration_error(probabilities: Probabilities) -> tuple[Any, Any]:
     """Largest distance between a bin's mean probability and its share that came true; bins of few cases decide it."""
@@ -204,6 +232,9 @@ def maximum_calibration_error(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NO_FIT,
     reference=COX,
     formula="b of the logistic fit logit P(y = 1) = a + b · logit(p)",
+    intervals=("wald",),
+    component="slope",
+    reported=True,
 )
 def calibration_slope(ranking: Ranking) -> tuple[Any, Any]:
     """Slope of the truth on the logit of its probability: 1 is best, below 1 the probabilities are too extreme."""
@@ -222,6 +253,9 @@ def calibration_slope(ranking: Ranking) -> tuple[Any, Any]:
     undefined=NO_FIT,
     reference=COX,
     formula="a of the logistic fit logit P(y = 1) = a + b · logit(p)",
+    intervals=("wald",),
+    component="intercept",
+    reported=True,
 )
 def calibration_intercept(ranking: Ranking) -> tuple[Any, Any]:
     """Intercept of the truth on the logit of its probability, the slope fitted as well; 0 is best."""
@@ -240,6 +274,9 @@ def calibration_intercept(ranking: Ranking) -> tuple[Any, Any]:
     undefined="there is one class only, or the scores are no probabilities",
     reference=VAN_CALSTER,
     formula="a of the logistic fit logit P(y = 1) = a + logit(p)",
+    intervals=("wald",),
+    component="in_the_large",
+    reported=True,
 )
 def calibration_in_the_large(ranking: Ranking) -> tuple[Any, Any]:
     """Intercept with the slope fixed at 1: above 0 the probabilities are too low on the whole."""
@@ -254,6 +291,8 @@ def calibration_in_the_large(ranking: Ranking) -> tuple[Any, Any]:
     undefined=NO_RANKS,
     reference=RUSSAKOVSKY,
     formula="cases whose true class is among the k most probable / n",
+    intervals=("wilson",),
+    reported=True,
 )
 def top_k_accuracy(probabilities: Probabilities, *, k: float = 2.0) -> tuple[Any, Any]:
     """Share of the cases whose true class is among the k most probable; among equals the later label comes first."""

@@ -244,6 +244,11 @@ class Quantity:
     class_: Label | None = None
     average: Average | None = None
 
+    @property
+    def key(self) -> tuple[str, Label | None, Average | None]:
+        """What tells its estimate from others: measure, class and average."""
+        return self.bound.name, self.class_, self.average
+
     def check(self, positive: Label | None) -> Quantity:
         """The same quantity, with the positive class filled in where one is needed."""
         measure = self.bound.measure

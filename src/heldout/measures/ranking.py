@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from heldout.measures.declare import UNBOUNDED, Measure, measure
+from heldout.evidence import Ranking
+from heldout.evidence.bin_bounds import inside, total
+from heldout.measures.declare import UNBOUNDED, Headline, Measure, Scaling, measure
 from heldout.measures.ranking_batch import Ranked, lost_pairs, precision_sums
 
 HANLEY = "Hanley & McNeil (1982), The meaning and use of the area under a receiver operating characteristic curve"
@@ -29,6 +31,19 @@ EMPTY_RANGE = "there are no positives, no negatives, or the range is empty"
 HAIR = 1e-12
 
 
+def _area_inside_bins(ranking: Ranking) -> tuple[float, float]:
+    """The least and the largest area under the ROC curve that the order inside the bins allows."""
+    parts = inside(ranking)
+    middle, half = 1.0 - total(parts.lost), total(parts.open)
+    return middle - half, middle + half
+
+
+def _precision_inside_bins(ranking: Ranking) -> tuple[float, float]:
+    """The least and the largest average precision that the order inside the bins allows."""
+    parts = inside(ranking)
+    return total(parts.low), total(parts.high)
+
+
 @measure(
     symbol="AUC",
     aliases=("auc", "auroc", "roc_area", "area_under_roc", "c_statistic", "c_index", "concordance", "mann_whitney"),
@@ -37,6 +52,11 @@ HAIR = 1e-12
     undefined=ONE_CLASS,
     reference=HANLEY,
     formula="(concordant pairs + ½ · tied pairs) / (positives · negatives)",
+    intervals=("delong-logit", "delong", "hanley-mcneil", "newcombe"),
+    fold_interval="hanley-mcneil-logit",
+    binned=_area_inside_bins,
+    headline=Headline(6),
+    reported=True,
 )
 def roc_auc(ranking: Ranked) -> tuple[Any, Any]:
     """Chance that a random positive has a higher score than a random negative, ties half; 0.5 is guessing."""
@@ -53,6 +73,8 @@ def roc_auc(ranking: Ranked) -> tuple[Any, Any]:
     undefined=ONE_CLASS,
     reference="Hand & Till (2001), A simple generalisation of the area under the ROC curve",
     formula="2 · AUC − 1",
+    scaling=Scaling(roc_auc, 2.0, -1.0),
+    reported=True,
 )
 def gini(ranking: Ranked) -> tuple[Any, Any]:
     """Twice the area under the ROC curve less 1; 0 is guessing."""
@@ -129,6 +151,7 @@ def corrected_partial_auc_by_recall(ranking: Ranked, *, low: float = 0.9, high: 
     undefined=ONE_CLASS,
     reference="Conover (1999), Practical Nonparametric Statistics, ch. 6",
     formula="max |TPR − FPR| over the thresholds",
+    binned="edges",
 )
 def kolmogorov_smirnov(ranking: Ranked) -> tuple[Any, Any]:
     """Largest gap between the true and the false positive rate; a sample of a useless score has more than 0."""
@@ -145,6 +168,10 @@ def kolmogorov_smirnov(ranking: Ranked) -> tuple[Any, Any]:
     undefined=NO_POSITIVES,
     reference=MANNING,
     formula="Σ precision · (gain in recall), over the thresholds",
+    intervals=("influence-logit",),
+    binned=_precision_inside_bins,
+    headline=Headline(8, ("screen", "page")),
+    reported=True,
 )
 def average_precision(ranking: Ranked) -> tuple[Any, Any]:
     """Mean precision at the positives, a step for each distinct score; guessing gives the share of positives."""
@@ -248,6 +275,7 @@ def lift_at(ranking: Ranked, *, share: float = 0.1) -> tuple[Any, Any]:
     undefined=NO_POSITIVES,
     reference=MANNING,
     formula="max TPR over the thresholds with precision ≥ the given one",
+    binned="edges",
 )
 def recall_at_precision(ranking: Ranked, *, precision: float = 0.9) -> tuple[Any, Any]:
     """Best recall at a threshold whose precision is at least the given one, 0 if there is none; not interpolated."""
@@ -264,6 +292,7 @@ def recall_at_precision(ranking: Ranked, *, precision: float = 0.9) -> tuple[Any
     undefined=NO_POSITIVES,
     reference=MANNING,
     formula="max precision over the thresholds with TPR ≥ the given one",
+    binned="edges",
 )
 def precision_at_recall(ranking: Ranked, *, recall: float = 0.9) -> tuple[Any, Any]:
     """Best precision at a threshold whose recall is at least the given one; not interpolated."""
@@ -281,6 +310,7 @@ def precision_at_recall(ranking: Ranked, *, recall: float = 0.9) -> tuple[Any, A
     undefined=ONE_CLASS,
     reference=FAWCETT,
     formula="max TPR over the thresholds with FPR ≤ the given one",
+    binned="edges",
 )
 def tpr_at_fpr(ranking: Ranked, *, fpr: float = 0.1) -> tuple[Any, Any]:
     """Best recall at a threshold whose false positive rate is at most the given one; not interpolated."""
@@ -407,6 +437,9 @@ MEASURES: tuple[Measure, ...] = (
     undefined="fewer than two classes have cases",
     reference="Hand & Till (2001), A simple generalisation of the area under the ROC curve for multiple class problems",
     formula="mean over ordered pairs of classes i, j of P(score i of a case of i > score i of a case of j)",
+    intervals=("delong-logit",),
+    headline=Headline(7, ("page",)),
+    reported=True,
 )
 def hand_till_auc(areas: Any) -> tuple[Any, Any]:
     """Mean over all pairs of classes of the area between the two: .5 is guessing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heldout.measures.declare import UNBOUNDED, Measure, measure
+from heldout.measures.declare import UNBOUNDED, Headline, Measure, measure
 
 COHEN = "Cohen (1960), A coefficient of agreement for nominal scales"
 COHEN_WEIGHTED = "Cohen (1968), Weighted kappa"
@@ -21,6 +21,7 @@ ONE_CLASS = "truth and prediction hold one and the same class only"
     scope="table",
     undefined=NO_CASES,
     reference=MITCHELL,
+    headline=Headline(1),
 )
 def accuracy(correct: Any, n: Any) -> tuple[Any, Any]:
     """Share of the cases that were predicted right."""
@@ -49,6 +50,7 @@ def error_rate(n: Any, correct: Any) -> tuple[Any, Any]:
     undefined=ONE_CLASS,
     reference=COHEN,
     formula="(n · correct - sum of truth_c · predicted_c) / (n² - sum of truth_c · predicted_c)",
+    headline=Headline(5, ("screen", "page")),
 )
 def kappa(covariance: Any, chance_errors: Any) -> tuple[Any, Any]:
     """Agreement beyond what the margins alone would give, nominal classes (Cohen)."""
@@ -95,6 +97,7 @@ def quadratic_kappa(n: Any, quadratic_gap: Any, quadratic_chance: Any) -> tuple[
     undefined="truth or prediction holds one class only",
     reference="Gorodkin (2004), Comparing two K-category assignments by a K-category correlation coefficient",
     formula="(n · correct - sum of truth_c · predicted_c) / sqrt((n² - sum of truth_c²) · (n² - sum of predicted_c²))",
+    headline=Headline(4, ("screen", "page")),
 )
 def matthews(covariance: Any, truth_spread: Any, predicted_spread: Any) -> tuple[Any, Any]:
     """Correlation between truth and prediction."""
@@ -127,6 +130,7 @@ def no_information_rate(commonest: Any, n: Any) -> tuple[Any, Any]:
     undefined=NO_CASES,
     reference=ELKAN,
     formula="sum of n_ij · cost(predicted j | truth i) / n",
+    headline=Headline(13, ("screen", "page", "comparison")),
 )
 def expected_cost(cost: Any, n: Any) -> tuple[Any, Any]:
     """Mean cost of a case under the cost matrix that was given."""
@@ -144,6 +148,7 @@ def expected_cost(cost: Any, n: Any) -> tuple[Any, Any]:
     undefined=NO_CASES,
     reference=ELKAN,
     formula="sum of n_ij · cost(predicted j | truth i)",
+    headline=Headline(14, ("screen", "page")),
 )
 def total_cost(cost: Any) -> tuple[Any, Any]:
     """Cost of all these cases together under the cost matrix that was given."""

@@ -19,7 +19,7 @@ from heldout.intervals.area_bounds import BINNED
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
 from heldout.intervals.interval_axis import track_floor
-from heldout.measures.catalogue import find
+from heldout.measures.catalogue import find, headline, headline_quantities
 from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
 from heldout.measures.quantity import AVERAGES
 from heldout.report.notes import unsaid
@@ -283,23 +283,15 @@ def _columns(view: View) -> Prose:
 
 
 def _headline(view: View, *, full: bool = False) -> list[Block]:
-    estimates = [view.get("accuracy"), view.get("balanced_accuracy")]
-    if view.positive is not None:
-        estimates.append(view.get("f1", class_=view.positive))
-    if view.positive is None or view.confusion.n_classes > 2:
-        estimates.append(view.get("f1", average="macro"))
-    estimates += [view.get("matthews"), view.get("kappa")]
     reported = {(e.measure, e.class_, e.average): e for e in view.estimates}
-    scored = [
-        ("roc_auc", view.positive, None),
-        ("roc_auc", None, "macro"),
-        ("average_precision", view.positive, None),
-        ("brier", None, None),
-        ("log_loss", None, None),
-    ]
-    estimates += [reported[key] for key in scored if key in reported]
-    if any(e.measure == "expected_cost" for e in view.estimates):
-        estimates += [view.get("expected_cost"), view.get("total_cost")]
+    estimates = []
+    for asked in headline_quantities(
+        "screen", view.positive, ("class", "ranking") if view.confusion.n_classes > 2 else ("ranking",)
+    ):
+        if asked.key in reported:
+            estimates.append(reported[asked.key])
+        elif asked.bound.measure.scope in ("class", "table") and asked.bound.measure.kind != "cost":
+            estimates.append(view.get(asked.bound.name, class_=asked.class_, average=asked.average))
     names = [titled(e) for e in estimates]
     over_folds = folded(estimates)
     if over_folds is not None:
@@ -351,6 +343,10 @@ def _everything(view: View) -> list[Block]:
     return blocks
 
 
+# Where these have no value, the screen says why.
+EXPLAINED = frozenset({"precision", "recall", "hand_till_auc", *(bound.name for bound in headline("screen"))})
+
+
 def _notes(view: View, said: Sequence[str]) -> list[Block]:
     blocks: list[Block] = [noted(note) for note in said]
     if view.confusion.clusters is not None:
@@ -359,17 +355,7 @@ def _notes(view: View, said: Sequence[str]) -> list[Block]:
         blocks.append(Note("Intervals use the effective number of cases that the weights leave."))
     undefined: dict[str, list[Estimate]] = {}
     for e in view.estimates:
-        if math.isnan(e.value) and e.measure in (
-            "precision",
-            "recall",
-            "f1",
-            "kappa",
-            "matthews",
-            "balanced_accuracy",
-            "roc_auc",
-            "hand_till_auc",
-            "average_precision",
-        ):
+        if math.isnan(e.value) and e.measure in EXPLAINED:
             undefined.setdefault(e.undefined, []).append(e)
     for reason, held_back in undefined.items():
         shown = listing((shorten(visible(e.name), 50) for e in held_back), most=4)

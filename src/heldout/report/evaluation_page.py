@@ -21,7 +21,8 @@ from heldout.evidence.probabilities import Probabilities
 from heldout.findings.shown import findings_section
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_scores import FoldScores
-from heldout.measures.catalogue import find
+from heldout.measures.catalogue import find, headline_quantities
+from heldout.measures.declare import Scope
 from heldout.measures.quantity import AVERAGES
 from heldout.report.evaluation import fold_table, folded, noted, rule_notes, titled
 from heldout.report.explanations import explorer_sections, how_sections, section_name
@@ -239,34 +240,12 @@ def _square(names: Sequence[str], cells: Sequence[tuple[Cell, ...]], caption: st
     return Table(columns, tuple((name, *line) for name, line in zip(names, cells, strict=True)), caption)
 
 
-# The measures that come first, of all cases, of the positive class or as a macro average.
-HEADLINE = (
-    ("accuracy", "all"),
-    ("balanced_accuracy", "all"),
-    ("f1", "positive"),
-    ("matthews", "all"),
-    ("kappa", "all"),
-    ("expected_cost", "all"),
-    ("total_cost", "all"),
-)
 # Cases of each kind in the list of the hardest.
 HARDEST = 10
 # Kinds of error in the list of those made most.
 CONFUSED = 15
 # Letters of a label in a line of text.
 NAMED = 60
-SCORED = (
-    ("roc_auc", "positive"),
-    ("roc_auc", "macro"),
-    ("hand_till_auc", "all"),
-    ("average_precision", "positive"),
-    ("brier", "all"),
-    ("brier_skill", "all"),
-    ("log_loss", "all"),
-    ("expected_calibration_error", "all"),
-    ("calibration_slope", "all"),
-    ("calibration_intercept", "all"),
-)
 
 
 def evaluation_page(view: PageView) -> list[Block]:
@@ -302,7 +281,7 @@ def measured(view: PageView) -> list[Block]:
     """The threshold or the matrix, the curves, the classes, all measures, and where it fails."""
     explorer = threshold_explorer(view)
     blocks: list[Block] = []
-    headline = [e for e in (_headline(view, *asked) for asked in HEADLINE) if e is not None]
+    headline = _headline(view, "class", "table")
     if explorer is not None:
         blocks.append(Section("Threshold, costs and prevalence", (explorer,), "threshold"))
     else:
@@ -339,12 +318,11 @@ def _read(view: PageView) -> list[Block]:
     return [Prose(f"{read}{said}", label="Read")]
 
 
-def _headline(view: PageView, measure: str, of: str) -> Estimate | None:
-    """The estimate of that name, if it is among those that were made."""
-    key = (measure, view.positive if of == "positive" else None, "macro" if of == "macro" else None)
-    if of == "positive" and view.positive is None:
-        key = (measure, None, "macro")
-    return next((e for e in view.estimates if (e.measure, e.class_, e.average) == key), None)
+def _headline(view: PageView, *scopes: Scope) -> list[Estimate]:
+    """Those of the measures shown first that were estimated."""
+    estimates = {(e.measure, e.class_, e.average): e for e in reversed(view.estimates)}
+    asked = headline_quantities("page", view.positive, macro_too=("ranking",))
+    return [estimates[one.key] for one in asked if one.bound.measure.scope in scopes and one.key in estimates]
 
 
 def _measures(view: PageView, held: list[Estimate], names: list[str]) -> Section:
@@ -358,7 +336,7 @@ def _measures(view: PageView, held: list[Estimate], names: list[str]) -> Section
 def _curves(view: PageView, *, moves: bool) -> list[Block]:
     if view.scores is None:
         return []
-    held = list(dict.fromkeys(e for e in (_headline(view, *asked) for asked in SCORED) if e is not None))
+    held = _headline(view, "ranking", "pairs", "probability")
     blocks: list[Block] = [measures_table(held, [titled(e) for e in held], view.level)] if held else []
     blocks += curve_blocks(view, moves=moves)
     why = why_none(view)

@@ -14,7 +14,7 @@ from heldout.findings.shown import findings_section
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimate
 from heldout.learners.problem import Problem
-from heldout.measures.catalogue import find
+from heldout.measures.catalogue import find, headline_quantities
 from heldout.plans.plan import Plan
 from heldout.report.evaluation import body_blocks, chosen_tables, titled
 from heldout.report.evaluation_page import how_blocks, measured
@@ -161,12 +161,10 @@ def title_of(view: ValidationView, learner: str = "") -> Title:
 
 
 def _usual(views: Sequence[View]) -> list[tuple[str, object, str | None]]:
-    view = views[0]
-    names: list[tuple[str, object, str | None]] = [("accuracy", None, None)]
-    names.append(("f1", view.positive, None) if view.positive is not None else ("f1", None, "macro"))
     reported = {(e.measure, e.class_, e.average) for one in views for e in one.estimates}
-    area = ("roc_auc", view.positive, None) if view.positive is not None else ("roc_auc", None, "macro")
-    return [*names, *([area] if area in reported else [])]
+    asked = headline_quantities("validation", views[0].positive)
+    # Counts are always there, scores where the learners give them.
+    return [one.key for one in asked if one.bound.measure.scope in ("class", "table") or one.key in reported]
 
 
 def _asked(view: View) -> list[tuple[str, object, str | None]]:
@@ -178,7 +176,7 @@ def _found(view: View, name: tuple[str, object, str | None]) -> Estimate | None:
         if (e.measure, e.class_, e.average) == name:
             return e
     measure, class_, average = name
-    if measure == "roc_auc":
+    if find(measure).measure.scope not in ("class", "table"):
         return None
     return view.get(measure, class_=class_, average=average)  # type: ignore[arg-type]
 
