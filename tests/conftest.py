@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 # The same examples on every run and machine, and no failure because a machine was busy.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci")
+
+# Spark's virtual machines live for seconds here, too short for the thorough compiler to pay; also those of commands.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # The simulations behind the promises run for many minutes: `make promises` runs them, pytest does not
 # even import them (it would, to look for doctests).

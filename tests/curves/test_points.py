@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -26,7 +27,7 @@ from heldout.curves import (
     reliability,
     roc,
 )
-from heldout.curves.curve import _chain
+from heldout.curves.curve import hull_places
 from heldout.engines.probability_sums import tally
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
@@ -139,11 +140,25 @@ def test_the_hull_is_the_brute_force_hull(case):
     assert float(hull.area or 0) >= float(curve.area or 0) - 1e-12
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12))
-def test_the_chain_alone_leaves_out_points_on_a_line(steps):
-    walked = np.cumsum([(0, 0), *(step for step in steps if step != (0, 0))], axis=0)
-    kept = _chain(walked[:, 0], walked[:, 1], np.arange(len(walked)))
+def walk(steps):
+    return np.cumsum([(0, 0), *(step for step in steps if step != (0, 0))], axis=0)
+
+
+def check_hull(walked):
+    kept = hull_places(walked[:, 0], walked[:, 1])
     assert [tuple(point) for point in walked[kept].tolist()] == brute_hull([tuple(point) for point in walked.tolist()])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12))
+def test_the_hull_leaves_out_points_on_a_line(steps):
+    check_hull(walk(steps))
+
+
+def test_the_hull_of_many_vertices_leaves_out_points_on_a_line():
+    # Behind so many vertices the few points that are none are left to the last pass, one after the other.
+    vertices = [(1, 68 - at) for at in range(65)]
+    for steps in itertools.product([(0, 1), (1, 0), (1, 1), (1, 2), (2, 1)], repeat=3):
+        check_hull(walk([*vertices, *steps]))
 
 
 def test_a_long_hull_has_nothing_above_it():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from heldout import Confusion, count
@@ -28,9 +28,8 @@ def test_sorted_labels_stay_sorted(first: list[int | str], second: list[int | st
 
 @given(first=labels, second=labels)
 def test_a_declared_order_is_kept(first: list[int | str], second: list[int | str]) -> None:
-    joined = join_labels(first, second)
-    if tuple(first) != sort_labels(first):
-        assert joined[: len(first)] == tuple(first)
+    assume(tuple(first) != sort_labels(first))
+    assert join_labels(first, second)[: len(first)] == tuple(first)
 
 
 def test_numbers_by_size_and_text_by_letters() -> None:

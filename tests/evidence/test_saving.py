@@ -24,7 +24,7 @@ from heldout.engines.memory import counted
 from heldout.errors import FileError
 from heldout.evidence import storage
 from heldout.evidence.confusion import Confusion
-from heldout.evidence.consistency import _of_bins, impossible
+from heldout.evidence.consistency import impossible
 from heldout.evidence.counted import Counted
 from heldout.evidence.score_bins import ScoreBins
 from heldout.evidence.storage import START, as_bytes, from_bytes, is_evidence_file, load, loaded, packed, save, unpacked
@@ -279,12 +279,19 @@ def test_bins_that_no_scores_make_are_impossible(change, said):
 
 
 def test_an_empty_bin_and_ends_of_nothing_are_impossible():
-    made = ScoreBins.of([0.5, 0.5], [0, 1], 2)
-    spread = ScoreBins.of([0.25, 0.5, 0.5], [0, 0, 1], 2)
-    spread.counts[0] = 0
-    for wrong in (spread, dataclasses.replace(ScoreBins.of([], [], 2), least=0.0), dataclasses.replace(made, most=0)):
-        assert list(_of_bins(wrong, wrong.counts.sum(axis=0), weighted=False))
-    assert not list(_of_bins(made, np.array([1, 1]), weighted=False))
+    evidence = rich()
+    assert evidence.scores is not None
+    assert impossible(evidence) == ""
+    bins = evidence.scores.bins[0]
+    counts = bins.counts.copy()
+    counts[1] += counts[0]
+    counts[0] = 0
+    for wrong, reason in (
+        (dataclasses.replace(bins, counts=counts), "a bin of scores holds none"),
+        (dataclasses.replace(ScoreBins.of([], [], 2), least=0.0), "there are no scores, and they have ends"),
+    ):
+        scores = dataclasses.replace(evidence.scores, bins=(wrong,))
+        assert impossible(dataclasses.replace(evidence, scores=scores)) == reason
 
 
 def crafted(header, arrays=b""):

@@ -108,19 +108,24 @@ def test_every_rule_answers_an_evaluation_over_folds(plan, costly):
     assert json.dumps(json_safe(seen.evaluation.review.document()), allow_nan=False)
 
 
-@pytest.mark.parametrize("code", CASES)
-def test_the_order_of_the_rows_does_not_matter(code):
-    seen = fired(code)
-    held = seen.predictions
-    if held is None or held.fold is not None:
-        return
-    turned = held.part(np.arange(held.n)[::-1])
+def test_the_order_of_the_rows_does_not_matter():
     from dataclasses import replace
 
     from heldout.engines.scores import RowScores
 
-    scores = None if seen.scores is None else replace(seen.scores, evidence=RowScores(turned, turned.labels))
-    assert replace(seen, predictions=turned, scores=scores).review[code].title == seen.review[code].title
+    changed, looked_at = [], []
+    for code in CASES:
+        seen = fired(code)
+        rows = seen.predictions
+        if rows is None or rows.fold is not None:
+            continue
+        turned = rows.part(np.arange(rows.n)[::-1])
+        scores = None if seen.scores is None else replace(seen.scores, evidence=RowScores(turned, turned.labels))
+        looked_at.append(code)
+        if replace(seen, predictions=turned, scores=scores).review[code].title != seen.review[code].title:
+            changed.append(code)
+    assert len(looked_at) > len(CASES) / 2
+    assert changed == []
 
 
 def test_a_review_ranks_no_scores_again(monkeypatch):

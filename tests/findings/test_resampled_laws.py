@@ -48,15 +48,16 @@ def small():
     return rng.normal(size=(16, 2)) + truth[:, None], truth
 
 
-@pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("learner", ["knn:1", "naive-bayes"])
+# Naive Bayes has nothing that a nested plan could choose.
+@pytest.mark.parametrize(
+    ("plan", "learner"),
+    [*((plan, "knn:1") for plan in PLANS), *((plan, "naive-bayes") for plan in PLANS if "nested" not in plan)],
+)
 def test_every_rule_answers_every_plan(plan, learner):
-    for classes in (small()[1], np.where(np.arange(16) == 15, 2, small()[1])):
-        if classes.max() == 2 and "unstratified" not in plan:
-            continue
-        grid = {"n_neighbors": [1, 3]} if "nested" in plan and learner == "knn:1" else None
-        if "nested" in plan and grid is None:
-            return
+    grid = {"n_neighbors": [1, 3]} if "nested" in plan else None
+    # A class of one case is in a fold by chance alone, which no stratified plan allows.
+    rare = [np.where(np.arange(16) == 15, 2, small()[1])] if "unstratified" in plan else []
+    for classes in (small()[1], *rare):
         check(
             heldout.validate(learner, small()[0], classes, plan=plan, grid=grid, on_error="record"),
             "validation",

@@ -65,11 +65,9 @@ def test_it_says_why_it_cannot_look(code):
     assert (found.outcome, found.title) == ("not applicable", case.reason)
 
 
-@pytest.mark.parametrize("code", CASES)
+@pytest.mark.parametrize("code", [code for code in CASES if RULE_CATALOGUE[code].limits])
 def test_what_fires_fires_no_more_at_a_limit_that_nothing_passes(code):
     rule = RULE_CATALOGUE[code]
-    if not rule.limits:
-        return
     # Shares and cases that are asked for at least are turned down to 0, what is allowed at most up to anything.
     allowed = {"apart", "drop", "errors", "gap", "share", "test", "times", "rows"}
     limits = {limit.name: 1e9 if limit.name in allowed else 0 for limit in rule.limits}

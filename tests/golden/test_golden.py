@@ -37,6 +37,5 @@ def test_what_users_see_has_not_changed(recorded, group):
     )
     difference = difflib.unified_diff(before, now, "expected", "now", lineterm="", n=2)
     shown = [line[:200] for line in itertools.islice(difference, SHOWN)]
-    if shown:
-        lines = "\n".join(shown)
-        pytest.fail(f"{group} has changed; if that is meant, run python tests/golden/record.py\n{lines}", pytrace=False)
+    lines = "\n".join(shown)
+    assert not shown, f"{group} has changed; if that is meant, run python tests/golden/record.py\n{lines}"

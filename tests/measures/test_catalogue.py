@@ -44,10 +44,10 @@ def test_no_alias_is_shared() -> None:
 
 
 def test_no_symbol_of_one_measure_is_the_name_of_another() -> None:
-    for measure in MEASURES:
-        symbol = measure.symbol.casefold()
-        if len(symbol) > 1:
-            assert every_name()[symbol] == measure.name, measure.symbol
+    symbols = [(measure.symbol.casefold(), measure.name) for measure in MEASURES]
+    long = [(symbol, name) for symbol, name in symbols if len(symbol) > 1]
+    assert long
+    assert [(symbol, every_name()[symbol]) for symbol, _ in long] == long
 
 
 @every_measure
@@ -131,9 +131,9 @@ def test_the_range_of_every_measure_is_reached() -> None:
     # Everything right reaches one end, everything wrong the other.
     tables = ([[20, 0], [0, 30]], [[0, 20], [30, 0]])
     results = [evaluate(matrix=table, measures="accuracy") for table in tables]
-    for measure in MEASURES:
-        if measure.scope != "class" or not math.isfinite(measure.high):
-            continue
+    bounded = [measure for measure in MEASURES if measure.scope == "class" and math.isfinite(measure.high)]
+    directed = [measure for measure in bounded if measure.direction in ("higher", "lower")]
+    assert directed
+    for measure in directed:
         values = {result.get(measure.name, class_=0).value for result in results}
-        if measure.direction in ("higher", "lower"):
-            assert {measure.low, measure.high} <= values, measure.name
+        assert {measure.low, measure.high} <= values, measure.name

@@ -96,16 +96,17 @@ def test_weights_and_groups_are_kept():
 def test_another_prevalence_gives_what_weights_give():
     truth, score = churn(120)
     explorer = explored(judged(truth, score, costs=COSTS))
+    figures = [figure for figure in explorer.figures if figure.name != "net_benefit"]
+    assert len(figures) == len(explorer.figures) - 1
     share = float((truth == "yes").mean())
     for wanted in (0.01, 0.5, 0.9):
         weight = np.where(truth == "yes", wanted / share, (1 - wanted) / (1 - share))
         for at in spread(len(explorer.positions), 4):
             there = judged(truth, score, weight=weight, threshold=explorer.positions[at], costs=COSTS)
             names = names_at(explorer, at, prevalence=wanted)
-            for figure in explorer.figures:
-                if figure.name != "net_benefit":
-                    found, expected = evaluated(figure.formula, names), there[figure.name].value
-                    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True), figure.name
+            for figure in figures:
+                value, expected = evaluated(figure.formula, names), there[figure.name].value
+                assert value == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True), figure.name
 
 
 def test_other_costs_give_what_the_library_gives_for_them():

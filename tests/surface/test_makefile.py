@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from docs.page_pictures import PICTURES
-from tests.both_halves import halves
+from tests.both_halves import list_runs
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -109,12 +109,13 @@ def test_the_pictures_of_the_page_are_there_and_shown():
             assert picture.read_bytes().startswith(b"\x89PNG"), f"{picture} is missing: run `make pictures`"
 
 
-def test_both_halves_together_are_all_tests():
+def test_the_runs_together_are_all_tests_and_each_once():
     with (ROOT / "pyproject.toml").open("rb") as file:
         asked = tomllib.load(file)["tool"]["pytest"]["ini_options"]["testpaths"]
-    one, two = halves()
-    assert not set(one) & set(two)
-    files = {path for place in [*one, *two] for path in files_of(ROOT / place)}
+    places = [place for run in list_runs() for place in run]
+    assert all(list_runs())
+    assert len(places) == len(set(places))
+    files = {path for place in places for path in files_of(ROOT / place)}
     assert files == {path for place in asked for path in files_of(ROOT / place)} - set(ROOT.glob("tests/[!t]*.py"))
     assert "tests/both_halves.py" in MAKEFILE
 

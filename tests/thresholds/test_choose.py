@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.thresholds.enumerated import SCORES, choose_by_trying, counts_at
 
@@ -117,10 +117,10 @@ def _turns_left(a, b, c):
 @given(cases=CASES)
 def test_any_threshold_in_between_gives_the_same_answers(cases):
     chosen = choose(ranked(cases), by="f1", replicates=1)
-    if math.isfinite(chosen.above):
-        middle = (chosen.above + chosen.threshold) / 2
-        assert counts_at(cases, middle) == counts_at(cases, chosen.threshold)
-        assert counts_at(cases, chosen.above) != counts_at(cases, chosen.threshold)
+    assume(math.isfinite(chosen.above))
+    middle = (chosen.above + chosen.threshold) / 2
+    assert counts_at(cases, middle) == counts_at(cases, chosen.threshold)
+    assert counts_at(cases, chosen.above) != counts_at(cases, chosen.threshold)
 
 
 SEEN = rank(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from types import SimpleNamespace
 
 import pytest
 from starlette.requests import Request
@@ -70,14 +71,14 @@ def test_a_file_that_does_not_arrive_whole_is_forgotten(server):
     until(lambda: set(server.stored()) == before, "it is forgotten")
 
 
-def dripping(body: bytes, pause: float) -> Request:
+def dripping(body: bytes, pause: float, **scope: object) -> Request:
     """A request whose body comes a byte at a time, again and again."""
 
     async def send() -> dict[str, object]:
         await asyncio.sleep(pause)
         return {"type": "http.request", "body": body, "more_body": True}
 
-    return Request({"type": "http", "method": "POST", "headers": []}, send)
+    return Request({"type": "http", "method": "POST", "headers": [], **scope}, send)
 
 
 def test_a_file_that_comes_a_byte_at_a_time_does_not_hold_a_place_for_ever(tmp_path):
@@ -106,11 +107,15 @@ def test_a_file_that_comes_steadily_may_take_longer_than_a_pause_and_not_longer_
     assert upload.size > 100_000
 
 
-def test_a_form_that_never_ends_is_refused():
-    from heldout.web.routes import _form
+def test_a_form_that_never_ends_is_refused(tmp_path):
+    from heldout.web.routes import judge
 
-    with pytest.raises(StalledError, match="The form did not arrive whole"):
-        in_a_loop(_form(dripping(b" ", 0.05), 0.4))
+    uploads = shelf(tmp_path, stalled=0.4)
+    app = SimpleNamespace(state=SimpleNamespace(uploads=uploads))
+    request = dripping(b" ", 0.05, app=app, path_params={"id": uploads.new("a.csv").id})
+    answer = in_a_loop(judge(request))
+    assert answer.status_code == 408
+    assert b"The form did not arrive whole" in answer.body
 
 
 def test_what_cannot_be_removed_is_said_and_still_counts(tmp_path, caplog):
