@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from heldout.arguments import closest, listing
 from heldout.errors import MatrixError
 from heldout.evidence import Label
-from heldout.files.formats import separator_of
+from heldout.files.delimited import separator_of
 from heldout.show.numbers import digits_between, plain, share
 
 __all__ = ["Costs", "more_accurate_costs_more", "read_costs", "settle_costs"]
+
 
 # Which class a written name means, and what it most likely meant where it means none.
 

@@ -19,8 +19,8 @@ from heldout.files import batches as batches_module
 from heldout.files import read_table
 from heldout.files.batches import Batches, batches_of
 from heldout.files.column_types import typed
+from heldout.files.delimited import DelimitedBatches, as_kind, joined_kind, kind_of_piece
 from heldout.files.paths import listed
-from heldout.files.text_batches import TextBatches, as_kind, joined_kind, kind_of_piece
 
 
 def opened(path, batch: int = 7) -> Batches:
@@ -428,7 +428,7 @@ def test_text_cut_anywhere_is_the_table_that_is_read_at_once(tmp_path_factory, r
     file = folder / "a.csv"
     quoted = ['"' + text.replace('"', '""') + '",' + f'"{cell}"' for text, cell in rows]
     file.write_bytes(newline.join(["name,value", *quoted, ""]).encode())
-    found = TextBatches(listed(file), size=size)
+    found = DelimitedBatches(listed(file), size=size)
     found.batch = 3
     assert pl.concat(found.frames()).equals(read_table(file))
 
@@ -437,7 +437,7 @@ def test_a_ragged_line_is_named_by_its_number_in_the_file(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("truth,predicted\n" + "yes,no\n" * 50 + "yes\n", encoding="utf-8")
     with pytest.raises(FileError, match=r"a\.csv, line 52: expected 2 fields"):
-        list(TextBatches(listed(file), size=40).frames())
+        list(DelimitedBatches(listed(file), size=40).frames())
 
 
 def test_text_that_is_not_utf8_is_named(tmp_path):

@@ -49,6 +49,7 @@ from heldout.cli.options import (
 )
 from heldout.cli.output import Outputs, deliver, tell
 from heldout.errors import OptionError
+from heldout.files.formats import titles_in_batches, titles_of_formats
 
 if TYPE_CHECKING:
     from heldout.evaluation import Evaluation
@@ -63,8 +64,8 @@ def evaluate(
         str | None,
         typer.Argument(
             metavar="PREDICTIONS",
-            help="A file with one row per case: CSV, TSV, Parquet, JSON lines, NPZ or ARFF, also as .gz; a folder or "
-            "a pattern in quotes of Parquet or CSV files; an address such as s3://…; evidence "
+            help=f"A file with one row per case: {titles_of_formats()}, also as .gz; a folder or "
+            f"a pattern in quotes of {titles_in_batches()} files; an address such as s3://…; evidence "
             "that heldout count wrote; - is standard input.",
         ),
     ] = None,

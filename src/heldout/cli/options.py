@@ -10,6 +10,7 @@ import typer
 
 from heldout.arguments import listing
 from heldout.errors import OptionError
+from heldout.files.formats import titles_in_batches, titles_of_formats
 from heldout.learners.registry import SHORTCUTS
 
 INPUT, LARGE, INTERVALS, OUTPUT = "Input", "Large data", "Intervals", "Output"
@@ -19,8 +20,9 @@ Predictions = Annotated[
     str,
     typer.Argument(
         metavar="PREDICTIONS",
-        help="A file with one row per case, a folder or a pattern in quotes of Parquet or CSV files, an address "
-        "such as s3://…, or evidence that heldout count wrote; - is standard input.",
+        help="A file with one row per case, a folder or a pattern in quotes of "
+        f"{titles_in_batches()} files, an address such as s3://…, or evidence that heldout count wrote; "
+        "- is standard input.",
     ),
 ]
 Predicted = Annotated[
@@ -277,7 +279,7 @@ Data = Annotated[
     str | None,
     typer.Argument(
         metavar="DATA",
-        help="A file with one row per case: CSV, TSV, Parquet, JSON lines, NPZ or ARFF, also as .gz.",
+        help=f"A file with one row per case: {titles_of_formats()}, also as .gz.",
     ),
 ]
 Target = Annotated[

@@ -1,4 +1,4 @@
-"""Reading tables and matrices from files: CSV, TSV, Parquet, JSON lines, NPZ and ARFF."""
+"""Reading tables and matrices from files of all formats (`heldout.files.formats`)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heldout.errors import FileError
-from heldout.files.formats import Kind, kind_of
-from heldout.files.input_stream import STANDARD_INPUT, Content, existing_file, load, load_head
+from heldout.files.formats import Format, format_by_ending, format_of
+from heldout.files.input_stream import (
+    HEAD_BYTES,
+    STANDARD_INPUT,
+    Content,
+    cut_at_line,
+    existing_file,
+    inner_ending,
+    load,
+    load_head,
+)
 from heldout.files.matrix import check_matrix, parse_matrix, read_matrix
 
 if TYPE_CHECKING:
@@ -17,15 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["check_matrix", "column_names", "parse_matrix", "read_arff", "read_matrix", "read_table"]
 
-# Long enough for any header line met in practice, short enough to be read at once.
-_HEAD_BYTES = 1 << 20
-
 
 def read_table(path: str | Path, *, columns: Sequence[str] | None = None, labels: Sequence[str] = ()) -> pl.DataFrame:
     r"""Read a table, and of it only `columns` when they are named.
 
-    The format is told by the ending (.csv, .tsv, .tab, .parquet, .pq, .jsonl, .ndjson, .npz, .arff, each
-    also with .gz) or by the first bytes, and `-` is standard input. Missing values become nulls; no row
+    The format is told by the ending (`heldout.files.formats.known_endings()`, each also with .gz) or by the
+    first bytes, and `-` is standard input. Missing values become nulls; no row
     is ever dropped. The columns `labels` hold texts that repeat: where that saves memory they come as Polars'
     Categorical.
 
@@ -37,26 +43,11 @@ def read_table(path: str | Path, *, columns: Sequence[str] | None = None, labels
     [('yes', 0.9), ('no', None)]
     >>> folder.cleanup()
     """
-    from heldout.files.arff import read_arff_content
-    from heldout.files.delimited import read_delimited
-    from heldout.files.json_lines import read_json_lines
-    from heldout.files.npz import read_npz
-    from heldout.files.parquet import read_parquet
-
-    if on_disk := _parquet_on_disk(path):
-        return read_parquet(on_disk, str(path), columns, labels)
+    in_place = _find_in_place(path)
+    if in_place is not None and in_place.read_in_place is not None:
+        return in_place.read_in_place(_unloaded(path), columns, labels)
     content = load(path)
-    match _kind(content):
-        case "delimited":
-            return read_delimited(content, columns)
-        case "json lines":
-            return read_json_lines(content, columns)
-        case "arff":
-            return read_arff_content(content, columns)
-        case "npz":
-            return read_npz(content, columns)
-        case "parquet":
-            return read_parquet(content.data, content.name, columns)
+    return _format(content).read(content, columns)
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:
@@ -70,27 +61,17 @@ def column_names(path: str | Path) -> tuple[str, ...]:
     ('truth', 'p_yes')
     >>> folder.cleanup()
     """
-    from heldout.files.arff import arff_names
-    from heldout.files.delimited import delimited_names
-    from heldout.files.npz import npz_names
-    from heldout.files.parquet import parquet_names
-
     if str(path) == STANDARD_INPUT or not existing_file(path).is_file():
         raise FileError(
             f"{path} can be read only once, so its names cannot be read ahead of its rows.",
             hint="read the whole table and take its columns.",
         )
-    if on_disk := _parquet_on_disk(path):
-        return parquet_names(on_disk, str(path))
-    head = load_head(path, _HEAD_BYTES)
-    kind = _kind(head)
-    if kind == "delimited":
-        return delimited_names(_cut_at_line(head))
-    if kind == "npz":
-        return npz_names(load(path))
-    if kind == "arff":
-        return arff_names(load(path))
-    return tuple(read_table(path).columns)
+    in_place = _find_in_place(path)
+    if in_place is not None:
+        return in_place.names(_unloaded(path))
+    head = load_head(path, HEAD_BYTES)
+    fmt = _format(head)
+    return fmt.names(cut_at_line(head) if fmt.header_line else load(path))
 
 
 def read_arff(source: str | Path | Sequence[str]) -> pl.DataFrame:
@@ -111,23 +92,21 @@ def read_arff(source: str | Path | Sequence[str]) -> pl.DataFrame:
     return read_arff_content(content)
 
 
-def _kind(content: Content) -> Kind:
-    return kind_of(content.name, content.ending, content.data[:_HEAD_BYTES])
+def _format(content: Content) -> Format:
+    return format_of(content.name, content.ending, content.data[:HEAD_BYTES])
 
 
-def _parquet_on_disk(path: str | Path) -> Path | None:
-    """The path itself when it is a plain Parquet file, of which unwanted columns need not be read."""
+def _find_in_place(path: str | Path) -> Format | None:
+    """The format of a plain file of which unwanted columns need not be read, by its ending."""
     if str(path) == STANDARD_INPUT:
         return None
-    found = existing_file(path)
-    if not found.is_file() or found.stat().st_size == 0 or found.suffix.lower() not in {".parquet", ".pq"}:
+    file = existing_file(path)
+    fmt = format_by_ending(file.suffix.lower())
+    if fmt is None or fmt.read_in_place is None or not file.is_file() or file.stat().st_size == 0:
         return None
-    return found
+    return fmt
 
 
-def _cut_at_line(head: Content) -> Content:
-    """Drop the last, cut-off line, which may end in the middle of a character."""
-    if len(head.data) < _HEAD_BYTES:
-        return head
-    cut = head.data.rfind(b"\n") + 1
-    return Content(head.name, head.ending, head.data[:cut]) if cut else head
+def _unloaded(path: str | Path) -> Content:
+    file = existing_file(path)
+    return Content(str(path), inner_ending(file), path=file)

@@ -10,16 +10,14 @@ from heldout.arguments import closest, listing
 from heldout.errors import FileError
 from heldout.files.arff_header import Attribute, Header, UnclosedQuoteError, parse_date, read_header, tokens, unquoted
 from heldout.files.column_types import no_rows, wanted_names
-from heldout.files.input_stream import Content, utf8_text
+from heldout.files.formats import Format
+from heldout.files.input_stream import BOM, Content, utf8_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
     import polars as pl
-
-    from heldout.files.arff_header import Attribute, Header
-
 
 # Turning the tokens of ARFF columns into typed columns.
 
@@ -336,3 +334,22 @@ def _typed(text: pl.Series, attribute: Attribute) -> pl.Series | None:
         return None
     numbers = text.cast(pl.Float64)
     return numbers if attribute.kind == "numeric" else whole_if_possible(numbers)
+
+
+def _is_arff(head: bytes) -> bool:
+    """Whether the first line that is no comment declares a relation; a file often opens with pages of % comments."""
+    for line in head.removeprefix(BOM).splitlines():
+        bare = line.strip()
+        if bare and not bare.startswith(b"%"):
+            return bare.lower().startswith(b"@relation")
+    return False
+
+
+FORMAT = Format(
+    name="arff",
+    titles=("ARFF",),
+    endings=(".arff",),
+    is_like=_is_arff,
+    read=read_arff_content,
+    names=arff_names,
+)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from heldout.errors import FileError
 from heldout.files.column_types import typed, wanted_names
-from heldout.files.formats import KIND_BY_ENDING
+from heldout.files.formats import format_by_ending
 from heldout.files.input_stream import STANDARD_INPUT, inner_ending
 from heldout.files.paths import NO_VALUE, Listing, Part, is_address, is_pattern, listed
 
@@ -158,14 +158,8 @@ def batches_of(path: str | Path, *, engine: str | None = None) -> Batches | None
         return None
     if engine != "stream" and not (_is_many(text) or _is_long(text)):
         return None
-    found = listed(path)
-    if found.kind == "parquet":
-        from heldout.files.parquet import ParquetBatches
-
-        return ParquetBatches(found)
-    from heldout.files.text_batches import TextBatches
-
-    return TextBatches(found)
+    files = listed(path)
+    return None if files.format.batches is None else files.format.batches(files)
 
 
 def many_files(path: str | Path) -> Batches | None:
@@ -203,30 +197,20 @@ def _is_folder(path: str) -> bool:
 def _is_long(path: str) -> bool:
     """Whether one file has too many rows, or bytes, to be held."""
     try:
-        found = Path(path)
-        if not found.is_file():
+        file = Path(path)
+        if not file.is_file():
             return False
-        size = found.stat().st_size
+        size = file.stat().st_size
     except (OSError, ValueError):
         return False
-    kind = KIND_BY_ENDING.get(inner_ending(found))
-    if kind == "parquet" and found.suffix.lower() != ".gz":
-        # Two labels of one bit each are the least that a row can take.
-        return size > LONG_ROWS // 8 and _parquet_rows(found) > LONG_ROWS
-    packed = found.suffix.lower() == ".gz"
-    return kind in ("delimited", "json lines") and size > (LONG_PACKED if packed else LONG_BYTES)
-
-
-def _parquet_rows(file: Path) -> int:
-    """The number of rows in the footer; none of a file that is no Parquet table, which its reader will say."""
-    import polars as pl
-
-    try:
-        return int(
-            pl.scan_parquet(file.resolve(), glob=False, hive_partitioning=False).select(pl.len()).collect().item()
-        )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        return 0
+    fmt = format_by_ending(inner_ending(file))
+    if fmt is None or fmt.batches is None:
+        return False
+    packed = file.suffix.lower() == ".gz"
+    if fmt.count_rows is None:
+        return size > (LONG_PACKED if packed else LONG_BYTES)
+    # Two labels of one bit each are the least that a row can take.
+    return not packed and size > LONG_ROWS // 8 and fmt.count_rows(file) > LONG_ROWS
 
 
 # Columns that the folders of a table hold in their names, such as year=2026/region=north.

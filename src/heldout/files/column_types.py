@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import closest, listing
@@ -96,6 +97,19 @@ def is_whole(kind: Any) -> bool:
     (True, True, False, False)
     """
     return bool(kind.is_integer() or (kind.is_decimal() and kind.scale == 0))
+
+
+def least_bytes(kind: object) -> int:
+    """The bytes that a value of a type of Polars takes at least; of a text, the 16 that point to it.
+
+    >>> import polars as pl
+    >>> least_bytes(pl.Int32()), least_bytes(pl.String())
+    (4, 16)
+    """
+    digits = re.search(r"(?:Int|Float|Decimal)(\d*)", str(kind))
+    if digits is not None:
+        return int(digits[1] or 128) // 8
+    return {"Boolean": 1, "Date": 4, "Categorical": 4}.get(str(kind), 16)
 
 
 def _widened(column: pl.Series) -> pl.Series:

@@ -1,22 +1,29 @@
-"""Reading delimited text: CSV, TSV and their relatives."""
+"""Reading delimited text, CSV, TSV and their relatives: whole, or in batches of many rows or many files."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from heldout.errors import FileError
-from heldout.files.column_types import no_rows, refuse_duplicates, typed, wanted_names
-from heldout.files.formats import SEPARATORS, separator_of
-from heldout.files.input_stream import Content, utf8_text
+from heldout.files.column_types import blank_to_null, no_rows, refuse_duplicates, typed, wanted_names
+from heldout.files.formats import Format
+from heldout.files.input_stream import HEAD_BYTES, Content, cut_at_line, inner_ending, load_head, utf8_text
+from heldout.files.paths import Listing, Part
+from heldout.files.text_batches import PIECE, Piece, TextBatches, pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
+
+SEPARATORS = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,3 +212,289 @@ def _ragged(file: str, line: int, header: Header, row: list[str]) -> FileError:
         f"{file}, line {line}: expected {len(header.names)} fields as in the header, found {len(row)}.",
         hint=hint,
     )
+
+
+# Which separator a text has.
+
+
+def usual_separator(ending: str) -> str:
+    r"""The separator that an ending stands for.
+
+    >>> usual_separator(".tsv"), usual_separator(".csv")
+    ('\t', ',')
+    """
+    return "\t" if ending in {".tsv", ".tab"} else ","
+
+
+def separator_of(header: str, following: str, ending: str) -> str:
+    r"""Find the separator of a header line; a separator that also fits the line after it goes first.
+
+    >>> separator_of("id;p, yes;label", "1;0,5;x", ".csv")
+    ';'
+    """
+    usual = usual_separator(ending)
+    if usual == "\t" and "\t" in header:
+        return usual
+    counts = {mark: field_count(header, mark) for mark in SEPARATORS}
+    fitting = {m: n for m, n in counts.items() if n > 1 and following and field_count(following, m) == n}
+    candidates = fitting or counts
+    return max(candidates, key=lambda mark: (candidates[mark], mark == usual))
+
+
+def field_count(line: str, separator: str) -> int:
+    """The number of fields that `line` has when it is cut at `separator` outside quotes.
+
+    >>> field_count('"a;b";c', ";")
+    2
+    """
+    try:
+        return len(next(csv.reader(io.StringIO(line, newline=""), delimiter=separator), []))
+    except csv.Error:
+        return 0
+
+
+# What a column of text is as a whole, found piece by piece: numbers, booleans or text.
+
+# What one piece is: nothing at all, whole numbers, such beyond 64 bits, other numbers (also with a decimal comma),
+# booleans in one of three spellings, or text.
+PieceKind = Literal["", "whole", "huge", "real", "comma", "true", "True", "TRUE", "text"]
+_BOOLEANS: tuple[PieceKind, ...] = ("true", "True", "TRUE")
+
+
+def kind_of_piece(text: pl.Series, *, decimal_comma: bool = False) -> PieceKind:
+    """What some values of a column are, by the rules for whole columns.
+
+    >>> import polars as pl
+    >>> [kind_of_piece(pl.Series(x)) for x in (["1", "2"], ["1", "0.5"], ["007", "1"], ["True", None])]
+    ['whole', 'real', 'text', 'True']
+    """
+    import polars as pl
+
+    made = typed(text, decimal_comma=decimal_comma)
+    if made.null_count() == len(made):
+        return ""
+    if made.dtype == pl.Int64:
+        return "whole"
+    if made.dtype == pl.Float64:
+        return "comma" if decimal_comma and text.str.contains(",", literal=True).any() else "real"
+    if made.dtype == pl.Boolean:
+        held = set(text.drop_nulls().unique().to_list())
+        return next(word for word in _BOOLEANS if held <= {word, _opposite(word), ""})
+    # What the first value rules out, all of them cannot be.
+    return "huge" if _only_digits(text.head(1)) and _only_digits(text) else "text"
+
+
+def _only_digits(text: pl.Series) -> bool:
+    held = blank_to_null(text.str.strip_chars()).drop_nulls()
+    return bool(held.str.contains(r"^[+-]?(0|[1-9][0-9]*)$").all())
+
+
+def joined_kind(kinds: AbstractSet[PieceKind]) -> PieceKind:
+    """What a column is whose pieces are these.
+
+    >>> joined_kind({"whole", "real", ""}), joined_kind({"whole", "text"}), joined_kind({"true", "True"})
+    ('real', 'text', 'text')
+    """
+    held = kinds - {""}
+    if len(held) == 1:
+        (alone,) = held
+        return "text" if alone == "huge" else alone
+    if not held:
+        return ""
+    if held <= {"whole", "real", "huge"} and "real" in held:
+        return "real"
+    return "comma" if held == {"whole", "comma"} else "text"
+
+
+def as_kind(text: pl.Series, kind: PieceKind) -> pl.Series:
+    """Some values of a column with the type of the whole.
+
+    >>> import polars as pl
+    >>> as_kind(pl.Series(["1", ""]), "real").to_list(), as_kind(pl.Series(["1", ""]), "text").to_list()
+    ([1.0, None], ['1', None])
+    """
+    text = blank_to_null(text)
+    if kind in _BOOLEANS:
+        return text == kind
+    if kind in ("", "text", "huge"):
+        return text
+    if kind != "comma":
+        made = text.cast(dtype_of(kind), strict=False)
+        if made.null_count() == text.null_count():
+            return made
+    stripped = blank_to_null(text.str.strip_chars())
+    if kind == "comma":
+        stripped = stripped.str.replace(",", ".", literal=True)
+    return stripped.cast(dtype_of(kind))
+
+
+def dtype_of(kind: PieceKind) -> pl.DataType:
+    """The type of Polars for columns of a kind."""
+    import polars as pl
+
+    if kind in _BOOLEANS:
+        return pl.Boolean()
+    return {"whole": pl.Int64(), "real": pl.Float64(), "comma": pl.Float64()}.get(kind, pl.String())
+
+
+def _opposite(word: str) -> str:
+    return {"true": "false", "True": "False", "TRUE": "FALSE"}[word]
+
+
+# Delimited text of many rows or many files, in batches.
+
+# So many values of a piece of text are looked at for numbers beside it.
+_FIRST = 1000
+
+
+class DelimitedBatches(TextBatches):
+    """Delimited files as one table."""
+
+    def __init__(self, listing: Listing, size: int = PIECE) -> None:
+        super().__init__(listing, size)
+        self._known: dict[str, PieceKind] = {}
+        # The kinds of the pieces of a column, each with the first file that has it and an example.
+        self._seen: dict[str, dict[PieceKind, tuple[str, str]]] = {}
+        # What each file holds in columns of classes, in words.
+        self._words: dict[str, dict[Part, set[str]]] = {}
+        # Whether the first piece tells what a column is, and of which columns nothing else has told it.
+        self._trusts, self._guessed = False, set[str]()
+
+    @contextmanager
+    def trusting(self) -> Iterator[None]:
+        """Take the types of the first piece; those of columns that were not read to their end are forgotten then."""
+        self._trusts, self._guessed = True, set()
+        try:
+            yield
+        finally:
+            self._trusts = False
+            for name in self._guessed:
+                del self._known[name], self._types[name], self._seen[name]
+                self._words.pop(name, None)
+
+    def text_in(self, column: str) -> tuple[str, str] | None:
+        """A file in which a column holds text where others hold numbers, and such a text."""
+        return self._seen.get(column, {}).get("text")
+
+    def _names(self, part: Part) -> tuple[str, ...]:
+        return delimited_names(cut_at_line(load_head(part.path, HEAD_BYTES)))
+
+    def _find_types(self, columns: Sequence[str]) -> None:
+        """Read everything once to find out what each column is, and how many rows each file has."""
+        self._seen |= {name: {} for name in columns}
+        for part, piece in islice(self._pieces(columns), 1) if self._trusts else self._watched_pieces(columns):
+            self._note_kinds(part, piece)
+        self._known |= {name: joined_kind(set(self._seen[name])) for name in columns}
+        self._types |= {name: dtype_of(self._known[name]) for name in columns}
+        if self._trusts:
+            self._guessed |= set(columns)
+        else:
+            self._note_differences()
+
+    def _note_kinds(self, part: Part, piece: Piece) -> None:
+        """Note of which kinds the columns of a piece are, the first file that has each, and an example."""
+        frame, comma = piece
+        for text in frame.iter_columns():
+            name, kind = text.name, kind_of_piece(text, decimal_comma=comma)
+            if kind not in self._seen[name]:
+                self._seen[name][kind] = part.name, _example(text, kind)
+            if name in self.labels.values():
+                self._words.setdefault(name, {}).setdefault(part, set()).update(_words(text, kind))
+
+    def _note_differences(self) -> None:
+        """Add a note for each column of classes that is all numbers in one file and has none in another."""
+        for role, name in self.labels.items():
+            words_by_file = self._words.get(name, {})
+            numbers = next((part for part, words in words_by_file.items() if words == {"numbers"}), None)
+            other = next((part for part, words in words_by_file.items() if words and "numbers" not in words), None)
+            if numbers is None or other is None:
+                continue
+            note = (
+                f"{role} (column {name!r}) holds numbers in {numbers.inside or numbers.name} and "
+                f"{min(words_by_file[other])} in {other.inside or other.name}, so its numbers count as text"
+            )
+            if note not in self.notes:
+                self.notes = (*self.notes, note)
+
+    def _frames(self, part: Part, columns: Sequence[str]) -> Iterator[Piece]:
+        for name in columns:
+            if name not in self._headers[part]:
+                has = next(other for other in self._texts if name in self._headers[other])
+                raise FileError(
+                    f"{part.name} has no column {name!r}, and {has.name} has one.",
+                    hint="write the file again with all columns, or read only files that have them (a pattern).",
+                )
+        header, line = None, 0
+        for piece in pieces(part, quoted=True, size=self._bytes):
+            name = part.name if header is None else f"{part.name} (after line {line:,})"
+            if only_newlines(piece):
+                line += piece.count(b"\n")
+                continue
+            content = Content(name, inner_ending(Path(part.path)), piece)
+            data, start = utf8_text(content), 0
+            if header is None:
+                header = read_header(data, content)
+                start = header.rows_at
+            here = replace(header, first_line=line + data.count(b"\n", 0, start) + 1)
+            line += data.count(b"\n")
+            body = data[start:]
+            if only_newlines(body):
+                continue
+            frame = parsed(body, here)
+            if frame is None:
+                frame = parsed_row_by_row(body.decode("utf-8"), here, part.name)
+            yield frame, here.separator == ";"
+
+    def _convert(self, part: Part, piece: Piece, columns: Sequence[str]) -> list[pl.Series]:
+        if self._trusts and columns:
+            self._check_kinds(part, piece)
+        return [as_kind(piece[0].get_column(name), self._known[name]) for name in columns]
+
+    def _check_kinds(self, part: Part, piece: Piece) -> None:
+        """Refuse a piece that makes a column of another kind than the first piece did."""
+        self._note_kinds(part, piece)
+        for name in piece[0].columns:
+            if joined_kind(set(self._seen[name])) != self._known[name]:
+                raise FileError(
+                    f"The column {name!r} holds other values than its first rows do, in {part.name}.",
+                    hint="write the column with one type, numbers or text.",
+                )
+
+    def _read(self, columns: list[str], made: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
+        yield from super()._read(columns, made)
+        if self._trusts:
+            self._guessed -= set(columns)
+            self._note_differences()
+
+
+def _example(text: pl.Series, kind: PieceKind) -> str:
+    """A value that is no number, where the column holds text."""
+    import polars as pl
+
+    if kind != "text":
+        return ""
+    values = text.drop_nulls()
+    strange = values.filter(values.str.strip_chars().cast(pl.Float64, strict=False).is_null() & (values != ""))
+    return str(strange[0] if len(strange) else values[0])
+
+
+def _words(text: pl.Series, kind: PieceKind) -> set[str]:
+    """What some values of a column are, in words: text may have numbers beside it, which the first values tell."""
+    import polars as pl
+
+    if kind == "text":
+        first = text.head(_FIRST).str.strip_chars().cast(pl.Float64, strict=False)
+        return {"text", "numbers"} if first.null_count() < len(first) else {"text"}
+    return {"booleans"} if dtype_of(kind) == pl.Boolean else {"numbers"} if kind else set()
+
+
+FORMAT = Format(
+    name="delimited",
+    titles=("CSV", "TSV"),
+    endings=(".csv", ".tsv", ".tab"),
+    read=read_delimited,
+    names=delimited_names,
+    header_line=True,
+    batches=DelimitedBatches,
+    scan="text",
+)

@@ -1,96 +1,163 @@
-"""What kind of table a file holds, from its ending or from its first bytes, and how its text is separated."""
+"""The formats of tables: what each is called, how it is told by ending or first bytes, and how it is read.
+
+A format is one `Format`, called FORMAT, in the module that reads it, and the name of that module in `MODULES` here.
+Everything else (reading, folders of many files, batches, engines, help, errors) asks the declaration.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
-from typing import Literal
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
 
 from heldout.errors import FileError
 
-Kind = Literal["delimited", "parquet", "json lines", "npz", "arff"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
-GZIP_MAGIC = b"\x1f\x8b"
-PARQUET_MAGIC = b"PAR1"
-ZIP_MAGIC = b"PK"
-BOM = b"\xef\xbb\xbf"
+    import polars as pl
 
-KIND_BY_ENDING: dict[str, Kind] = {
-    ".csv": "delimited",
-    ".tsv": "delimited",
-    ".tab": "delimited",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "json lines",
-    ".ndjson": "json lines",
-    ".npz": "npz",
-    ".arff": "arff",
-}
-SEPARATORS = (",", ";", "\t", "|")
+    from heldout.files.batches import Batches
+    from heldout.files.input_stream import Content
+    from heldout.files.paths import Listing
+
+# In the order in which lists of formats name them. What nothing tells is taken for the first.
+MODULES = ("delimited", "parquet", "json_lines", "npz", "arff")
 
 
-def kind_of(name: str, ending: str, head: bytes) -> Kind:
-    """Decide the kind of table by the ending where it is known, and by the first bytes otherwise.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """One format of tables.
+
+    `titles` are what people call it, in help and errors; `endings` are without `.gz`, which every format may have.
+    `magic` are the first bytes of a binary format, and `holds` says in words what has them; `is_like` judges the first
+    bytes of text. Where two formats share an ending, the first bytes decide, and else the later of them has it.
+    `header_line` says that the names of columns stand in the first line, `never_empty` that a file of no bytes was not
+    written to its end, `remote` that Polars reads it from addresses, and `scan` how engines that can be named read it.
+    """
+
+    name: str
+    titles: tuple[str, ...]
+    endings: tuple[str, ...]
+    read: Callable[[Content, Sequence[str] | None], pl.DataFrame]
+    names: Callable[[Content], tuple[str, ...]]
+    # Of a file that need not be loaded only the wanted columns are read, and labels that repeat are compressed.
+    read_in_place: Callable[[Content, Sequence[str] | None, Sequence[str]], pl.DataFrame] | None = None
+    batches: Callable[[Listing], Batches] | None = None
+    magic: tuple[bytes, ...] = ()
+    holds: str = ""
+    is_like: Callable[[bytes], bool] | None = None
+    header_line: bool = False
+    never_empty: bool = False
+    remote: bool = False
+    scan: Literal["parquet", "text"] | None = None
+    # The number of rows, where a file tells it without being read; 0 where it cannot be told.
+    count_rows: Callable[[Path], int] | None = None
+    # The bytes that the rows take at least once they are unpacked; 0 where it cannot be told.
+    unpacked_bytes: Callable[[Path], int] | None = None
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """All formats, in the order in which lists name them.
+
+    >>> [fmt.name for fmt in formats()][:2]
+    ['delimited', 'parquet']
+    """
+    return tuple(import_module(f"heldout.files.{module}").FORMAT for module in MODULES)
+
+
+def format_by_ending(ending: str) -> Format | None:
+    """The format with this ending, as far as the ending alone can tell.
+
+    >>> format_by_ending(".pq").name, format_by_ending(".txt")
+    ('parquet', None)
+    """
+    return next(iter(reversed(_with_ending(ending))), None)
+
+
+def format_by_magic(head: bytes) -> Format | None:
+    """The binary format whose files begin with these bytes.
+
+    >>> format_by_magic(b"PAR1...").name
+    'parquet'
+    """
+    return next((fmt for fmt in formats() if fmt.magic and head.startswith(fmt.magic)), None)
+
+
+def format_of(name: str, ending: str, head: bytes) -> Format:
+    """Decide the format of a table by the ending where it is known, and by the first bytes otherwise.
 
     A text ending on a binary file is refused: the file was most likely renamed by mistake.
 
-    >>> kind_of("scores.csv", ".csv", b"id,p"), kind_of("scores", "", b"PAR1...")
+    >>> format_of("scores.csv", ".csv", b"id,p").name, format_of("scores", "", b"PAR1...").name
     ('delimited', 'parquet')
     """
-    by_ending = KIND_BY_ENDING.get(ending)
-    by_magic = _kind_by_magic(head)
-    if by_ending is None:
-        return by_magic or _kind_by_text(head)
-    if by_magic is not None and by_ending not in {"parquet", "npz"}:
-        held = "a Parquet table" if by_magic == "parquet" else "a zip archive (NPZ or a workbook)"
+    by_ending = _with_ending(ending)
+    by_magic = format_by_magic(head)
+    if not by_ending:
+        return by_magic or next((fmt for fmt in formats() if _is_like(fmt, head)), formats()[0])
+    if by_magic is not None and not any(fmt.magic for fmt in by_ending):
+        binary = [fmt.endings[0] for fmt in formats() if fmt.magic]
         raise FileError(
-            f"{name} is named like a text file ({ending}) but holds {held}.",
-            hint="give it the ending of what it holds (.parquet or .npz); save a workbook as CSV first.",
+            f"{name} is named like a text file ({ending}) but holds {by_magic.holds}.",
+            hint=f"give it the ending of what it holds ({either(binary)}); save a workbook as CSV first.",
         )
-    return by_ending
+    return next((fmt for fmt in by_ending if len(by_ending) == 1 or _is_like(fmt, head)), by_ending[-1])
 
 
-def _kind_by_magic(head: bytes) -> Kind | None:
-    if head.startswith(PARQUET_MAGIC):
-        return "parquet"
-    return "npz" if head.startswith(ZIP_MAGIC + b"\x03\x04") else None
+def is_shared(ending: str) -> bool:
+    """Whether several formats have an ending, so that the first bytes must tell."""
+    return len(_with_ending(ending)) > 1
 
 
-def _kind_by_text(head: bytes) -> Kind:
-    for line in head.removeprefix(BOM).splitlines():
-        bare = line.strip()
-        if bare.startswith(b"{"):
-            return "json lines"
-        if bare.lower().startswith(b"@relation"):
-            return "arff"
-        # An ARFF file often opens with pages of % comments, so these decide nothing yet.
-        if bare and not bare.startswith(b"%"):
-            break
-    return "delimited"
+def has_ending(fmt: Format, ending: str) -> bool:
+    """Whether files with an ending may hold a format; without a known ending they may.
 
-
-def separator_of(header: str, following: str, ending: str) -> str:
-    r"""Find the separator of a header line; a separator that also fits the line after it goes first.
-
-    >>> separator_of("id;p, yes;label", "1;0,5;x", ".csv")
-    ';'
+    >>> has_ending(formats()[0], ".tsv"), has_ending(formats()[0], ".npz"), has_ending(formats()[0], "")
+    (True, False, True)
     """
-    usual = "\t" if ending in {".tsv", ".tab"} else ","
-    if usual == "\t" and "\t" in header:
-        return usual
-    counts = {mark: field_count(header, mark) for mark in SEPARATORS}
-    fitting = {m: n for m, n in counts.items() if n > 1 and following and field_count(following, m) == n}
-    candidates = fitting or counts
-    return max(candidates, key=lambda mark: (candidates[mark], mark == usual))
+    return fmt in (_with_ending(ending) or formats())
 
 
-def field_count(line: str, separator: str) -> int:
-    """The number of fields that `line` has when it is cut at `separator` outside quotes.
+def known_endings() -> tuple[str, ...]:
+    """The endings of all formats."""
+    return tuple(dict.fromkeys(ending for fmt in formats() for ending in fmt.endings))
 
-    >>> field_count('"a;b";c', ";")
-    2
+
+def titles_of_formats() -> str:
+    """What one file may hold, in words for help.
+
+    >>> titles_of_formats().startswith("CSV, TSV, Parquet, ")
+    True
     """
-    try:
-        return len(next(csv.reader(io.StringIO(line, newline=""), delimiter=separator), []))
-    except csv.Error:
-        return 0
+    return either(title for fmt in formats() for title in fmt.titles)
+
+
+def titles_in_batches() -> str:
+    """What the files of a folder may hold, in words for help and hints.
+
+    >>> titles_in_batches().startswith("CSV, Parquet")
+    True
+    """
+    return either(fmt.titles[0] for fmt in formats() if fmt.batches)
+
+
+def either(names: Iterable[str], word: str = "or") -> str:
+    """Join names with commas, and the last one with a word.
+
+    >>> either(["CSV", "NPZ", "ARFF"])
+    'CSV, NPZ or ARFF'
+    """
+    *others, last = names
+    return f"{', '.join(others)} {word} {last}" if others else last
+
+
+def _with_ending(ending: str) -> list[Format]:
+    return [fmt for fmt in formats() if ending in fmt.endings]
+
+
+def _is_like(fmt: Format, head: bytes) -> bool:
+    return fmt.is_like is not None and fmt.is_like(head)

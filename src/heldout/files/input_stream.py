@@ -11,19 +11,31 @@ from pathlib import Path
 
 from heldout.arguments import closest
 from heldout.errors import FileError
-from heldout.files.formats import BOM, GZIP_MAGIC
+
+GZIP_MAGIC = b"\x1f\x8b"
+BOM = b"\xef\xbb\xbf"
 
 STANDARD_INPUT = "-"
+# Long enough for any header line met in practice, short enough to be read at once.
+HEAD_BYTES = 1 << 20
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The unpacked bytes of a file, the name to use for it in messages, and its ending without `.gz`."""
+    """The unpacked bytes of a file, the name to use for it in messages, and its ending without `.gz`.
+
+    Of a file that is read in its place there is the path instead of the bytes.
+    """
 
     name: str
     ending: str
-    data: bytes
+    data: bytes = b""
+    path: Path | None = None
+
+    def source(self) -> Path | io.BytesIO:
+        """What Polars reads it from."""
+        return io.BytesIO(self.data) if self.path is None else self.path.resolve()
 
 
 def load(path: str | Path) -> Content:
@@ -66,6 +78,14 @@ def load_head(path: str | Path, size: int) -> Content:
         raise _not_gzip(name)
     _refuse_empty(name, raw)
     return Content(name, inner_ending(found), raw)
+
+
+def cut_at_line(head: Content) -> Content:
+    """The first bytes of a file without their last, cut-off line, which may end in the middle of a character."""
+    if len(head.data) < HEAD_BYTES:
+        return head
+    cut = head.data.rfind(b"\n") + 1
+    return Content(head.name, head.ending, head.data[:cut]) if cut else head
 
 
 def existing_file(path: str | Path) -> Path:

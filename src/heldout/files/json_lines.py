@@ -1,18 +1,21 @@
-"""Reading JSON lines: one object on each line, its keys the columns."""
+"""Reading JSON lines, one object on each line, its keys the columns: whole, or in batches of many rows or files."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from heldout.errors import ColumnError, FileError
+from heldout.files.batches import EXACT, mixed_numbers
 from heldout.files.column_types import wanted_names, widened
-from heldout.files.input_stream import Content, utf8_text
+from heldout.files.formats import Format
+from heldout.files.input_stream import BOM, Content, utf8_text
+from heldout.files.paths import Part
+from heldout.files.text_batches import Piece, TextBatches, pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
 
 # Polars reads one half of a surrogate pair alone as a zero character, which would merge different texts.
@@ -120,3 +123,78 @@ def _column(name: str, values: list[Any]) -> pl.Series:
         return pl.Series(name, values, dtype=pl.Float64, strict=False)
     texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
     return pl.Series(name, texts, dtype=pl.String)
+
+
+# JSON lines of many rows or many files, in batches.
+
+# What a column of each type holds, in words.
+_WORDS = {"String": "text", "Int64": "numbers", "Float64": "numbers", "Boolean": "booleans"}
+
+
+class JsonLinesBatches(TextBatches):
+    """Files of JSON lines as one table."""
+
+    def _names(self, part: Part) -> tuple[str, ...]:
+        """The keys that the objects in the first piece have."""
+        return next((tuple(frame.columns) for frame, _ in self._frames(part, ())), ())
+
+    def _frames(self, part: Part, columns: Sequence[str]) -> Iterator[Piece]:
+        line = 0
+        for piece in pieces(part, quoted=False, size=self._bytes):
+            if not piece.isspace():
+                name = part.name if not line else f"{part.name} (after line {line:,})"
+                yield with_absent(read_json_lines(Content(name, ".jsonl", piece)), columns), False
+            line += piece.count(b"\n")
+
+    def _find_types(self, columns: Sequence[str]) -> None:
+        """Read everything once to find out what each column is, and how many rows each file has."""
+        files: dict[str, dict[Any, str]] = {name: {} for name in columns}
+        beyond: dict[str, str] = {}
+        for part, (frame, _) in self._watched_pieces(columns):
+            for name in columns:
+                values = frame.get_column(name)
+                if values.null_count() < len(values):
+                    files[name].setdefault(values.dtype, part.name)
+                    if values.dtype.is_integer() and not values.is_between(-EXACT, EXACT).all():
+                        beyond.setdefault(name, part.name)
+        self._types |= {name: _shared_type(name, by_type, beyond.get(name)) for name, by_type in files.items()}
+
+    def _convert(self, part: Part, piece: Piece, columns: Sequence[str]) -> list[pl.Series]:
+        del part
+        return [piece[0].get_column(name).cast(self._types[name]) for name in columns]
+
+
+def with_absent(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """A piece with all of these columns: a key that no object has is missing in all rows."""
+    import polars as pl
+
+    return frame.with_columns(pl.lit(None, dtype=pl.String).alias(key) for key in columns if key not in frame.columns)
+
+
+def _shared_type(name: str, files: dict[Any, str], beyond: str | None) -> Any:
+    """The type that a key has in all files, of which one is known for each type; `beyond` has numbers beyond floats."""
+    import polars as pl
+
+    if not files:
+        return pl.String()
+    words = {_WORDS.get(str(kind), str(kind)): file for kind, file in files.items()}
+    if len(words) > 1:
+        (word, first), (other, second) = list(words.items())[:2]
+        raise ColumnError(
+            f"{name!r} holds {word} in {first} and {other} in {second}.",
+            hint="write all values of the column as text, or all as numbers.",
+        )
+    if len(files) > 1 and beyond is not None:
+        raise mixed_numbers(name, beyond, files[pl.Float64()])
+    return next(iter(files)) if len(files) == 1 else pl.Float64()
+
+
+FORMAT = Format(
+    name="json lines",
+    titles=("JSON lines",),
+    endings=(".jsonl", ".ndjson"),
+    is_like=lambda head: head.removeprefix(BOM).lstrip().startswith(b"{"),
+    read=read_json_lines,
+    names=lambda content: tuple(read_json_lines(content).columns),
+    batches=JsonLinesBatches,
+)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import listing
 from heldout.errors import MatrixError
-from heldout.files.formats import separator_of
+from heldout.files.delimited import separator_of
 from heldout.files.input_stream import existing_file, load, utf8_text
 
 if TYPE_CHECKING:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from heldout.arguments import listing
 from heldout.errors import FileError
 from heldout.files.column_types import no_rows, refuse_duplicates, wanted_names, widened
+from heldout.files.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import polars as pl
     from numpy.typing import NDArray
@@ -140,3 +142,24 @@ def _broken(name: str, reason: str) -> FileError:
         f"{name} is not a whole NPZ file: {reason.rstrip('.')}.",
         hint="write it again with numpy.savez, or copy it again.",
     )
+
+
+def _unpacked_bytes(path: Path) -> int:
+    """The size that the members of an archive declare; Python unpacks no more than that."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError):
+        return 0
+
+
+FORMAT = Format(
+    name="npz",
+    titles=("NPZ",),
+    endings=(".npz",),
+    magic=(b"PK\x03\x04",),
+    holds="a zip archive (NPZ or a workbook)",
+    read=read_npz,
+    names=npz_names,
+    unpacked_bytes=_unpacked_bytes,
+)

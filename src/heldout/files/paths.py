@@ -8,17 +8,23 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 from urllib.parse import unquote
 
 from heldout.arguments import listing
 from heldout.errors import FileError
-from heldout.files.formats import KIND_BY_ENDING, kind_of
+from heldout.files.formats import (
+    Format,
+    either,
+    format_by_ending,
+    format_of,
+    formats,
+    has_ending,
+    is_shared,
+    known_endings,
+    titles_in_batches,
+)
 from heldout.files.input_stream import existing_file, inner_ending, load_head
 
-Kind = Literal["parquet", "delimited", "json lines"]
-# What can be read piece by piece.
-IN_PIECES: tuple[Kind, ...] = ("parquet", "delimited", "json lines")
 # Addresses that Polars reads by itself.
 REMOTE = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "http", "https")
 # What programs that write folders put into the path in place of a missing value.
@@ -48,7 +54,7 @@ class Listing:
     """The files behind one path, in the order in which they are read, and what to say of those left out."""
 
     name: str
-    kind: Kind
+    format: Format
     parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()
     remote: bool = False
@@ -90,8 +96,8 @@ def listed(path: str | Path) -> Listing:
         return _matching(text)
     if Path(text).is_dir():
         return _of_folder(Path(text))
-    found = existing_file(text)
-    return Listing(found.name, _kind(found, text), (Part(str(found.resolve()), text),))
+    file = existing_file(text)
+    return Listing(file.name, _format(file, text), (Part(str(file.resolve()), text),))
 
 
 def _exists(path: str) -> bool:
@@ -107,13 +113,16 @@ def _elsewhere(address: str) -> Listing:
         hint = "let Spark read it: engine='spark' (--engine spark)."
         raise FileError(f"Addresses that begin with {scheme}:// cannot be read here. Got {address}.", hint=hint)
     ending = inner_ending(Path(address))
-    if KIND_BY_ENDING.get(ending, "parquet") != "parquet":
+    remote = [fmt for fmt in formats() if fmt.remote]
+    fmt = format_by_ending(ending) or remote[0]
+    if fmt not in remote:
+        titles = either((known.titles[0] for known in remote), "and")
         raise FileError(
-            f"Only Parquet is read from elsewhere, and {address} ends in {ending}.",
+            f"Only {titles} is read from elsewhere, and {address} ends in {ending}.",
             hint="copy the file to this machine, or let DuckDB or Spark read it (--engine duckdb).",
         )
     name = address.rstrip("/").rpartition("/")[2]
-    return Listing(name, "parquet", (Part(address, address),), remote=True)
+    return Listing(name, fmt, (Part(address, address),), remote=True)
 
 
 def _matching(pattern: str) -> Listing:
@@ -121,7 +130,7 @@ def _matching(pattern: str) -> Listing:
     found = sorted({path for path in _found(pattern, again) if not _is_bookkeeping(path.name)})
     files, folders = [path for path in found if path.is_file()], [path for path in found if path.is_dir()]
     # Of a pattern that matches folders, such as year=*, the files inside are meant; ** matches both.
-    inside = [file for folder in folders for file in _inside(folder) if inner_ending(file) in KIND_BY_ENDING]
+    inside = [file for folder in folders for file in _inside(folder) if inner_ending(file) in known_endings()]
     files = sorted(set(files) | set(inside))
     _refuse_again(again, files)
     if not files:
@@ -136,12 +145,12 @@ def _matching(pattern: str) -> Listing:
 
 def _of_folder(folder: Path) -> Listing:
     everything = _inside(folder)
-    files = [file for file in everything if inner_ending(file) in KIND_BY_ENDING]
+    files = [file for file in everything if inner_ending(file) in known_endings()]
     if not files:
         held = listing((file.name for file in everything), most=4) if everything else "nothing"
         raise FileError(
             f"The folder {folder} has no table that can be read: it holds {held}.",
-            hint="give a folder of Parquet, CSV or JSON lines files, or the path of one file.",
+            hint=f"give a folder of {titles_in_batches()} files, or the path of one file.",
         )
     left = [file.name for file in everything if file not in set(files)]
     notes = (f"left out of {folder.name}, because they are no tables: {listing(left, most=4)}",) if left else ()
@@ -152,7 +161,7 @@ def _inside(folder: Path) -> list[Path]:
     """All files below a folder in order, without those that belong to the programs that wrote them."""
     again: Links = []
     found = [Path(top, name) for top, names in _walked(folder, again) for name in names]
-    _refuse_again(again, [file for file in found if inner_ending(file) in KIND_BY_ENDING])
+    _refuse_again(again, [file for file in found if inner_ending(file) in known_endings()])
     return sorted(found)
 
 
@@ -230,29 +239,29 @@ def _together(path: str, files: Sequence[Path], root: Path, notes: tuple[str, ..
                 hint="remove the link, or bring back what it points to." if file.is_symlink() else "read again.",
             )
     empty = [file for file in files if file.stat().st_size == 0]
-    held = [file for file in files if file not in set(empty)]
-    if not held:
+    filled = [file for file in files if file not in set(empty)]
+    if not filled:
         raise FileError(
             f"All {len(files):,} files of {path} are empty.", hint="check that whatever writes them has finished."
         )
-    kinds: dict[Kind, Path] = {}
-    for file in held:
-        kinds.setdefault(_kind(file, str(file)), file)
-    if len(kinds) > 1:
-        shown = "; ".join(f"{file.name} is {kind}" for kind, file in kinds.items())
+    examples: dict[Format, Path] = {}
+    for file in filled:
+        examples.setdefault(_format(file, str(file)), file)
+    if len(examples) > 1:
+        shown = "; ".join(f"{file.name} is {fmt.name}" for fmt, file in examples.items())
         raise FileError(
             f"The files of {path} are of different kinds: {shown}.",
             hint="name those of one kind with a pattern, such as '*.parquet'.",
         )
     if empty:
-        _refuse_cut(empty, next(iter(kinds)))
+        _refuse_cut(empty, next(iter(examples)))
         notes = (*notes, empty_note([_inside_of(root, file) for file in empty], "bytes"))
-    parts = tuple(Part(str(file.resolve()), str(file), _keys(file, root), _inside_of(root, file)) for file in held)
+    parts = tuple(Part(str(file.resolve()), str(file), _keys(file, root), _inside_of(root, file)) for file in filled)
     first: dict[str, Part] = {}
     for part in parts:
         if first.setdefault(part.path, part) is not part:
             raise _twice(Path(first[part.path].name), Path(part.name))
-    return Listing(Path(path).name, next(iter(kinds)), parts, notes)
+    return Listing(Path(path).name, next(iter(examples)), parts, notes)
 
 
 def empty_note(names: Sequence[str], lacking: str = "rows") -> str:
@@ -265,13 +274,15 @@ def empty_note(names: Sequence[str], lacking: str = "rows") -> str:
     return f"{what} left out: {listing(names, most=4)}"
 
 
-def _refuse_cut(empty: Sequence[Path], kind: Kind) -> None:
-    """Refuse Parquet files of no bytes: one without rows has some all the same, so rows may be lost."""
-    lost = [file for file in empty if KIND_BY_ENDING.get(inner_ending(file), kind) == "parquet"]
+def _refuse_cut(empty: Sequence[Path], fmt: Format) -> None:
+    """Refuse files of no bytes of a format that writes some also without rows: so rows may be lost."""
+    own = {file: fmt if has_ending(fmt, inner_ending(file)) else format_by_ending(inner_ending(file)) for file in empty}
+    lost = [(file, kind) for file, kind in own.items() if kind is not None and kind.never_empty]
     if lost:
+        file, kind = lost[0]
         more = f" So are {len(lost) - 1:,} more." if len(lost) > 1 else ""
         raise FileError(
-            f"{lost[0]} is empty (0 bytes), which no Parquet file is that was written to its end.{more}",
+            f"{file} is empty (0 bytes), which no {kind.titles[0]} file is that was written to its end.{more}",
             hint="write it again; if no rows belong there, remove it, or name the other files with a pattern.",
         )
 
@@ -280,18 +291,17 @@ def _inside_of(root: Path, file: Path) -> str:
     return str(file.relative_to(root)) if file.is_relative_to(root) else file.name
 
 
-def _kind(file: Path, name: str) -> Kind:
+def _format(file: Path, name: str) -> Format:
     ending = inner_ending(file)
-    kind = KIND_BY_ENDING.get(ending)
-    if kind is None:
-        kind = kind_of(name, ending, load_head(file, 1 << 16).data)
-    for known in IN_PIECES:
-        if kind == known:
-            return known
-    raise FileError(
-        f"{name} holds {kind.upper()}, which cannot be read piece by piece.",
-        hint="save it as Parquet or CSV, or read it alone: engine='memory' (--engine memory).",
-    )
+    fmt = format_by_ending(ending)
+    if fmt is None or is_shared(ending):
+        fmt = format_of(name, ending, load_head(file, 1 << 16).data)
+    if fmt.batches is None:
+        raise FileError(
+            f"{name} holds {fmt.titles[0]}, which cannot be read piece by piece.",
+            hint="save it as Parquet or CSV, or read it alone: engine='memory' (--engine memory).",
+        )
+    return fmt
 
 
 def _keys(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:

@@ -16,7 +16,7 @@ from typing import IO, Any
 from starlette.requests import ClientDisconnect, Request
 
 from heldout.errors import FileError, OptionError
-from heldout.files.formats import KIND_BY_ENDING
+from heldout.files.formats import known_endings
 from heldout.files.input_stream import inner_ending
 from heldout.show.escape import visible
 from heldout.web.choices import Choices
@@ -57,7 +57,7 @@ def safe_ending(given: str) -> str:
     ('.csv', '.parquet', '')
     """
     ending = inner_ending(Path(re.split(r"[/\\]", given.strip())[-1] or "x"))
-    return next((known for known in KIND_BY_ENDING if known == ending), "")
+    return next((known for known in known_endings() if known == ending), "")
 
 
 def download_name(*shown: str) -> str:

@@ -10,7 +10,6 @@ import signal
 import sys
 import threading
 import traceback
-import zipfile
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,7 +18,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from heldout.errors import FileError, HeldoutError
 from heldout.files import read_table
-from heldout.files.formats import GZIP_MAGIC, PARQUET_MAGIC, ZIP_MAGIC
+from heldout.files.formats import format_by_magic
+from heldout.files.input_stream import GZIP_MAGIC
 from heldout.predictions.columns import is_usual
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.scores import may_be_score, score_columns
@@ -109,10 +109,6 @@ def _send(message: dict[str, Any], channel: IO[str]) -> None:
     channel.flush()
 
 
-if __name__ == "__main__":
-    main()
-
-
 # Unpacking what was sent, up to a limit: a small file must not become one that fills the disk or the memory.
 
 PIECE = 1 << 20
@@ -126,24 +122,25 @@ Room = Callable[[int], None]
 
 def unpack(path: Path, most: int, shown: str, room: Room) -> int:
     """Unpack a gzip-compressed file in its place, and refuse what holds more than `most` bytes; its size then."""
-    with path.open("rb") as file:
-        head = file.read(2)
-    if head == GZIP_MAGIC:
+    if _head(path).startswith(GZIP_MAGIC):
         beside = path.with_name(f"unpacked-{path.name}")
         try:
             _inflate(path, beside, most, shown, room)
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)
-        with path.open("rb") as file:
-            head = file.read(2)
-        if head == GZIP_MAGIC:
+        if _head(path).startswith(GZIP_MAGIC):
             raise FileError(f"{shown} is gzip-compressed twice.", hint="unpack it once with gunzip before sending it.")
-    if head == ZIP_MAGIC:
-        _check_archive(path, most, shown)
-    if PARQUET_MAGIC.startswith(head):
-        _check_parquet(path, most, shown)
+    fmt = format_by_magic(_head(path))
+    # By what the file declares alone; where that cannot be read, the reader says what is wrong.
+    if fmt is not None and fmt.unpacked_bytes is not None and fmt.unpacked_bytes(path) > most:
+        raise _too_much(shown, most)
     return path.stat().st_size
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(16)
 
 
 def _inflate(packed: Path, target: Path, most: int, shown: str, room: Room) -> None:
@@ -170,39 +167,6 @@ def _inflate(packed: Path, target: Path, most: int, shown: str, room: Room) -> N
         raise _broken(shown, f"cannot be unpacked ({error})") from None
     if not whole:
         raise _broken(shown, "ends too early")
-
-
-def _check_archive(path: Path, most: int, shown: str) -> None:
-    """Refuse an archive (NPZ) whose members hold too much; Python unpacks no more than the sizes they declare."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            total = sum(member.file_size for member in archive.infolist())
-    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError):
-        return  # the reader says what is wrong with it
-    if total > most:
-        raise _too_much(shown, most)
-
-
-def _check_parquet(path: Path, most: int, shown: str) -> None:
-    """Refuse a Parquet file whose rows take too much, by its footer alone: a value that repeats packs to nothing."""
-    import polars as pl
-
-    try:
-        frame = pl.scan_parquet(path)
-        widths = [_width(kind) for kind in frame.collect_schema().dtypes()]
-        rows = frame.select(pl.len()).collect().item()
-    except (pl.exceptions.PolarsError, OSError, ValueError):
-        return  # the reader says what is wrong with it
-    if rows * sum(widths) > most:
-        raise _too_much(shown, most)
-
-
-def _width(kind: object) -> int:
-    """The bytes that a value takes at least; of a text, the 16 that point to it (Arrow's string views)."""
-    digits = re.search(r"(?:Int|Float|Decimal)(\d*)", str(kind))
-    if digits is not None:
-        return int(digits[1] or 128) // 8
-    return {"Boolean": 1, "Date": 4, "Categorical": 4}.get(str(kind), 16)
 
 
 def _too_much(shown: str, most: int) -> FileError:
@@ -442,3 +406,7 @@ def perform(task: dict[str, Any], say: Say, room: Room) -> dict[str, Any]:
             "There is not enough memory for this file.", hint="send fewer rows or columns, or use a larger machine."
         )
         return {"wrong": [said.what, said.hint]}
+
+
+if __name__ == "__main__":
+    main()

@@ -11,13 +11,14 @@ from urllib.parse import unquote
 
 from heldout.arguments import listing
 from heldout.errors import FileError, HeldoutError
-from heldout.files.formats import KIND_BY_ENDING, separator_of
+from heldout.files.columnar import ColumnarBatches
+from heldout.files.delimited import separator_of, usual_separator
+from heldout.files.formats import either, format_by_ending, formats
 from heldout.files.input_stream import inner_ending, load_head
 from heldout.files.paths import KEY, Listing, Part, is_address, listed
 
 if TYPE_CHECKING:
     from heldout.files.batches import Batches
-    from heldout.files.text_batches import TextBatches
 
 _HEAD_BYTES = 1 << 20
 
@@ -91,19 +92,17 @@ def place_of(path: str) -> Place:
     """
     if is_address(path) and not path.startswith("file://"):
         return address_of(path)
-    found = listed(path)
-    if found.kind == "json lines":
+    files = listed(path)
+    if files.format.scan is None or files.format.batches is None:
         raise FileError(
-            f"{path} holds JSON lines, which the engines that can be named do not read.",
+            f"{path} holds {files.format.titles[0]}, which the engines that can be named do not read.",
             hint="leave out engine (--engine), or save it as Parquet.",
         )
-    return _parquet(found) if found.kind == "parquet" else _text(found)
+    batches = files.format.batches(files)
+    return _parquet(files, batches) if isinstance(batches, ColumnarBatches) else _text(files, batches)
 
 
-def _parquet(found: Listing) -> Place:
-    from heldout.files.parquet import ParquetBatches
-
-    batches = ParquetBatches(found)
+def _parquet(found: Listing, batches: ColumnarBatches) -> Place:
     # Files without rows have no types to speak of.
     parts = _parts(found, batches.files)
     columns: dict[str, Any] = {}
@@ -121,11 +120,9 @@ def _parquet(found: Listing) -> Place:
     return _place(groups, "parquet", batches, parts, columns, withheld)
 
 
-def _text(found: Listing) -> Place:
+def _text(found: Listing, batches: Batches) -> Place:
     from heldout.files import column_names
-    from heldout.files.text_batches import TextBatches
 
-    batches = TextBatches(found)
     parts = _parts(found, batches.files)
     headers = {part: tuple(column_names(part.path)) for part in parts}
     met = {name for header in headers.values() for name in header}
@@ -159,7 +156,7 @@ def _place(
     )
 
 
-def _lacking(batches: TextBatches, headers: Mapping[Part, tuple[str, ...]], met: set[str]) -> dict[str, HeldoutError]:
+def _lacking(batches: Batches, headers: Mapping[Part, tuple[str, ...]], met: set[str]) -> dict[str, HeldoutError]:
     """The columns that not all text files have, each with the error that says so."""
     absent: dict[str, HeldoutError] = {}
     for name in (name for name in batches.names if name in met):
@@ -206,14 +203,14 @@ def address_of(path: str) -> Place:
     ('parquet', 'text')
     """
     ending = inner_ending(Path(path))
-    kind = KIND_BY_ENDING.get(ending, "parquet")
-    if kind not in ("parquet", "delimited"):
+    fmt = format_by_ending(ending)
+    scan = "parquet" if fmt is None else fmt.scan
+    if scan is None:
+        readable = either([known.titles[0] for known in formats() if known.scan], "and")
         raise FileError(
-            f"{path} ends in {ending}, and engines read Parquet and CSV.", hint="save it as Parquet, or copy it here."
+            f"{path} ends in {ending}, and engines read {readable}.", hint="save it as Parquet, or copy it here."
         )
-    tabbed = ending in {".tsv", ".tab"}
-    group = Alike((path,), "\t" if tabbed else ",")
-    return Place((group,), "parquet" if kind == "parquet" else "text", local=False)
+    return Place((Alike((path,), usual_separator(ending)),), scan, local=False)
 
 
 def check_same(file: str, found: Mapping[str, str], other: str, expected: Mapping[str, str]) -> None:

@@ -1,0 +1,317 @@
+"""Reading binary files that tell their columns and types, such as Parquet: whole, or in batches of many files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heldout.errors import FileError
+from heldout.files.batches import EXACT, ROWS, Batches, key_columns, key_type, mixed_numbers, no_rows_in_files
+from heldout.files.column_types import is_whole, least_bytes, no_rows, wanted_names, widened
+from heldout.files.input_stream import Content
+from heldout.files.paths import Listing, Part, empty_note
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+# Tables of at least this many rows are read with their labels compressed.
+LONG = 1_000_000
+# Footers of many small files are read by so many threads.
+READERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnarTables:
+    """How the tables of a format are read: `title` and `hint` are for errors, `scan` opens files of like columns."""
+
+    title: str
+    hint: str
+    scan: Callable[[Sequence[Any]], pl.LazyFrame]
+
+    def read(self, content: Content, columns: Sequence[str] | None = None, labels: Sequence[str] = ()) -> pl.DataFrame:
+        """Read the wanted columns of a table, and only those, where it is on disk.
+
+        Texts that repeat, named as `labels`, are compressed to numbers while a long table is read: as texts they would
+        take 16 bytes a row.
+        """
+        import polars as pl
+
+        wanted = wanted_names(self.names(content), columns, content.name)
+        try:
+            lazy = self.scan([content.source()])
+            texts = [column for column in dict.fromkeys(labels) if lazy.collect_schema()[column] == pl.String]
+            packed = texts if texts and lazy.select(pl.len()).collect().item() >= LONG else []
+            if packed:
+                compressed = lazy.select(wanted).with_columns(pl.col(packed).cast(pl.Categorical))
+                frame = compressed.collect(engine="streaming")
+            else:
+                frame = self.scan([content.source()]).select(wanted).collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise self.error(content.name, error) from None
+        if frame.is_empty():
+            raise no_rows(content.name)
+        return widened(frame.select(wanted), kept=packed)
+
+    def names(self, content: Content) -> tuple[str, ...]:
+        """The column names of a table."""
+        import polars as pl
+
+        try:
+            return tuple(self.scan([content.source()]).collect_schema().names())
+        except PermissionError:
+            raise FileError(
+                f"{content.name} cannot be opened: no permission to read it.",
+                hint="ask its owner for read access, or change it with chmod u+r.",
+            ) from None
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise self.error(content.name, error) from None
+
+    def batches(self, listing: Listing) -> ColumnarBatches:
+        """The files of a listing as one table that is read in batches."""
+        return ColumnarBatches(listing, self)
+
+    def count_rows(self, path: Path) -> int:
+        """The number of rows that a file tells; 0 of one that is no such table, which its reader will say."""
+        import polars as pl
+
+        try:
+            return int(self.scan([path.resolve()]).select(pl.len()).collect().item())
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+            return 0
+
+    def unpacked_bytes(self, path: Path) -> int:
+        """The bytes that the rows take at least: a value that repeats packs to nothing."""
+        import polars as pl
+
+        try:
+            types = self.scan([path.resolve()]).collect_schema().dtypes()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+            return 0
+        return self.count_rows(path) * sum(map(least_bytes, types))
+
+    def error(self, name: str, error: BaseException) -> FileError:
+        """The error for a file that cannot be read to its end."""
+        return FileError(f"{name} is not a whole {self.title} table: {_reason(error)}.", hint=self.hint)
+
+
+@dataclass(frozen=True, eq=False)
+class _Footer:
+    """What the footer of one file says: its columns with their types, and how many rows there are."""
+
+    part: Part
+    types: dict[str, Any]
+    rows: int
+
+
+class ColumnarBatches(Batches):
+    """Files that tell their types as one table: only the wanted columns are read, and their types must agree."""
+
+    def __init__(self, listing: Listing, tables: ColumnarTables) -> None:
+        self._tables = tables
+        footers = _read_footers(listing, tables)
+        empty = [footer.part.inside or footer.part.name for footer in footers if not footer.rows]
+        self._footers = [footer for footer in footers if footer.rows]
+        if not self._footers:
+            raise no_rows_in_files(listing.name, len(footers))
+        if empty:
+            listing = replace(listing, notes=(*listing.notes, empty_note(empty)))
+        listing = replace(listing, parts=tuple(footer.part for footer in self._footers))
+        names = dict.fromkeys(name for footer in self._footers for name in footer.types)
+        keys = key_columns(listing.parts, [footer.types for footer in self._footers])
+        self._keys = {name: values for name, values in keys.items() if name not in names}
+        super().__init__(listing, [*names, *self._keys])
+        self._sizes = [footer.rows for footer in self._footers]
+        self._known: dict[str, Any] = {}
+
+    @property
+    def types(self) -> tuple[dict[str, Any], ...]:
+        """The columns of each file with the types that they have there."""
+        return tuple(footer.types for footer in self._footers)
+
+    def kinds(self, columns: Sequence[str]) -> dict[str, pl.DataType]:
+        """The type that each of these columns has in all batches."""
+        for name in columns:
+            if name not in self._known:
+                self._known[name] = key_type(self._keys[name]) if name in self._keys else self._kind(name)
+        return {name: self._known[name] for name in columns}
+
+    def _kind(self, name: str) -> Any:
+        """The type of a column that all files share: whole numbers and others widen, anything else must agree."""
+        import polars as pl
+
+        footers: dict[Any, _Footer] = {}
+        for footer in self._footers:
+            if name not in footer.types:
+                has = next(other for other in self._footers if name in other.types)
+                raise FileError(
+                    f"{footer.part.name} has no column {name!r}, and {has.part.name} has one.",
+                    hint="write the file again with all columns, or read only files that have them (a pattern).",
+                )
+            footers.setdefault(footer.types[name], footer)
+        footers = {kind: footer for kind, footer in footers.items() if kind != pl.Null}
+        words: dict[str, tuple[Any, _Footer]] = {}
+        for kind, footer in footers.items():
+            words.setdefault(_word(kind), (kind, footer))
+        if len(words) > 1:
+            (word, (_, first)), (other, (_, second)) = list(words.items())[:2]
+            raise FileError(
+                f"The column {name!r} holds {word} in {first.part.name} and {other} in {second.part.name}.",
+                hint="write the files again with one type, or read those that agree (a pattern).",
+            )
+        return self._joined(name, footers)
+
+    def _joined(self, name: str, footers: dict[Any, _Footer]) -> Any:
+        import polars as pl
+
+        kinds = list(footers)
+        if not kinds:
+            return pl.String()
+        if all(map(is_whole, kinds)):
+            wide = [kind for kind in kinds if kind in (pl.UInt64, pl.Int128, pl.UInt128) or kind.is_decimal()]
+            # Whole numbers beyond 64 bits become text, so that no two of them fall together.
+            return pl.String() if wide and self._beyond(name, self._footers, -(2**63), 2**63 - 1) else pl.Int64()
+        if kinds[0].is_numeric():
+            return self._real(name, footers)
+        if _word(kinds[0]) == "text":
+            return kinds[0] if len(kinds) == 1 and kinds[0] == pl.Enum else pl.String()
+        return kinds[0] if len(kinds) == 1 else max(kinds, key=str)
+
+    def _real(self, name: str, by_type: dict[Any, _Footer]) -> Any:
+        """The type of numbers of which some are not whole: floats, unless keys would fall together."""
+        import polars as pl
+
+        wide = [kind for kind in by_type if kind in (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128) or kind.is_decimal()]
+        is_key = name in self.keys
+        exact = [kind for kind in wide if is_key or is_whole(kind)]
+        footers = [footer for footer in self._footers if footer.types[name] in exact]
+        beyond = self._beyond(name, footers, -EXACT, EXACT)
+        floats = [footer for kind, footer in by_type.items() if kind.is_float()]
+        if beyond is None or not (floats or is_key):
+            return pl.Float64()
+        if floats:
+            raise mixed_numbers(name, beyond.part.name, floats[0].part.name)
+        return pl.String()
+
+    def _beyond(self, name: str, footers: Sequence[_Footer], low: int, high: int) -> _Footer | None:
+        """The first file with a number below or above these ends, the digits after the point taken for whole ones."""
+        import polars as pl
+
+        for footer in footers:
+            kind = footer.types[name]
+            column = pl.col(name) if kind.is_decimal() else pl.col(name).cast(pl.Int128)
+            ends = self._tables.scan([footer.part.path]).select(column.min().alias("low"), column.max().alias("high"))
+            extremes = [value for value in ends.collect(engine="streaming").row(0) if value is not None]
+            scale = kind.scale if kind.is_decimal() else 0
+            if any(not low <= value * 10**scale <= high for value in extremes):
+                return footer
+        return None
+
+    def _read(self, columns: list[str], made: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
+        import polars as pl
+
+        kinds = self.kinds(columns)
+        stored = [name for name in columns if name not in self._keys]
+
+        def alike(index: int) -> tuple[Any, ...]:
+            types = [str(self._footers[index].types[name]) for name in stored]
+            return (*types, *(self._keys[name][index] for name in columns if name in self._keys))
+
+        for _, run in groupby(range(len(self._footers)), key=alike):
+            indices = list(run)
+            types = self._footers[indices[0]].types
+            chosen = [
+                pl.lit(self._keys[name][indices[0]], dtype=kinds[name]).alias(name)
+                if name in self._keys
+                else pl.col(name)
+                if types[name] == kinds[name]
+                else _cast(name, types[name], kinds[name])
+                for name in columns
+            ]
+            # A literal takes its length from the columns beside it, and alone it has none.
+            base = stored or [next(iter(types))]
+            lazy = (
+                self._tables.scan([self._footers[index].part.path for index in indices])
+                .select(base)
+                .with_columns(chosen)
+            )
+            lazy = lazy.select(columns)
+            yield from self._pieces(lazy.select(made) if made else lazy, indices)
+
+    def _pieces(self, lazy: pl.LazyFrame, indices: list[int]) -> Iterator[pl.DataFrame]:
+        import polars as pl
+
+        try:
+            yield from lazy.collect_batches(chunk_size=self.batch, maintain_order=True)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise self._broken(indices, error) from None
+
+    def _broken(self, indices: list[int], error: BaseException) -> FileError:
+        """The error of the first file that cannot be read to its end."""
+        import polars as pl
+
+        for index in indices:
+            path = self._footers[index].part.path
+            try:
+                for _ in self._tables.scan([path]).collect_batches(chunk_size=ROWS):
+                    pass
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as own:
+                return self._tables.error(self._footers[index].part.name, own)
+        return self._tables.error(self.name, error)
+
+
+def _cast(name: str, kind: Any, wanted: Any) -> pl.Expr:
+    """A column as a wanted type; a decimal as text has no zeros at its end, whatever the scale in its file."""
+    import polars as pl
+
+    text = pl.col(name).cast(wanted)
+    if kind.is_decimal() and kind.scale and wanted == pl.String:
+        return text.str.strip_chars_end("0").str.strip_chars_end(".")
+    return text
+
+
+def _read_footers(listing: Listing, tables: ColumnarTables) -> list[_Footer]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    if len(listing.parts) < READERS:
+        return [_read_footer(part, tables) for part in listing.parts]
+    with ThreadPoolExecutor(READERS) as pool:
+        return list(pool.map(lambda part: _read_footer(part, tables), listing.parts))
+
+
+def _read_footer(part: Part, tables: ColumnarTables) -> _Footer:
+    import polars as pl
+
+    if "://" not in part.path:
+        # Says what is wrong with a file that is not whole, or may not be read.
+        tables.names(Content(part.name, "", path=Path(part.path)))
+    try:
+        lazy = tables.scan([part.path])
+        return _Footer(part, dict(lazy.collect_schema()), int(lazy.select(pl.len()).collect().item()))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        if "://" in part.path:
+            raise FileError(
+                f"{part.name} cannot be read: {_reason(error)}.",
+                hint="check the address, the access keys in the environment and the connection.",
+            ) from None
+        raise tables.error(part.name, error) from None
+
+
+def _reason(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0].removeprefix("parquet: ").rstrip(".") or type(error).__name__
+
+
+def _word(kind: Any) -> str:
+    """What a column of a type holds, in a word."""
+    import polars as pl
+
+    if kind.is_numeric():
+        return "numbers"
+    if kind in (pl.String, pl.Categorical, pl.Enum):
+        return "text"
+    if kind == pl.Boolean:
+        return "booleans"
+    return "dates" if kind.is_temporal() else str(kind)
