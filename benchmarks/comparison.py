@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 
 from benchmarks.timing import Contender, Race, race
-from heldout.comparisons.delong_tests import delong_pairs
+from heldout.comparisons.delong import delong_pairs
 from heldout.comparisons.paired_counts import compare_counts
 from heldout.evidence.joint_counts import PairCounts
 from heldout.measures.catalogue import read_quantity

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
 from heldout.arguments import listing
-from heldout.comparisons.omnibus import Together
 from heldout.comparisons.optimal_ranges import OptimalRanges
-from heldout.comparisons.pair_test import Margin, Setting, Tested
+from heldout.comparisons.pair_test import Margin, OmnibusTest, PairTest, Setting
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.errors import OptionError
 from heldout.evidence import Label
@@ -76,7 +75,7 @@ class Pair:
     average: str | None
     value_a: float
     value_b: float
-    tested: Tested
+    tested: PairTest
     p: float
     better: Outcome
     verdict: str
@@ -152,7 +151,7 @@ class Comparison(Result):
     reason: str
     level: float
     correction: str = ""
-    omnibus: tuple[Together, ...] = ()
+    omnibus: tuple[OmnibusTest, ...] = ()
     notes: tuple[str, ...] = ()
     seed: int = 0
     curves: Curves | None = field(default=None, repr=False)

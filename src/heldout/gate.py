@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from heldout.comparison import Alike
-from heldout.comparisons.pair_test import Tested
+from heldout.comparisons.pair_test import PairTest
 from heldout.errors import FileError
 from heldout.evidence import Label
 from heldout.findings.rule import Finding
@@ -51,7 +51,7 @@ class Against:
 
     name: str
     value: float
-    tested: Tested
+    tested: PairTest
     paired: bool
     alike: Alike = ""
 

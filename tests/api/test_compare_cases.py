@@ -14,8 +14,8 @@ from scipy import stats
 import heldout
 from heldout import files
 from heldout.api import compare as front
-from heldout.comparisons import delong_tests
-from heldout.comparisons.delong_tests import delong_paired
+from heldout.comparisons import delong
+from heldout.comparisons.delong import delong_paired
 from heldout.errors import ColumnError, FileError, OptionError, ValuesError
 
 compare: Any = front.compare
@@ -222,13 +222,13 @@ def test_three_areas_have_the_figures_of_every_two(method, options):
 
 def test_every_model_is_sorted_once_for_all_pairs(monkeypatch):
     sorts = []
-    placed = delong_tests.case_placements
+    placed = delong.case_placements
 
     def counted(*given):
         sorts.append(len(given))
         return placed(*given)
 
-    monkeypatch.setattr(delong_tests, "case_placements", counted)
+    monkeypatch.setattr(delong, "case_placements", counted)
     many = {str(place): scored(name) for place, name in enumerate([*SCORES] * 2)}
     assert len(compare(many, measure="roc_auc")) == 15
     # Once for the pairs, and once for all together.

@@ -13,9 +13,9 @@ from sklearn.datasets import load_iris
 
 import heldout
 from heldout.api import compare as front
-from heldout.api.pairwise import needed, outcome
+from heldout.api.pairwise import count_cases_needed, decide_winner
 from heldout.comparisons.fold_tests import Posterior
-from heldout.comparisons.pair_test import PROCEDURES, Tested
+from heldout.comparisons.pair_test import PROCEDURES, PairTest
 from heldout.errors import OptionError
 
 compare: Any = front.compare
@@ -66,8 +66,8 @@ def test_a_number_of_cases_that_there_are_already_is_not_asked_for():
             assert pair.needed is None or pair.needed > N
             assert ("would be needed" in pair.verdict) == (pair.needed is not None)
     # Where test and interval are of two minds, the interval may say that there are cases enough.
-    assert needed(Tested(0.05, 0.03, 0.07, 0.95, "tango", 0.06, 500), 0.06) is None
-    assert (needed(Tested(0.05, -0.01, 0.11, 0.95, "tango", 0.11, 500), 0.11) or 0) > 500
+    assert count_cases_needed(PairTest(0.05, 0.03, 0.07, 0.95, "tango", 0.06, 500), 0.06) is None
+    assert (count_cases_needed(PairTest(0.05, -0.01, 0.11, 0.95, "tango", 0.11, 500), 0.11) or 0) > 500
 
 
 def test_what_the_correction_changed_is_said_in_the_verdict():
@@ -111,13 +111,13 @@ def test_shaffers_correction_is_for_all_pairs(name):
 
 
 def test_a_p_value_at_the_level_decides():
-    seen = Tested(difference=0.1, low=0.0, high=0.2, level=0.95, method="tango", p=0.05, n=10)
-    assert outcome(seen, 0.05) == "a"
+    seen = PairTest(difference=0.1, low=0.0, high=0.2, level=0.95, method="tango", p=0.05, n=10)
+    assert decide_winner(seen, 0.05) == "a"
     # 1 − .9 is below .1 to a computer.
     assert 1 - 0.9 < 0.1
-    assert outcome(Tested(0.1, 0.0, 0.2, 0.9, "tango", 0.1, 10), 0.1) == "a"
-    assert outcome(seen, 0.0500001) == "undecided"
-    assert outcome(seen, math.nan) == "undecided"
+    assert decide_winner(PairTest(0.1, 0.0, 0.2, 0.9, "tango", 0.1, 10), 0.1) == "a"
+    assert decide_winner(seen, 0.0500001) == "undecided"
+    assert decide_winner(seen, math.nan) == "undecided"
 
 
 # Named methods

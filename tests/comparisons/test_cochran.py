@@ -13,8 +13,7 @@ from hypothesis.extra.numpy import arrays
 from statsmodels.stats.contingency_tables import cochrans_q
 from tests.oracles.figures import DATA, read_json
 
-from heldout.comparisons.mcnemar import mcnemar_p
-from heldout.comparisons.omnibus import cochran_q
+from heldout.comparisons.mcnemar import cochran_q, mcnemar_p
 from heldout.errors import ValuesError
 
 tables = st.tuples(st.integers(1, 40), st.integers(2, 5)).flatmap(lambda shape: arrays(np.bool_, shape))

@@ -13,7 +13,7 @@ from scipy import stats
 from tests.comparisons.two_models import asah, columns, drawn, two_models
 from tests.oracles.figures import read_json
 
-from heldout.comparisons.delong_tests import (
+from heldout.comparisons.delong import (
     NO_SPREAD,
     all_areas_equal,
     case_placements,
@@ -21,7 +21,7 @@ from heldout.comparisons.delong_tests import (
     delong_pairs,
     delong_unpaired,
     model_areas,
-    mover,
+    mover_limits,
 )
 from heldout.engines.score_sort import rank
 from heldout.errors import ValuesError
@@ -150,7 +150,7 @@ def test_a_perfect_model_gets_the_interval_made_of_two():
     rankings = rank(a, positive), rank(b, positive)
     limits = delong_logit(rankings[0]), delong_logit(rankings[1])
     assert found.interval_method.startswith("mover")
-    assert (found.low, found.high) == pytest.approx(mover((1.0, area(rankings[1])), limits))
+    assert (found.low, found.high) == pytest.approx(mover_limits((1.0, area(rankings[1])), limits))
     assert found.statistic == pytest.approx(found.difference / math.sqrt(delong_variance(rankings[1])))
 
 
@@ -165,7 +165,7 @@ def test_the_interval_made_of_two_has_the_same_test(held):
         rankings = rank(a, positive), rank(b, positive)
         covariance = model_areas([a, b], positive).covariance
         rho = covariance[0, 1] / math.sqrt(covariance[0, 0] * covariance[1, 1])
-        limits = mover(
+        limits = mover_limits(
             (area(rankings[0]), area(rankings[1])), (delong_logit(rankings[0]), delong_logit(rankings[1])), rho
         )  # fmt: skip
         assert (other.low, other.high) == pytest.approx((max(limits[0], -1), min(limits[1], 1)))
@@ -174,10 +174,10 @@ def test_the_interval_made_of_two_has_the_same_test(held):
 @pytest.mark.parametrize("correlation", [0.0, 0.6, -0.3])
 def test_of_symmetric_intervals_is_made_the_textbook_one(correlation):
     half = math.sqrt(0.1**2 + 0.04**2 - 2 * correlation * 0.1 * 0.04)
-    found = mover((0.8, 0.7), ((0.7, 0.9), (0.66, 0.74)), correlation)
+    found = mover_limits((0.8, 0.7), ((0.7, 0.9), (0.66, 0.74)), correlation)
     assert found == pytest.approx((0.1 - half, 0.1 + half))
     # Each limit is made of the sides that face it: A's lower and B's upper one below.
-    low, high = mover((0.8, 0.7), ((0.7, 0.8), (0.7, 0.74)), correlation)
+    low, high = mover_limits((0.8, 0.7), ((0.7, 0.8), (0.7, 0.74)), correlation)
     assert (low, high) == pytest.approx((0.1 - half, 0.1))
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 from tests.comparisons.two_models import drawn
 
-from heldout.comparisons.corrections import adjust
-from heldout.comparisons.pair_test import swap_note, swap_p, tail_note, tail_p
+from heldout.comparisons.corrections import adjust_p_values
+from heldout.comparisons.pair_test import permutation_note, permutation_p, tail_note, tail_p
 from heldout.comparisons.paired_counts import compare_counts
 from heldout.comparisons.paired_scores import compare_scores, compare_scores_unpaired
 from heldout.comparisons.score_resampling import resampled_score_differences
@@ -58,7 +58,7 @@ def test_a_clear_difference_of_scores_survives_holm_among_eight_models(name):
         compare_scores_unpaired(a, positive, b, positive, find(name)),
     ):
         # 28 pairs: the smallest p that 999 draws can count, 2/1000, would become .056.
-        assert adjust([found.p] * 28, "holm")[0] < 0.001
+        assert adjust_p_values([found.p] * 28, "holm")[0] < 0.001
         assert "normal distribution" in found.note
 
 
@@ -76,9 +76,9 @@ def test_the_continued_p_is_near_that_of_many_more_draws():
 
 
 def test_a_permutation_says_where_its_p_can_be_no_smaller():
-    assert swap_p(0.3, np.array([0.1, -0.1, 0.2])) == 1 / 4
-    assert "1/4" in swap_note(0.3, np.array([0.1, -0.1, 0.2]))
-    assert swap_note(0.2, np.array([0.1, -0.2, 0.1])) == ""
+    assert permutation_p(0.3, np.array([0.1, -0.1, 0.2])) == 1 / 4
+    assert "1/4" in permutation_note(0.3, np.array([0.1, -0.1, 0.2]))
+    assert permutation_note(0.2, np.array([0.1, -0.2, 0.1])) == ""
     a, b, positive = drawn(n=800, distance=2.5, other=0.5)
     found = compare_scores(a, b, positive, find("roc_auc"), method="permutation", replicates=199)
     assert found.p == 1 / 200

@@ -9,7 +9,7 @@ import pytest
 from tests.comparisons.two_models import as_probabilities, drawn
 
 from heldout import Confusion
-from heldout.comparisons.delong_tests import delong_unpaired
+from heldout.comparisons.delong import delong_unpaired
 from heldout.comparisons.pair_test import PER_CASE
 from heldout.comparisons.paired_counts import compare_counts
 from heldout.comparisons.paired_losses import case_losses

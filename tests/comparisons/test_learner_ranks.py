@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout.comparisons.corrections import CORRECTIONS
-from heldout.comparisons.data_sets import rank_learners
+from heldout.comparisons.learner_ranks import rank_learners
 from heldout.comparisons.ranks_report import diagram, groups_of
 from heldout.errors import FileError, OptionError, ValuesError
 from heldout.result import ROW_KEYS

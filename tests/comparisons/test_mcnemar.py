@@ -12,8 +12,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from tests.oracles.figures import read_json
 
-from heldout.comparisons.mcnemar import TESTS, mcnemar, mcnemar_p
-from heldout.comparisons.omnibus import COCHRAN
+from heldout.comparisons.mcnemar import COCHRAN, TESTS, mcnemar, mcnemar_p
 from heldout.errors import OptionError
 
 MID_P, EXACT, CHI_SQUARE, CORRECTED = TESTS

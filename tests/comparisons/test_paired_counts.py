@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from heldout.comparisons import joint_tables
-from heldout.comparisons.joint_tables import paired_quantity
-from heldout.comparisons.mcnemar import mcnemar
-from heldout.comparisons.omnibus import COCHRAN
+from heldout.comparisons.joint_tables import make_paired_quantity
+from heldout.comparisons.mcnemar import COCHRAN, mcnemar
 from heldout.comparisons.paired_counts import OF_ANY, OF_SHARES, Shares, compare_counts, newcombe_limits
 from heldout.errors import MatrixError, OptionError
 from heldout.evidence.joint_counts import PairCounts
@@ -132,7 +131,7 @@ def test_the_delta_method_agrees_with_the_jackknife(text):
     for cell in range(len(seen.counts)):
         counts = seen.counts.copy()
         counts[cell] -= 1
-        less = paired_quantity(PairCounts(seen.labels, seen.truth, seen.a, seen.b, counts), quantity).values
+        less = make_paired_quantity(PairCounts(seen.labels, seen.truth, seen.a, seen.b, counts), quantity).values
         values.append(less[0] - less[1])
     n = seen.n
     mean = np.average(values, weights=seen.counts)

@@ -13,13 +13,13 @@ from scipy import stats
 from tests.comparisons.two_models import as_probabilities, asah, drawn, two_models
 from tests.oracles.figures import read_json
 
-from heldout.comparisons.delong_tests import delong_paired
+from heldout.comparisons.delong import delong_paired
 from heldout.comparisons.pair_test import PROCEDURES
 from heldout.comparisons.paired_losses import case_losses, paired_loss_test, unpaired_loss_test
-from heldout.comparisons.paired_scores import compare_scores, compare_scores_unpaired, score_methods
+from heldout.comparisons.paired_scores import compare_scores, compare_scores_unpaired, list_score_methods
 from heldout.comparisons.score_resampling import (
-    case_draws,
-    judge,
+    draw_cases,
+    make_scorer,
     mid_ranks,
     resampled_score_differences,
     score_value,
@@ -148,8 +148,8 @@ def test_constant_differences_are_named():
 def test_batches_say_what_single_samples_say(name):
     a, _, positive = probabilities(n=60, digits=1)
     bound = bound_of(name)
-    (counts,) = case_draws(positive, None, 6, np.random.default_rng(0))
-    found = judge(a, positive, bound)(counts)
+    (counts,) = draw_cases(positive, None, 6, np.random.default_rng(0))
+    found = make_scorer(a, positive, bound)(counts)
     for value, row in zip(found, counts, strict=True):
         taken = np.repeat(np.arange(60), row)
         cells = (
@@ -180,8 +180,8 @@ def test_exchanges_say_what_a_loop_says(name):
 def test_batches_of_class_probabilities_too(name, k):
     rng = np.random.default_rng(2)
     table, codes = rng.dirichlet(np.ones(k), size=50), rng.integers(k, size=50)
-    (counts,) = case_draws(np.ones(50, bool), None, 4, rng)
-    for value, row in zip(judge(table, codes, find(name))(counts), counts, strict=True):
+    (counts,) = draw_cases(np.ones(50, bool), None, 4, rng)
+    for value, row in zip(make_scorer(table, codes, find(name))(counts), counts, strict=True):
         taken = np.repeat(np.arange(50), row)
         assert value == pytest.approx(score_value(table[taken], codes[taken], find(name)))
 
@@ -231,7 +231,7 @@ def test_no_permutation_p_is_smaller_than_the_replicates_can_show():
 @pytest.mark.parametrize("stratified", [True, False])
 def test_draws_are_resamples(stratified):
     mask = np.arange(30) < 10
-    (counts,) = case_draws(mask if stratified else np.ones(30, bool), None, 4000, np.random.default_rng(1))
+    (counts,) = draw_cases(mask if stratified else np.ones(30, bool), None, 4000, np.random.default_rng(1))
     assert (counts.sum(axis=1) == 30).all()
     assert (counts[:, :10].sum(axis=1) == 10).all() == stratified
     assert counts.mean(axis=0) == pytest.approx(np.ones(30), abs=0.08)
@@ -241,7 +241,7 @@ def test_draws_are_resamples(stratified):
 def test_groups_are_drawn_and_exchanged_whole():
     a, b, positive = drawn(n=60)
     groups = np.repeat(np.arange(20), 3)
-    (counts,) = case_draws(positive, groups, 50, np.random.default_rng(1))
+    (counts,) = draw_cases(positive, groups, 50, np.random.default_rng(1))
     assert (counts.reshape(50, 20, 3) == counts.reshape(50, 20, 3)[:, :, :1]).all()
     single, trebled = (
         swapped_score_differences(
@@ -257,17 +257,17 @@ def test_groups_are_drawn_and_exchanged_whole():
 def test_every_measure_has_its_methods(name):
     a, b, positive = probabilities(n=80, other=0.2)
     bound = bound_of(name)
-    for method in (None, *score_methods(bound)):
+    for method in (None, *list_score_methods(bound)):
         found = compare_scores(a, b, positive, bound, method=method, replicates=79)
         expected = score_value(a, positive, bound) - score_value(b, positive, bound)
         assert found.difference == pytest.approx(expected, abs=1e-12)
         assert found.low <= found.difference <= found.high
         assert 0 <= found.p <= 1
         assert PROCEDURES[found.method].setting == "same cases"
-        assert found.method == (method or score_methods(bound)[0])
+        assert found.method == (method or list_score_methods(bound)[0])
         again = compare_scores(a, b, positive, bound, method=method, replicates=79)
         assert replace(again, df=0.0, statistic=0.0, effect=0.0) == replace(found, df=0.0, statistic=0.0, effect=0.0)
-    for method in (None, *score_methods(bound, "different cases")):
+    for method in (None, *list_score_methods(bound, "different cases")):
         found = compare_scores_unpaired(a, positive, b[5:], positive[5:], bound, method=method, replicates=79)
         assert found.low <= found.difference <= found.high
         assert PROCEDURES[found.method].setting == "different cases"
@@ -277,7 +277,7 @@ def test_every_measure_has_its_methods(name):
 @pytest.mark.parametrize("name", FAST)
 def test_the_same_scores_have_no_difference(name):
     a, _, positive = probabilities(n=50)
-    for method in score_methods(bound_of(name)):
+    for method in list_score_methods(bound_of(name)):
         found = compare_scores(a, a, positive, bound_of(name), method=method, replicates=79)
         assert (found.difference, found.p) == (0.0, 1.0), method
         assert (found.low, found.high) == (0.0, 0.0)
@@ -288,7 +288,7 @@ def test_the_same_scores_have_no_difference(name):
 def test_the_other_way_round_is_the_negative(held, name):
     a, b, positive = held
     a, b = a / 15, b / 15
-    for method in score_methods(find(name)):
+    for method in list_score_methods(find(name)):
         one, two = (
             compare_scores(*pair, positive, find(name), method=method, replicates=59) for pair in ((a, b), (b, a))
         )
@@ -300,7 +300,7 @@ def test_the_other_way_round_is_the_negative(held, name):
 @settings(max_examples=40)
 def test_the_scale_of_the_scores_does_not_matter_to_a_ranking(held, name):
     a, b, positive = held
-    for method in score_methods(find(name)):
+    for method in list_score_methods(find(name)):
         one, two = (
             compare_scores(*pair, positive, find(name), method=method, replicates=59)
             for pair in ((a, b), (np.exp(a / 5), b**3 - 7))
@@ -332,7 +332,7 @@ def test_one_probability_to_each_class():
 
 @pytest.mark.parametrize("name", ["roc_auc", "average_precision", "brier_skill"])
 def test_one_class_is_undefined_and_says_why(name):
-    for method in score_methods(find(name)):
+    for method in list_score_methods(find(name)):
         found = compare_scores([0.1, 0.2, 0.4], [0.3, 0.2, 0.1], np.zeros(3, bool), find(name), method=method)
         assert math.isnan(found.difference)
         assert math.isnan(found.p)

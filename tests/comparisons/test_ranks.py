@@ -23,10 +23,10 @@ from heldout.comparisons.ranks import (
     normal_p,
     rank_table,
     rank_z,
+    read_results,
     tied_ranks,
     wins_and_ties,
 )
-from heldout.comparisons.result_table import read_results
 
 R = Path(__file__).parents[1] / "oracles" / "data" / "r"
 FIGURES = json.loads((R / "friedman_cochran.json").read_text(encoding="utf-8"))

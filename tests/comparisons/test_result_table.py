@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pytest
 
-from heldout.comparisons.result_table import read_results
+from heldout.comparisons.ranks import read_results
 from heldout.errors import ColumnError, HeldoutError, OptionError, ValuesError
 
 VALUES = [[0.9, 0.8], [0.7, 0.6], [0.5, 0.4]]

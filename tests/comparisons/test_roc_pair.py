@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.comparisons.two_models import asah, drawn, two_models
 
-from heldout.comparisons.delong_tests import delong_paired
+from heldout.comparisons.delong import delong_paired
 from heldout.comparisons.optimal_ranges import optimal_ranges, probability_cost
-from heldout.comparisons.roc_pair import compare_roc, crossings, stretches
+from heldout.comparisons.roc_pair import compare_roc, find_crossings, find_parts
 from heldout.curves import cost_curve, normalized_cost, roc
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
@@ -36,9 +36,9 @@ def path(scores, positive):
 
 def test_a_crossing_worked_by_hand():
     one, two = (roc(seen, None) for seen in (M1, M2))
-    parts = stretches((one.x, one.y), (two.x, two.y))
+    parts = find_parts((one.x, one.y), (two.x, two.y))
     assert [part.better for part in parts] == ["a", "b"]
-    (point,) = crossings(parts)
+    (point,) = find_crossings(parts)
     # M1 rises from (0, .6) with slope .4, M2 from (0, 0) with slope 4.5.
     assert (point.fpr, point.tpr) == pytest.approx((0.6 / 4.1, 4.5 * 0.6 / 4.1))
     assert (point.before, point.after) == ("a", "b")
@@ -47,11 +47,11 @@ def test_a_crossing_worked_by_hand():
 def test_a_touch_is_no_crossing():
     over = np.array([0.0, 0.0, 0.5, 1.0]), np.array([0.0, 0.5, 0.5, 1.0])
     under = np.array([0.0, 0.5, 0.5, 1.0]), np.array([0.0, 0.0, 0.5, 1.0])
-    assert [part.better for part in stretches(over, under)] == ["a", ""]
-    assert crossings(stretches(over, under)) == ()
+    assert [part.better for part in find_parts(over, under)] == ["a", ""]
+    assert find_crossings(find_parts(over, under)) == ()
     diagonal = np.array([0.0, 1.0]), np.array([0.0, 1.0])
     stepped = np.array([0.0, 0.0, 0.5, 0.5, 1.0]), np.array([0.0, 0.5, 0.5, 1.0, 1.0])
-    (part,) = stretches(stepped, diagonal)
+    (part,) = find_parts(stepped, diagonal)
     assert part.better == "a"
 
 
@@ -67,7 +67,7 @@ def area_between(a, b, better):
 def test_stretches_are_where_a_fine_grid_finds_them(held):
     a, b, positive = held
     one, two = path(a, positive), path(b, positive)
-    parts = stretches(one, two)
+    parts = find_parts(one, two)
     ends = [(part.fpr_low + part.tpr_low, part.fpr_high + part.tpr_high) for part in parts]
     assert ends[0][0] == 0
     assert ends[-1][1] == pytest.approx(2)
@@ -77,7 +77,7 @@ def test_stretches_are_where_a_fine_grid_finds_them(held):
         inside = [e for e, part in zip(ends, parts, strict=True) if part.better == better]
         for place in area_between(one, two, better):
             assert any(low - 1e-9 <= place <= high + 1e-9 for low, high in inside)
-    other = stretches(two, one)
+    other = find_parts(two, one)
     assert [part.better for part in other] == [{"a": "b", "b": "a", "": ""}[part.better] for part in parts]
 
 

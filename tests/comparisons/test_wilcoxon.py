@@ -15,8 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from heldout.comparisons.data_sets import DATA_SET_TESTS, bayes_signed_rank, compare_over_data_sets
-from heldout.comparisons.wilcoxon import pseudomedian, sign_test, signed_ranks, wilcoxon
+from heldout.comparisons.wilcoxon import (
+    DATA_SET_TESTS,
+    bayes_signed_rank,
+    compare_over_data_sets,
+    pseudomedian,
+    sign_test,
+    signed_ranks,
+    wilcoxon,
+)
 from heldout.errors import OptionError, ValuesError
 
 R = Path(__file__).parents[1] / "oracles" / "data" / "r"
@@ -203,7 +210,7 @@ def test_beliefs_of_equal_learners():
 
 def test_draws_in_pieces_are_as_many_draws(monkeypatch):
     whole = bayes_signed_rank(A, B, rope=0.001, draws=500)
-    monkeypatch.setattr("heldout.comparisons.data_sets.AT_ONCE", 1000)
+    monkeypatch.setattr("heldout.comparisons.wilcoxon.AT_ONCE", 1000)
     parts = bayes_signed_rank(A, B, rope=0.001, draws=500)
     assert parts.odds == pytest.approx(whole.odds)
     assert (parts.low, parts.high) == pytest.approx((whole.low, whole.high))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heldout
-from heldout.comparisons.delong_tests import case_placements, counted_areas, delong_counted, delong_paired, model_areas
+from heldout.comparisons.delong import case_placements, counted_areas, delong_counted, delong_paired, model_areas
 from heldout.comparisons.paired_losses import MeanMoments, case_losses
 from heldout.engines.lazy.pairs import LazySide, lazy_cases
 from heldout.errors import LabelError, OptionError, ValuesError

@@ -15,9 +15,8 @@ from functools import cache, cached_property
 import numpy as np
 from scipy import stats
 
-from heldout.comparisons.joint_tables import paired_quantity
-from heldout.comparisons.mcnemar import mcnemar, mcnemar_p
-from heldout.comparisons.omnibus import cochran_q
+from heldout.comparisons.joint_tables import make_paired_quantity
+from heldout.comparisons.mcnemar import cochran_q, mcnemar, mcnemar_p
 from heldout.comparisons.paired_counts import compare_counts
 from heldout.comparisons.unpaired import compare_unpaired, two_shares
 from heldout.evidence import Confusion
@@ -75,7 +74,7 @@ class World:
     def difference(self, text: str) -> float:
         """The true difference, from a sample so large that it is the world."""
         whole = self.pairs(np.rint(self.cells[3] * WHOLE).astype(np.int64))
-        a, b = paired_quantity(whole, read_quantity(text, whole.labels)).values
+        a, b = make_paired_quantity(whole, read_quantity(text, whole.labels)).values
         return a - b
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr
 
-from heldout.comparisons.delong_tests import delong_paired, model_areas
+from heldout.comparisons.delong import delong_paired, model_areas
 from heldout.comparisons.paired_losses import Form, case_losses, paired_loss_test, unpaired_loss_test
-from heldout.comparisons.paired_scores import compare_scores, compare_scores_unpaired, score_methods
+from heldout.comparisons.paired_scores import compare_scores, compare_scores_unpaired, list_score_methods
 from heldout.measures.catalogue import find
 
 Floats = NDArray[np.float64]
@@ -202,7 +202,7 @@ def main(tests: int = 2000, resampled: int = 600) -> None:
     print("|---|---|---|---|")
     for setting in NULLS:
         for name in MEASURES:
-            for method in score_methods(find(name)):
+            for method in list_score_methods(find(name)):
                 if method == "delong-mover":
                     continue  # the same test as delong
                 slow = "bootstrap" in method or "permutation" in method
@@ -211,7 +211,8 @@ def main(tests: int = 2000, resampled: int = 600) -> None:
         for name in ("roc_auc", "average_precision", "brier", "log_loss"):
             share = unpaired_rejections(setting, name, resampled if name == "average_precision" else tests)
             print(
-                f"| {name} | {score_methods(find(name), 'different cases')[0]} | {setting} | {share:.3f} |", flush=True
+                f"| {name} | {list_score_methods(find(name), 'different cases')[0]} | {setting} | {share:.3f} |",
+                flush=True,
             )
     print("\n| setting | method | held (nominal .95) |")
     print("|---|---|---|")

@@ -12,8 +12,8 @@ from tests.report.moved import churn
 from tests.report.test_page import checked, of
 
 import heldout
-from heldout.comparisons.data_sets import rank_learners
-from heldout.comparisons.result_table import ResultTable
+from heldout.comparisons.learner_ranks import rank_learners
+from heldout.comparisons.ranks import ResultTable
 from heldout.errors import OptionError
 from heldout.report.report import Report
 from heldout.result import ROW_KEYS

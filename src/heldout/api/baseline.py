@@ -13,8 +13,8 @@ from heldout.api.compare import compare
 from heldout.api.contestants import is_readable
 from heldout.arguments import listing
 from heldout.comparison import Comparison
-from heldout.comparisons.pair_test import Tested
-from heldout.comparisons.unpaired import MOVER, of_limits
+from heldout.comparisons.pair_test import PairTest
+from heldout.comparisons.unpaired import MOVER, mover_difference
 from heldout.errors import FileError, OptionError
 from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion
@@ -144,7 +144,7 @@ def _figure(row: Mapping[str, Any], name: str) -> float:
         ) from None
 
 
-def _difference(ours: Estimate, row: Mapping[str, Any]) -> Tested:
+def _difference(ours: Estimate, row: Mapping[str, Any]) -> PairTest:
     """Ours less theirs, from two independent estimates.
 
     Limits of another level are stretched to ours as those of a normal estimate.
@@ -154,11 +154,11 @@ def _difference(ours: Estimate, row: Mapping[str, Any]) -> Tested:
     cases = int(ours.n) + (0 if math.isnan(n) else int(n))
     if math.isnan(ours.value - value):
         why = ours.undefined if math.isnan(ours.value) else str(row.get("undefined") or "the baseline has no value")
-        return Tested(math.nan, math.nan, math.nan, ours.level, MOVER, math.nan, cases, undefined=why)
+        return PairTest(math.nan, math.nan, math.nan, ours.level, MOVER, math.nan, cases, undefined=why)
     stretch = 1.0 if level == ours.level else z_value(ours.level) / z_value(level) if 0 < level < 1 else math.nan
     theirs = value, value - (value - low) * stretch, value + (high - value) * stretch
-    return Tested(
-        *of_limits((ours.value, ours.low, ours.high), theirs),
+    return PairTest(
+        *mover_difference((ours.value, ours.low, ours.high), theirs),
         ours.level,
         MOVER,
         math.nan,

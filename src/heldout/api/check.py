@@ -12,7 +12,7 @@ from heldout.api.baseline import Baseline, baseline_of
 from heldout.api.evaluate import evaluate
 from heldout.api.options import CheckArguments, EngineArguments, defaults_of, takes
 from heldout.arguments import closest, listing
-from heldout.comparisons.pair_test import PROCEDURES, Tested
+from heldout.comparisons.pair_test import PROCEDURES, PairTest
 from heldout.comparisons.sample_size import cases_needed
 from heldout.errors import FileError, OptionError
 from heldout.evaluation import Evaluation
@@ -292,24 +292,24 @@ def _fails(written: Written, value: float, outcome: Outcome, *, strict: bool) ->
     return outcome == "failed"
 
 
-def _as_tested(estimate: Estimate) -> Tested:
-    return Tested(
+def _as_tested(estimate: Estimate) -> PairTest:
+    return PairTest(
         estimate.value, estimate.low, estimate.high, estimate.level, estimate.method, math.nan, int(estimate.n)
     )
 
 
-def _unit(tested: Tested, *, paired: bool) -> str:
+def _unit(tested: PairTest, *, paired: bool) -> str:
     if _of_splits(tested):
         return "splits"
     return "cases" if paired else "cases of both together"
 
 
-def _of_splits(tested: Tested) -> bool:
+def _of_splits(tested: PairTest) -> bool:
     found = PROCEDURES.get(tested.method)
     return found is not None and found.setting == "same splits"
 
 
-def _cases(written: Written, tested: Tested) -> int | None:
+def _cases(written: Written, tested: PairTest) -> int | None:
     """How many cases would decide it with 80 % power, if what was seen is true; None where none would."""
     moved = replace(
         tested,

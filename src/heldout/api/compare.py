@@ -8,19 +8,33 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
-from heldout.api.contestants import Contestant, Reading, columns_of_one, gather_contestants, is_contestant, is_readable
-from heldout.api.design import Meeting, Rules, is_score
+from heldout.api.contestants import (
+    Contestant,
+    ReadOptions,
+    gather_contestants,
+    is_contestant,
+    is_readable,
+    read_columns,
+)
+from heldout.api.design import CompareOptions, PairingDesign, is_score, paired_curves
 from heldout.api.engine_choice import Where, lazy_frame
-from heldout.api.external_cases import Opened, counted_curves
-from heldout.api.pairing import meeting_of
-from heldout.api.pairwise import Claims, fight, fitting, how, known_of, not_corrected, said_of_many, said_of_means
-from heldout.api.result_tables import TableRules, compare_in_table, wants_pairs
-from heldout.api.same_cases import curves_of
+from heldout.api.external_cases import OpenConnections, lazy_curves
+from heldout.api.pairing import choose_design
+from heldout.api.pairwise import (
+    Claims,
+    describe_procedures,
+    keep_applicable,
+    list_known_limits,
+    note_multiplicity,
+    note_pooled_values,
+    note_uncorrected,
+    run_pairwise_tests,
+)
+from heldout.api.result_tables import TableOptions, compare_in_table, wants_pairs
 from heldout.arguments import check_level, check_whole, closest, listing
 from heldout.comparison import Comparison
-from heldout.comparisons.data_sets import rank_learners
-from heldout.comparisons.learner_ranks import LearnerRanks
-from heldout.comparisons.result_table import read_results
+from heldout.comparisons.learner_ranks import LearnerRanks, rank_learners
+from heldout.comparisons.ranks import read_results
 from heldout.errors import ColumnError, OptionError
 from heldout.evidence import Label
 from heldout.findings.review import check_codes
@@ -89,53 +103,58 @@ def compare(
     claims = Claims(correction, margin, margin_kind)
     claims.check(control)
     # What an engine opens for reading is closed when all is counted.
-    with Opened() as opened:
-        reading = Reading(
+    with OpenConnections() as opened:
+        reading = ReadOptions(
             truth, predicted, score, threshold, id, fold, group, positive, labels, costs, level, missing, seed,
             only_scores(measure), engine, master, tolerance, passes, opened,
         )  # fmt: skip
         held = _contestants(classifiers, names, reading, together=paired is not False)
         if held is None:
             _check_ranked(classifiers[0], {"names": names, "paired": paired, "margin": margin}, reading)
-            rules = TableRules(level, method, rope, claims, seed=seed, mute=muted)
+            rules = TableOptions(level, method, rope, claims, seed=seed, mute=muted)
             return _tabled(classifiers[0], control, rules, measure)
         if len(held) < 2:
             only = next(iter(held))
             raise OptionError(f"There is one classifier only: {only}.", hint="give at least two to compare.")
-        meeting = meeting_of(held, paired=paired)
-        asked = Rules(level, seed, replicates, method, rope)
+        meeting = choose_design(held, paired=paired)
+        asked = CompareOptions(level, seed, replicates, method, rope)
         return _compared(meeting, list(held), _duels(list(held), control), measure, asked, claims, muted)
 
 
 def _compared(
-    meeting: Meeting,
+    meeting: PairingDesign,
     names: list[str],
     duels: list[tuple[int, int]],
     measure: str | Sequence[str] | None,
-    rules: Rules,
+    rules: CompareOptions,
     claims: Claims,
     muted: tuple[str, ...],
 ) -> Comparison:
     """Every pair by every measure, where it is known how they meet."""
     quantities = meeting.quantities([measure] if isinstance(measure, str) else measure)
     if measure is None and rules.method is not None:
-        quantities = fitting(meeting, duels[0], quantities, rules)
-    pairs = fight(meeting, names, duels, quantities, rules, claims)
+        quantities = keep_applicable(meeting, duels[0], quantities, rules)
+    pairs = run_pairwise_tests(meeting, names, duels, quantities, rules, claims)
     used = claims.used(len(duels))
     return Comparison(
         tuple(names),
         pairs,
         meeting.words,
-        how(meeting, pairs),
+        describe_procedures(meeting, pairs),
         rules.level,
         used,
         meeting.omnibus(quantities, rules) if len(names) > 2 else (),
-        (*meeting.notes, *(not_corrected(pairs) if used else ()), *said_of_many(pairs), *said_of_means(pairs)),
+        (
+            *meeting.notes,
+            *(note_uncorrected(pairs) if used else ()),
+            *note_multiplicity(pairs),
+            *note_pooled_values(pairs),
+        ),
         rules.seed,
-        counted_curves(meeting) or curves_of(meeting, rules),
+        lazy_curves(meeting) or paired_curves(meeting, rules),
         meeting.met,
         rules.method or "",
-        known_of([pair.tested.method for pair in pairs], rules.method),
+        list_known_limits([pair.tested.method for pair in pairs], rules.method),
         meeting.sides(),
         muted,
         meeting.own,
@@ -154,14 +173,14 @@ def only_scores(measure: str | Sequence[str] | None) -> bool:
 
 
 def _contestants(
-    classifiers: Sequence[Any], names: Any, reading: Reading, *, together: bool
+    classifiers: Sequence[Any], names: Any, reading: ReadOptions, *, together: bool
 ) -> dict[str, Contestant] | None:
     """The contestants; None for a table of results. `together` says that all of them judged the same cases."""
     if len(classifiers) > 1:
         return gather_contestants(classifiers, names, reading, together=together)
     only = classifiers[0]
     if isinstance(reading.predicted, list | tuple) or isinstance(reading.score, list | tuple):
-        return columns_of_one(only, reading, names, together=together)
+        return read_columns(only, reading, names, together=together)
     if isinstance(only, list | tuple) and only and all(is_contestant(item) for item in only):
         return gather_contestants(only, names, reading, together=together)
     named = isinstance(only, Mapping) and only and all(is_contestant(item) for item in only.values())
@@ -177,7 +196,7 @@ def _contestants(
     return None
 
 
-def _check_ranked(table: Any, beside: dict[str, Any], reading: Reading) -> None:
+def _check_ranked(table: Any, beside: dict[str, Any], reading: ReadOptions) -> None:
     """Refuse what says nothing of a table of results, which is what one file or frame alone is taken for."""
     given = [*(name for name, value in beside.items() if value is not None), *reading.said()]
     if given:
@@ -189,7 +208,7 @@ def _check_ranked(table: Any, beside: dict[str, Any], reading: Reading) -> None:
         )
 
 
-def _tabled(table: Any, control: Any, rules: TableRules, measure: Any) -> Comparison | LearnerRanks:
+def _tabled(table: Any, control: Any, rules: TableOptions, measure: Any) -> Comparison | LearnerRanks:
     """A table of results, data sets × learners: two of them, or by a test for two, pair by pair; otherwise by ranks."""
     asked = [measure] if isinstance(measure, str) else list(measure or ())
     if len(asked) > 1:

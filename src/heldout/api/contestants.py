@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from heldout.api.engine_choice import lazy_frame
 from heldout.api.evaluate import evaluate
-from heldout.api.external_cases import Away, Elsewhere, Opened, away, counted_there, counted_together
+from heldout.api.external_cases import (
+    LazyContestant,
+    LazySource,
+    OpenConnections,
+    count_lazy,
+    count_lazy_columns,
+    find_lazy_source,
+)
 from heldout.arguments import listing
 from heldout.errors import OptionError
 from heldout.evaluation import Evaluation
@@ -46,7 +53,7 @@ class Reader(Protocol):
         """The same with these rows only."""
 
 
-def without_lost_rows(made: Sequence[Any], readers: Sequence[Reader]) -> list[Any]:
+def drop_missing_rows(made: Sequence[Any], readers: Sequence[Reader]) -> list[Any]:
     """The contestants without the rows that any of them lacks, where all had as many rows to begin with.
 
     Where they had not, they stay as they are, and nothing but ids can say which case is which.
@@ -64,12 +71,12 @@ def without_lost_rows(made: Sequence[Any], readers: Sequence[Reader]) -> list[An
         return list(made)
     gone = n - int(keep.sum())
     return [
-        noted(reader.part(frame, keep).evaluation(), gone, n, n - len(own))
+        note_dropped_rows(reader.part(frame, keep).evaluation(), gone, n, n - len(own))
         for reader, frame, own in zip(readers, frames, kept, strict=True)
     ]
 
 
-def noted(evaluation: Evaluation, gone: int, n: int, own: int) -> Evaluation:
+def note_dropped_rows(evaluation: Evaluation, gone: int, n: int, own: int) -> Evaluation:
     """The evaluation with a note of the rows that were left out of all, and in how many it lacks a value itself."""
     said = (
         f"{gone:,} of {n:,} rows were dropped from all classifiers, because one or more of them lacks a value there; "
@@ -93,23 +100,23 @@ def _rows(frame: Any) -> int | None:
     return None if frame is None else len(frame)
 
 
-def frame_part(frame: Any, keep: NDArray[np.bool_]) -> Any:
+def filter_frame(frame: Any, keep: NDArray[np.bool_]) -> Any:
     """Some rows of a frame or of a dictionary of columns.
 
-    >>> frame_part({"truth": [0, 1, 1]}, np.array([True, False, True]))["truth"]
+    >>> filter_frame({"truth": [0, 1, 1]}, np.array([True, False, True]))["truth"]
     [0, 1]
     """
     if isinstance(frame, Mapping):
-        return {name: rows_of(column, keep) for name, column in frame.items()}
+        return {name: filter_column(column, keep) for name, column in frame.items()}
     import narwhals.stable.v2 as nw
 
     return nw.from_native(frame).filter(keep.tolist()).to_native()
 
 
-def rows_of(column: Any, keep: NDArray[np.bool_]) -> Any:
+def filter_column(column: Any, keep: NDArray[np.bool_]) -> Any:
     """Some rows of a column; the name of one stays as it is.
 
-    >>> rows_of("truth", np.array([True])), rows_of(("a", "b"), np.array([False, True]))
+    >>> filter_column("truth", np.array([True])), filter_column(("a", "b"), np.array([False, True]))
     ('truth', ['b'])
     """
     if column is None or isinstance(column, str | int):
@@ -122,13 +129,13 @@ def rows_of(column: Any, keep: NDArray[np.bool_]) -> Any:
     return series.filter(keep.tolist()).to_native() if isinstance(series, nw.Series) else np.asarray(column)[keep]
 
 
-Contestant = Evaluation | Validation | Elsewhere
+Contestant = Evaluation | Validation | LazyContestant
 # Columns of these names are said not to be used where nobody names them.
 NOTED = ("weight", "group", "fold")
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How files and frames among the contestants are to be read; `ranked` where only the scores are asked for.
 
     `opened` is what engines have opened for it.
@@ -152,11 +159,11 @@ class Reading:
     master: str | None = None
     tolerance: float = 1e-6
     passes: int = 3
-    opened: Opened = field(default_factory=Opened)
+    opened: OpenConnections = field(default_factory=OpenConnections)
 
     def said(self) -> list[str]:
         """What was said of how to read files."""
-        usual = Reading(
+        usual = ReadOptions(
             level=self.level, seed=self.seed, ranked=self.ranked, tolerance=self.tolerance, passes=self.passes,
             opened=self.opened,
         )  # fmt: skip
@@ -206,11 +213,11 @@ class Reading:
             passes=self.passes,
         )
 
-    def away(self, data: Any) -> Away | None:
+    def away(self, data: Any) -> LazySource | None:
         """The data, where their rows are not to be held."""
-        return away(data, self.engine, self.master, self.opened)
+        return find_lazy_source(data, self.engine, self.master, self.opened)
 
-    def there(self, found: Away) -> Reading:
+    def there(self, found: LazySource) -> ReadOptions:
         """How such data are read: a frame brings its own engine."""
         return self if found.batches is not None else replace(self, engine=None, master=None)
 
@@ -225,11 +232,11 @@ def _unweighted(evaluation: Evaluation) -> Evaluation:
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class FileContestant:
     """A contestant that is read: from what, how, and which columns are its own."""
 
     data: Any
-    reading: Reading
+    reading: ReadOptions
     columns: Mapping[str, Any] = field(default_factory=dict)
 
     def evaluation(self) -> Evaluation:
@@ -254,10 +261,10 @@ class Read:
             return np.arange(n)
         return np.asarray(found.id.labels)[found.id.codes.astype(np.int64) - found.id.offset]
 
-    def part(self, frame: Any, keep: NDArray[np.bool_]) -> Read:
+    def part(self, frame: Any, keep: NDArray[np.bool_]) -> FileContestant:
         """The same with these rows of the frame only."""
-        roles = {role: rows_of(getattr(self.reading, role), keep) for role in ("truth", "id", "fold", "group")}
-        return replace(self, data=frame_part(frame, keep), reading=replace(self.reading, **roles))
+        roles = {role: filter_column(getattr(self.reading, role), keep) for role in ("truth", "id", "fold", "group")}
+        return replace(self, data=filter_frame(frame, keep), reading=replace(self.reading, **roles))
 
 
 def _bare(named: Mapping[str, Any]) -> bool:
@@ -266,13 +273,13 @@ def _bare(named: Mapping[str, Any]) -> bool:
 
 
 def gather_contestants(
-    given: Sequence[Any], names: Sequence[str] | None, reading: Reading, *, together: bool = True
+    given: Sequence[Any], names: Sequence[str] | None, reading: ReadOptions, *, together: bool = True
 ) -> dict[str, Contestant]:
     """The contestants by name, in the order they were given; `together` where all of them judged the same cases.
 
     >>> from heldout.api.evaluate import evaluate
     >>> one, two = evaluate([0, 1], [0, 1]), evaluate([0, 1], [1, 1])
-    >>> list(gather_contestants([one, two], None, Reading()))
+    >>> list(gather_contestants([one, two], None, ReadOptions()))
     ['A', 'B']
     """
     held: list[tuple[str, Contestant]] = []
@@ -280,9 +287,9 @@ def gather_contestants(
     _check_said([item for _, item in spread], reading)
     for position, (name, item) in enumerate(spread):
         held.append((name or _letter(position), _contestant(item, reading)))
-    gone = any(isinstance(one, Elsewhere) for _, one in held)
+    gone = any(isinstance(one, LazyContestant) for _, one in held)
     if together and not gone and reading.id is None and all(is_readable(item) for _, item in spread):
-        whole = without_lost_rows([one for _, one in held], [Read(item, reading) for _, item in spread])
+        whole = drop_missing_rows([one for _, one in held], [FileContestant(item, reading) for _, item in spread])
         held = [(name, one) for (name, _), one in zip(held, whole, strict=True)]
     return _told_apart(_named(held, names))
 
@@ -298,7 +305,7 @@ def _named(held: list[tuple[str, Contestant]], names: Sequence[str] | None) -> l
     return [(str(name), item) for name, (_, item) in zip(names, held, strict=True)]
 
 
-def _check_said(items: Sequence[Any], reading: Reading) -> None:
+def _check_said(items: Sequence[Any], reading: ReadOptions) -> None:
     """Refuse options about reading where nothing is read."""
     if any(is_readable(item) for item in items):
         return
@@ -323,8 +330,8 @@ def is_contestant(item: Any) -> bool:
     return isinstance(item, Evaluation | Validation | Confusion) or is_readable(item)
 
 
-def columns_of_one(
-    data: Any, reading: Reading, names: Sequence[str] | None = None, *, together: bool = True
+def read_columns(
+    data: Any, reading: ReadOptions, names: Sequence[str] | None = None, *, together: bool = True
 ) -> dict[str, Contestant]:
     """Several classifiers in one file: a column of predictions, or of scores, or one of both, each."""
     given = {by: list(getattr(reading, by)) for by in ("predicted", "score") if _several(getattr(reading, by))}
@@ -347,16 +354,19 @@ def columns_of_one(
     found = reading.away(data)
     if found is not None:
         own = [{role: column[place] for role, column in given.items()} for place in range(len(columns))]
-        counted = counted_together(found, reading.there(found).read, own)
+        counted = count_lazy_columns(found, reading.there(found).read, own)
         return _told_apart(_named(list(zip(map(str, columns), counted, strict=True)), names))
     data, reading = _read_once(data, reading, [column for each in given.values() for column in each])
-    each = [Read(data, reading, {role: own[place] for role, own in given.items()}) for place in range(len(columns))]
+    each = [
+        FileContestant(data, reading, {role: own[place] for role, own in given.items()})
+        for place in range(len(columns))
+    ]
     made = [one.evaluation() for one in each]
-    held = list(zip(map(str, columns), without_lost_rows(made, each) if together else made, strict=True))
+    held = list(zip(map(str, columns), drop_missing_rows(made, each) if together else made, strict=True))
     return _told_apart(_named(held, names))
 
 
-def _read_once(data: Any, reading: Reading, columns: Sequence[Any]) -> tuple[Any, Reading]:
+def _read_once(data: Any, reading: ReadOptions, columns: Sequence[Any]) -> tuple[Any, ReadOptions]:
     """A file as a frame, so that it is read once for all columns; what is missing is said with the name of the file."""
     if not isinstance(data, str | Path):
         return data, reading
@@ -414,7 +424,7 @@ def _spread(given: Sequence[Any]) -> list[tuple[str, Any]]:
     return held
 
 
-def _contestant(item: Any, reading: Reading) -> Contestant:
+def _contestant(item: Any, reading: ReadOptions) -> Contestant:
     if isinstance(item, Evaluation | Validation):
         return item
     if isinstance(item, Confusion):
@@ -428,7 +438,7 @@ def _contestant(item: Any, reading: Reading) -> Contestant:
         )
     if is_readable(item):
         found = reading.away(item)
-        return reading.read(item) if found is None else counted_there(found, reading.there(found).read)
+        return reading.read(item) if found is None else count_lazy(found, reading.there(found).read)
     raise OptionError(
         f"A {type(item).__name__} cannot be compared.",
         hint="give evaluations, validations, files of predictions, or one table of results.",

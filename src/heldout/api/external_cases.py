@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from heldout.api.design import Meeting, Rules, is_score, of_own
+from heldout.api.design import CompareOptions, PairingDesign, SharedCases, is_score, scale_test, translate_class
 from heldout.api.engine_choice import FromFiles, from_files, lazy_frame
-from heldout.api.same_cases import Matched, times
 from heldout.arguments import listing
 from heldout.comparison import Alike
-from heldout.comparisons.delong_tests import DELONG, DELONG_MOVER, counted_areas, delong_counted
-from heldout.comparisons.omnibus import Together, areas_together, right_together
+from heldout.comparisons.delong import DELONG, DELONG_MOVER, compare_all_areas, counted_areas, delong_counted
+from heldout.comparisons.mcnemar import compare_all_accuracies
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges
-from heldout.comparisons.pair_test import Tested
+from heldout.comparisons.pair_test import OmnibusTest, PairTest
 from heldout.comparisons.paired_losses import PAIRED_HALL, PAIRED_LOSS_T, MeanMoments, paired_mean_test
-from heldout.comparisons.paired_scores import AREAS, score_method
+from heldout.comparisons.paired_scores import AREAS, choose_score_method
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.engines.clusters.backends import ELSEWHERE
 from heldout.engines.clusters.engine_errors import engine_errors
@@ -41,7 +40,7 @@ from heldout.predictions.source import Named
 # Contestants whose rows are not held: lazy frames, and files that are too large for memory.
 
 
-class Opened(ExitStack):
+class OpenConnections(ExitStack):
     """What engines have opened for a comparison, to be closed when all is counted."""
 
     def __init__(self) -> None:
@@ -65,7 +64,7 @@ class Opened(ExitStack):
 
 
 @dataclass(frozen=True, eq=False)
-class Elsewhere:
+class LazyContestant:
     """A contestant that was counted where its rows are: what it comes to, and the narwhals lazy frame of the rows.
 
     `in_order` says that cases have no names, and that the frame numbers its rows instead.
@@ -90,7 +89,7 @@ class Elsewhere:
 
 
 @dataclass(frozen=True, eq=False)
-class Away:
+class LazySource:
     """Data whose rows are not to be held: what an evaluation of them is given, and how their rows become a frame."""
 
     given: Any
@@ -116,7 +115,7 @@ class Away:
         return nw.from_native(scanned(self.batches, columns, numbered=numbered))
 
 
-def away(data: Any, engine: str | None, master: str | None, opened: Opened) -> Away | None:
+def find_lazy_source(data: Any, engine: str | None, master: str | None, opened: OpenConnections) -> LazySource | None:
     """The data, where their rows are not to be held; None where they fit in memory."""
     if not isinstance(data, str | Path):
         frame = lazy_frame(data)
@@ -125,7 +124,7 @@ def away(data: Any, engine: str | None, master: str | None, opened: Opened) -> A
                 f"A lazy data frame ({type(data).__name__}) brings its own engine, and {engine!r} was named.",
                 hint="leave out engine=.",
             )
-        return None if frame is None else Away(data, frame)
+        return None if frame is None else LazySource(data, frame)
     if _is_evidence(data):
         # Whoever reads it says that no engine is needed.
         return None
@@ -133,11 +132,11 @@ def away(data: Any, engine: str | None, master: str | None, opened: Opened) -> A
         import narwhals.stable.v2 as nw
 
         found = opened.lazy(data, engine, master)
-        return Away(found, nw.from_native(found.frame))
+        return LazySource(found, nw.from_native(found.frame))
     if str(data) == "-":
         return None
     batches = batches_of(data, engine=engine)
-    return None if batches is None else Away(data, batches=batches)
+    return None if batches is None else LazySource(data, batches=batches)
 
 
 def _is_evidence(path: str | Path) -> bool:
@@ -146,25 +145,27 @@ def _is_evidence(path: str | Path) -> bool:
     return is_evidence_file(path)
 
 
-def counted_there(found: Away, read: Callable[..., Evaluation], columns: dict[str, Any] | None = None) -> Elsewhere:
+def count_lazy(
+    found: LazySource, read: Callable[..., Evaluation], columns: dict[str, Any] | None = None
+) -> LazyContestant:
     """One contestant with data of its own; without ids the rows of files have an order, those of frames none."""
     evaluation = read(found.given, **(columns or {}))
     used = dict(evaluation.source.columns)
     numbered = "id" not in used and found.batches is not None
-    return Elsewhere(evaluation, found.rows(_named(evaluation, found), numbered=numbered), numbered)
+    return LazyContestant(evaluation, found.rows(_named(evaluation, found), numbered=numbered), numbered)
 
 
-def counted_together(
-    found: Away, read: Callable[..., Evaluation], columns: Sequence[dict[str, Any]]
-) -> list[Elsewhere]:
+def count_lazy_columns(
+    found: LazySource, read: Callable[..., Evaluation], columns: Sequence[dict[str, Any]]
+) -> list[LazyContestant]:
     """Several contestants in one frame, each with columns of its own; a row that one lacks is left out of all."""
     made = [read(found.given, **own) for own in columns]
     used = list(dict.fromkeys(name for one in made for name in _named(one, found)))
     frame = found.rows(used)
     lost = [0 if one.counted is None else one.counted.lost for one in made]
     if not any(lost):
-        return [Elsewhere(one, frame) for one in made]
-    from heldout.api.contestants import noted
+        return [LazyContestant(one, frame) for one in made]
+    from heldout.api.contestants import note_dropped_rows
     from heldout.engines.lazy.pairs import without_gaps
 
     whole = without_gaps(frame, used)
@@ -174,7 +175,7 @@ def counted_together(
     ]
     n = 0 if made[0].counted is None else made[0].counted.rows
     return [
-        Elsewhere(noted(one, n - int(one.confusion.n_cases), n, own), whole)
+        LazyContestant(note_dropped_rows(one, n - int(one.confusion.n_cases), n, own), whole)
         for one, own in zip(again, lost, strict=True)
     ]
 
@@ -185,7 +186,7 @@ def _with_unused(evaluation: Evaluation, first: Evaluation) -> Evaluation:
     return replace(evaluation, notes=(*evaluation.notes, *said))
 
 
-def _named(evaluation: Evaluation, found: Away) -> list[str]:
+def _named(evaluation: Evaluation, found: LazySource) -> list[str]:
     """The columns that an evaluation read; "score >= 0.5" is none."""
     every = found.frame.collect_schema().names() if found.batches is None else found.batches.names
     return [column for _, column in evaluation.source.columns if column in every]
@@ -203,7 +204,7 @@ WITHOUT_ROWS = "compare by roc_auc, gini, brier or log_loss (measure=, --measure
 
 
 @dataclass(frozen=True, eq=False)
-class CountedCases(Matched):
+class LazyPairedCases(SharedCases):
     """All of them judged the same cases, which were joined and counted where they are."""
 
     joined: LazyCases = field(kw_only=True)
@@ -227,9 +228,9 @@ class CountedCases(Matched):
             return "" if self.counts(one, two).differ else "answers"
         return "" if self.joined.scores.apart[_ordered(one, two)] else "scores"
 
-    def _scores(self, one: int, two: int, quantity: Quantity, rules: Rules) -> Tested:
+    def _scores(self, one: int, two: int, quantity: Quantity, rules: CompareOptions) -> PairTest:
         bound = quantity.bound
-        name = score_method(bound, rules.method, "same cases", rules.score_replicates)
+        name = choose_score_method(bound, rules.method, "same cases", rules.score_replicates)
         self._check(quantity, name)
         duel = _ordered(one, two)
         sign = 1.0 if duel == (one, two) else -1.0
@@ -240,7 +241,7 @@ class CountedCases(Matched):
                 joint, duel, lambda place: self._ranking(place, quantity), level=rules.level,
                 interval="t" if name == DELONG.name else "mover",
             )  # fmt: skip
-            return times(found, sign * AREAS[bound.measure.name])
+            return scale_test(found, sign * AREAS[bound.measure.name])
         sums = joint.losses[bound.measure.name][duel]
         groups = joint.groups
         by_group = None if groups is None else (sign * groups.gaps[bound.measure.name][duel], groups.n)
@@ -281,28 +282,28 @@ class CountedCases(Matched):
 
     def _ranking(self, place: int, quantity: Quantity) -> Ranking:
         one = self.evaluations[place]
-        return one.ranking(of_own(quantity, one.labels).class_)
+        return one.ranking(translate_class(quantity, one.labels).class_)
 
-    def omnibus(self, quantities: Sequence[Quantity], rules: Rules) -> tuple[Together, ...]:
+    def omnibus(self, quantities: Sequence[Quantity], rules: CompareOptions) -> tuple[OmnibusTest, ...]:
         """Cochran's Q: whether all of them are right equally often; DeLong's test: whether all areas are the same."""
-        made: list[Together] = []
+        made: list[OmnibusTest] = []
         held = self.joined
         if not self._dependent and not all(is_score(quantity) for quantity in quantities):
             right = np.stack([predicted == held.truth for predicted in held.predicted], axis=1)
-            made.append(right_together(right, held.counts, level=rules.level))
+            made.append(compare_all_accuracies(right, held.counts, level=rules.level))
         for quantity in quantities:
             if quantity.bound.measure.name not in AREAS:
                 continue
             name = f"{quantity.bound.name}[{quantity.class_}]" if quantity.class_ is not None else quantity.bound.name
-            made.append(areas_together(counted_areas(held.scores), name, level=rules.level))
+            made.append(compare_all_areas(counted_areas(held.scores), name, level=rules.level))
         return tuple(made)
 
 
 @dataclass(frozen=True, eq=False)
-class CountedCurves:
+class LazyRocCurves:
     """The ROC curves of contestants of which only counts are known, made when asked for."""
 
-    meeting: CountedCases
+    meeting: LazyPairedCases
 
     def pair(self, a: str, b: str) -> RocComparison:
         """Two curves on the same cases: refused, since how sure a crossing is comes from resampled rows."""
@@ -318,12 +319,12 @@ class CountedCurves:
         return optimal_ranges(rankings, prevalence=prevalence, positive=self.meeting.evaluations[0].positive)
 
 
-def counted_curves(meeting: Meeting) -> CountedCurves | None:
+def lazy_curves(meeting: PairingDesign) -> LazyRocCurves | None:
     """The curves, where rows that are not held were scored by all; None for every other meeting."""
-    return CountedCurves(meeting) if isinstance(meeting, CountedCases) and meeting.has_curves else None
+    return LazyRocCurves(meeting) if isinstance(meeting, LazyPairedCases) and meeting.has_curves else None
 
 
-def counted_meeting(held: dict[str, Elsewhere]) -> CountedCases:
+def join_lazy_cases(held: dict[str, LazyContestant]) -> LazyPairedCases:
     """Join the cases of all of them where they are."""
     folded = [name for name, one in held.items() if one.counted.folds is not None]
     if folded:
@@ -338,10 +339,10 @@ def counted_meeting(held: dict[str, Elsewhere]) -> CountedCases:
     sides = [_side(name, one) for name, one in held.items()]
     with engine_errors(_engine(sides)):
         joined = lazy_cases(sides)
-    return CountedCases({name: one.evaluation for name, one in held.items()}, joined=joined)
+    return LazyPairedCases({name: one.evaluation for name, one in held.items()}, joined=joined)
 
 
-def _check_connections(held: dict[str, Elsewhere]) -> None:
+def _check_connections(held: dict[str, LazyContestant]) -> None:
     """Refuse Ibis tables of several connections: one of them would look for the tables of all by their names."""
     met: set[int] = set()
     for one in held.values():
@@ -360,7 +361,7 @@ def _engine(sides: Sequence[LazySide]) -> str:
     return str(sides[0].frame.implementation.value)
 
 
-def _side(name: str, one: Elsewhere) -> LazySide:
+def _side(name: str, one: LazyContestant) -> LazySide:
     columns, counted = dict(one.evaluation.source.columns), one.counted
     tally, cut = counted.scores, counted.threshold
     each: tuple[str, ...] = ()
@@ -390,7 +391,7 @@ def _side(name: str, one: Elsewhere) -> LazySide:
     )
 
 
-def _each(name: str, one: Elsewhere, columns: str) -> tuple[str, ...]:
+def _each(name: str, one: LazyContestant, columns: str) -> tuple[str, ...]:
     """The columns of scores in the order of the labels."""
     labels = one.counted.labels
     owners = {class_of(column, labels): column for column in columns.split(", ") if column in one.names}

@@ -10,17 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.api.contestants import Contestant
-from heldout.api.design import Judged, Meeting, Rules, alike_in, fitting_scores, is_score, no_rope, of_own, value_of
-from heldout.api.external_cases import Elsewhere, counted_meeting
-from heldout.api.same_cases import SameCases
+from heldout.api.design import (
+    CompareOptions,
+    EvaluatedDesign,
+    PairedCases,
+    PairingDesign,
+    compute_value,
+    find_identical,
+    is_score,
+    refuse_rope,
+    select_scores,
+    translate_class,
+)
+from heldout.api.external_cases import LazyContestant, join_lazy_cases
 from heldout.arguments import listing
 from heldout.comparison import Alike
 from heldout.comparisons.fold_tests import FoldValues, compare_folds
-from heldout.comparisons.omnibus import Together
-from heldout.comparisons.pair_test import Setting, Tested
+from heldout.comparisons.pair_test import OmnibusTest, PairTest, Setting
 from heldout.comparisons.paired_scores import compare_scores_unpaired
-from heldout.comparisons.unpaired import compare_unpaired
-from heldout.comparisons.unpaired_scores import CountedSide, compare_counted_unpaired
+from heldout.comparisons.unpaired import CountedSide, compare_counted_unpaired, compare_unpaired
 from heldout.engines.scores import RowScores
 from heldout.errors import OptionError, ValuesError
 from heldout.evaluation import Evaluation
@@ -35,7 +43,7 @@ from heldout.validation import Validation
 
 
 @dataclass(frozen=True, eq=False)
-class DifferentCases(Judged):
+class IndependentCases(EvaluatedDesign):
     """Each of them has a test set of its own; `counted` are those of which only counts are known."""
 
     met: ClassVar[Setting] = "different cases"
@@ -59,9 +67,9 @@ class DifferentCases(Judged):
         """Why they are compared so."""
         return "They were tested on different cases, so the test sets are taken as independent"
 
-    def test(self, one: int, two: int, quantity: Quantity, rules: Rules) -> Tested:
+    def test(self, one: int, two: int, quantity: Quantity, rules: CompareOptions) -> PairTest:
         """The difference of two contestants, each on its own cases."""
-        no_rope(rules)
+        refuse_rope(rules)
         if not is_score(quantity):
             return compare_unpaired(
                 self.confusion(one),
@@ -111,11 +119,11 @@ class DifferentCases(Judged):
         if side.scores is None:
             message = "there are no scores"
             raise TypeError(message)
-        evidence, own = side.scores.evidence, of_own(quantity, side.labels)
+        evidence, own = side.scores.evidence, translate_class(quantity, side.labels)
         if not isinstance(evidence, RowScores):
             message = "the rows were not kept"
             raise TypeError(message)
-        values = fitting_scores(evidence.values, evidence.predictions, own, evidence.labels)
+        values = select_scores(evidence.values, evidence.predictions, own, evidence.labels)
         label = own.class_ if own.class_ is not None else side.positive
         place = 1 if label is None else evidence.labels.index(label)
         truth = evidence.codes if values.ndim == 2 else evidence.codes == place
@@ -132,12 +140,12 @@ class DifferentCases(Judged):
                 f"{quantity.bound.name} of a column of scores for each class needs the rows, and these were not kept.",
                 hint=f"name one class, as in {quantity.bound.name}[CLASS], or give the rows.",
             )
-        label = of_own(quantity, side.labels).class_
+        label = translate_class(quantity, side.labels).class_
         chosen = label if label is not None else side.positive
         ranking = evidence.ranking(evidence.labels[-1] if chosen is None else chosen)
         return CountedSide(ranking, evidence.probabilities)
 
-    def omnibus(self, quantities: Sequence[Quantity], rules: Rules) -> tuple[Together, ...]:  # noqa: ARG002
+    def omnibus(self, quantities: Sequence[Quantity], rules: CompareOptions) -> tuple[OmnibusTest, ...]:  # noqa: ARG002
         """There is none for different test sets."""
         return ()
 
@@ -146,7 +154,7 @@ class DifferentCases(Judged):
 
 
 @dataclass(frozen=True, eq=False)
-class SameSplits(Judged):
+class PairedSplits(EvaluatedDesign):
     """All of them were trained and tested by the same splits.
 
     `order` brings the folds of each into one order, and `rows` the cases, where they are in another. `random` says that
@@ -180,7 +188,7 @@ class SameSplits(Judged):
             "split by split; splits share training cases, which the test must allow for"
         )
 
-    def test(self, one: int, two: int, quantity: Quantity, rules: Rules) -> Tested:
+    def test(self, one: int, two: int, quantity: Quantity, rules: CompareOptions) -> PairTest:
         """The difference of two contestants over the splits."""
         values = [self._per_fold(place, quantity) for place in (one, two)]
         plan = self.evaluations[one].estimator.plan
@@ -203,7 +211,7 @@ class SameSplits(Judged):
                 f"{self.names[0]} and {self.names[place]} have different classes, so the costs do not fit both.",
                 hint="name the same classes in one order with labels= (--labels).",
             )
-        values = one.fold_values(of_own(quantity, one.labels))
+        values = one.fold_values(translate_class(quantity, one.labels))
         return values[self.order[place]] if self.order else values
 
     def value(self, place: int, quantity: Quantity) -> float:
@@ -214,16 +222,16 @@ class SameSplits(Judged):
 
     def pooled(self, place: int, quantity: Quantity) -> float | None:
         """The value from the counts of all splits together, as an evaluation gives it; of scores there is none."""
-        return float("nan") if is_score(quantity) else value_of(self.confusion(place), quantity)
+        return float("nan") if is_score(quantity) else compute_value(self.confusion(place), quantity)
 
     def alike(self, one: int, two: int, quantity: Quantity) -> Alike:
         """What both give alike in every case, of what a quantity is made from."""
         held = [self.evaluations[place].predictions for place in (one, two)]
         if self.rows:
             held = [None if own is None else own.part(self.rows[at]) for own, at in zip(held, (one, two), strict=True)]
-        return alike_in(held[0], held[1], quantity)
+        return find_identical(held[0], held[1], quantity)
 
-    def omnibus(self, quantities: Sequence[Quantity], rules: Rules) -> tuple[Together, ...]:  # noqa: ARG002
+    def omnibus(self, quantities: Sequence[Quantity], rules: CompareOptions) -> tuple[OmnibusTest, ...]:  # noqa: ARG002
         """There is none for splits that share cases."""
         return ()
 
@@ -231,7 +239,7 @@ class SameSplits(Judged):
 # What contestants have in common: the same cases, the same splits, or nothing but the measure.
 
 
-def meeting_of(held: Mapping[str, Contestant], *, paired: bool | None) -> Meeting:
+def choose_design(held: Mapping[str, Contestant], *, paired: bool | None) -> PairingDesign:
     """What the contestants have in common; what does not fit together is refused."""
     validations = {name: one for name, one in held.items() if isinstance(one, Validation)}
     if validations and len(validations) < len(held):
@@ -242,17 +250,17 @@ def meeting_of(held: Mapping[str, Contestant], *, paired: bool | None) -> Meetin
         )
     if validations:
         return _validated(validations, paired=paired)
-    gone = {name: one for name, one in held.items() if isinstance(one, Elsewhere)}
+    gone = {name: one for name, one in held.items() if isinstance(one, LazyContestant)}
     if gone and paired is not False:
         return _elsewhere(gone, [name for name in held if name not in gone])
     evaluations = {
-        name: one.evaluation if isinstance(one, Elsewhere) else one
+        name: one.evaluation if isinstance(one, LazyContestant) else one
         for name, one in held.items()
-        if isinstance(one, Evaluation | Elsewhere)
+        if isinstance(one, Evaluation | LazyContestant)
     }
     lacking = [name for name, one in evaluations.items() if one.predictions is None and name not in gone]
     if paired is False or (lacking and paired is None):
-        return DifferentCases(evaluations, counted=tuple(lacking))
+        return IndependentCases(evaluations, counted=tuple(lacking))
     if lacking:
         raise OptionError(
             f"Only counts are known of {listing(lacking)}, so cases cannot be matched.",
@@ -267,10 +275,10 @@ def meeting_of(held: Mapping[str, Contestant], *, paired: bool | None) -> Meetin
     if in_folds:
         said = f"not all come in folds, so the folds of {listing(in_folds)} are not used"
         found = replace(found, notes=(*found.notes, said))
-    return SameCases(evaluations, paired=found)
+    return PairedCases(evaluations, paired=found)
 
 
-def _elsewhere(gone: dict[str, Elsewhere], rest: Sequence[str]) -> Meeting:
+def _elsewhere(gone: dict[str, LazyContestant], rest: Sequence[str]) -> PairingDesign:
     """The meeting of contestants whose rows are not held, which must be all of them."""
     if rest:
         raise OptionError(
@@ -279,10 +287,10 @@ def _elsewhere(gone: dict[str, Elsewhere], rest: Sequence[str]) -> Meeting:
             hint="give all of them as lazy frames of one engine, or read all into memory (engine='memory', "
             "--engine memory).",
         )
-    return counted_meeting(gone)
+    return join_lazy_cases(gone)
 
 
-def _validated(held: Mapping[str, Validation], *, paired: bool | None) -> Meeting:
+def _validated(held: Mapping[str, Validation], *, paired: bool | None) -> PairingDesign:
     if paired is False:
         raise OptionError(
             "Validations are compared by their splits, and paired=False says that they have none in common.",
@@ -299,7 +307,7 @@ def _validated(held: Mapping[str, Validation], *, paired: bool | None) -> Meetin
     evaluations = {name: one.evaluation for name, one in held.items()}
     if len(first.run.splits) == 1:
         predictions = [one.predictions for one in evaluations.values() if one.predictions is not None]
-        return SameCases(evaluations, paired=pair(predictions, list(held)))
+        return PairedCases(evaluations, paired=pair(predictions, list(held)))
     finished = [set(one.run.finished.tolist()) for one in held.values()]
     common = sorted(set.intersection(*finished))
     extra: list[str] = []
@@ -315,7 +323,7 @@ def _validated(held: Mapping[str, Validation], *, paired: bool | None) -> Meetin
     if first.plan.correction:
         extra.append(f"the out-of-bag values are compared, without the correction of {first.plan.correction}")
     repeats, plan = int(first.run.splits.repeat.max(initial=0)) + 1, first.evaluation.estimator.plan
-    return SameSplits(
+    return PairedSplits(
         evaluations,
         plan=first.plan.text,
         splits=len(common),
@@ -325,7 +333,7 @@ def _validated(held: Mapping[str, Validation], *, paired: bool | None) -> Meetin
     )
 
 
-def _folded(evaluations: Mapping[str, Evaluation], predictions: Sequence[Predictions], found: Paired) -> Meeting:
+def _folded(evaluations: Mapping[str, Evaluation], predictions: Sequence[Predictions], found: Paired) -> PairingDesign:
     keys = [np.array(key_texts(one.fold))[rows] for one, rows in zip(predictions, found.rows, strict=True) if one.fold]
     names = list(evaluations)
     for name, other in zip(names[1:], keys[1:], strict=True):
@@ -337,10 +345,10 @@ def _folded(evaluations: Mapping[str, Evaluation], predictions: Sequence[Predict
             )
     orders = [_fold_order(one) for one in predictions]
     if len(orders[0]) == 1:
-        return SameCases(evaluations, paired=found)
+        return PairedCases(evaluations, paired=found)
     # 10 stands after 9 among numbers and before it in text: the folds of all are taken in the order of the first.
     places = tuple(np.array([own.index(key) for key in orders[0]], dtype=np.int64) for own in orders)
-    return SameSplits(
+    return PairedSplits(
         evaluations,
         plan="the column of folds",
         splits=len(orders[0]),

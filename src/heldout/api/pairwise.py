@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from heldout.api.design import Meeting, Rules, is_score
+from heldout.api.design import CompareOptions, PairingDesign, is_score
 from heldout.arguments import listing
 from heldout.comparison import Alike, Known, Outcome, Pair
-from heldout.comparisons.corrections import adjust, decides, find_correction, left_out
-from heldout.comparisons.equivalence import check_margin, interval_level, judge_margin
+from heldout.comparisons.corrections import adjust_p_values, describe_left_out, find_correction, is_significant
 from heldout.comparisons.fold_tests import CERTAIN, Posterior
-from heldout.comparisons.pair_test import PROCEDURES, Tested
+from heldout.comparisons.pair_test import PROCEDURES, PairTest, check_margin, interval_level, judge_margin
 from heldout.comparisons.sample_size import cases_needed
 from heldout.errors import OptionError
 from heldout.intervals.quantiles import z_value
@@ -27,7 +26,7 @@ from heldout.show.numbers import count, digits_between, limits, number
 NO_SPREAD = "all splits differ by the same amount, so their spread says nothing of how sure that is"
 
 
-def known_of(methods: list[str], asked: str | None) -> tuple[Known, ...]:
+def list_known_limits(methods: list[str], asked: str | None) -> tuple[Known, ...]:
     """What is known of the methods that were used because somebody named one."""
     if asked is None:
         return ()
@@ -35,14 +34,14 @@ def known_of(methods: list[str], asked: str | None) -> tuple[Known, ...]:
     return tuple(Known(found.name, found.finding.rstrip(".")) for found in known if found.finding)
 
 
-def outcome(tested: Tested, p: float, direction: Direction = "higher") -> Outcome:
+def decide_winner(tested: PairTest, p: float, direction: Direction = "higher") -> Outcome:
     """Which of the two is better beyond doubt, if any; `p` is corrected.
 
-    >>> seen = Tested(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.01, n=500)
-    >>> outcome(seen, 0.01), outcome(seen, 0.01, "lower"), outcome(seen, 0.06)
+    >>> seen = PairTest(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.01, n=500)
+    >>> decide_winner(seen, 0.01), decide_winner(seen, 0.01, "lower"), decide_winner(seen, 0.06)
     ('a', 'b', 'undecided')
     """
-    if without_spread(tested):
+    if lacks_spread(tested):
         return "undecided"
     if isinstance(tested, Posterior):
         if tested.difference == tested.low == tested.high == 0:
@@ -51,14 +50,14 @@ def outcome(tested: Tested, p: float, direction: Direction = "higher") -> Outcom
     elif tested.difference == 0 and p == 1:
         return "same"
     else:
-        clear = decides(p, tested.level)
+        clear = is_significant(p, tested.level)
         first, second = clear and tested.difference > 0, clear and tested.difference < 0
     if direction == "lower":
         first, second = second, first
     return "a" if first else "b" if second else "undecided"
 
 
-def without_spread(tested: Tested) -> bool:
+def lacks_spread(tested: PairTest) -> bool:
     """Whether all splits differ by the same amount: an infinite statistic is no certainty."""
     if tested.difference == 0 or tested.method not in PROCEDURES:
         return False
@@ -66,13 +65,13 @@ def without_spread(tested: Tested) -> bool:
     return of_splits and (math.isinf(tested.statistic) or CERTAIN in tested.note)
 
 
-def chance(tested: Tested, p: float, better: Outcome) -> str:
+def describe_certainty(tested: PairTest, p: float, better: Outcome) -> str:
     """How sure it is: probabilities, or p, with what the correction has changed.
 
     The winner stands first, so for "b" the probabilities are those of B.
 
-    >>> seen = Tested(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.02, n=500)
-    >>> chance(seen, 0.06, "undecided")
+    >>> seen = PairTest(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.02, n=500)
+    >>> describe_certainty(seen, 0.06, "undecided")
     'p = .060 (before correction p = .020)'
     """
     if isinstance(tested, Posterior):
@@ -81,17 +80,17 @@ def chance(tested: Tested, p: float, better: Outcome) -> str:
         said += f", {within:.3f} that it is within {tested.rope:g}" if tested.rope else ""
     else:
         said = _p(p)
-        apart = decides(tested.p, tested.level) or tested.low > 0 or tested.high < 0
+        apart = is_significant(tested.p, tested.level) or tested.low > 0 or tested.high < 0
         if better == "undecided" and apart and p > tested.p:
             said += f" (before correction {_p(tested.p)})"
-    return f"{said}; {NO_SPREAD}" if without_spread(tested) else said
+    return f"{said}; {NO_SPREAD}" if lacks_spread(tested) else said
 
 
-def alone(tested: Tested, p: float, better: Outcome) -> str:
+def qualify_interval(tested: PairTest, p: float, better: Outcome) -> str:
     """What is said after an interval that leaves out zero where p, which is corrected for all pairs, decides nothing.
 
-    >>> seen = Tested(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.02, n=500)
-    >>> alone(seen, 0.06, "undecided"), alone(seen, 0.02, "a")
+    >>> seen = PairTest(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.02, n=500)
+    >>> qualify_interval(seen, 0.06, "undecided"), qualify_interval(seen, 0.02, "a")
     (' for this pair alone', '')
     """
     apart = tested.low > 0 or tested.high < 0
@@ -102,11 +101,11 @@ def _p(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p = {p_text(p)}"
 
 
-def needed(tested: Tested, p: float) -> int | None:
+def count_cases_needed(tested: PairTest, p: float) -> int | None:
     """How many cases would show the difference at the level that the correction leaves; None where that is no news.
 
-    >>> seen = Tested(difference=0.02, low=-0.01, high=0.05, level=0.95, method="tango", p=0.19, n=500)
-    >>> needed(seen, 0.19), needed(seen, 0.57)
+    >>> seen = PairTest(difference=0.02, low=-0.01, high=0.05, level=0.95, method="tango", p=0.19, n=500)
+    >>> count_cases_needed(seen, 0.19), count_cases_needed(seen, 0.57)
     (2299, 3066)
     """
     # More splits of the same cases would show no more: only more cases would.
@@ -154,12 +153,12 @@ class Claims:
             )
 
 
-def fight(
-    meeting: Meeting,
+def run_pairwise_tests(
+    meeting: PairingDesign,
     names: Sequence[str],
     duels: Sequence[tuple[int, int]],
     quantities: Sequence[Quantity],
-    rules: Rules,
+    rules: CompareOptions,
     claims: Claims,
 ) -> tuple[Pair, ...]:
     """Compare every pair by every quantity."""
@@ -168,7 +167,7 @@ def fight(
     for quantity in quantities:
         tested = [meeting.test(one, two, quantity, rules) for one, two in duels]
         raw = [test.p for test in tested]
-        corrected = adjust(raw, used, pairs_of=_learners(names, duels)) if used else raw
+        corrected = adjust_p_values(raw, used, pairs_of=_learners(names, duels)) if used else raw
         for (one, two), test, p in zip(duels, tested, corrected, strict=True):
             values = meeting.value(one, quantity), meeting.value(two, quantity)
             # Only where there is no difference is it worth looking at every case.
@@ -182,7 +181,9 @@ def fight(
     return tuple(made)
 
 
-def fitting(meeting: Meeting, duel: tuple[int, int], quantities: Sequence[Quantity], rules: Rules) -> list[Quantity]:
+def keep_applicable(
+    meeting: PairingDesign, duel: tuple[int, int], quantities: Sequence[Quantity], rules: CompareOptions
+) -> list[Quantity]:
     """The quantities, of those that nobody asked for by name, that the method applies to; at least one must be."""
     kept: list[Quantity] = []
     first: OptionError | None = None
@@ -204,7 +205,7 @@ def _learners(names: Sequence[str], duels: Sequence[tuple[int, int]]) -> int | N
 
 
 def _with_margin(
-    pair: Pair, meeting: Meeting, duel: tuple[int, int], quantity: Quantity, rules: Rules, claims: Claims
+    pair: Pair, meeting: PairingDesign, duel: tuple[int, int], quantity: Quantity, rules: CompareOptions, claims: Claims
 ) -> Pair:
     """The pair judged against the margin, by an interval whose one-sided error is that of the level."""
     wide = meeting.test(*duel, quantity, replace(rules, level=interval_level(rules.level)))
@@ -213,16 +214,16 @@ def _with_margin(
     return replace(pair, margin=found)
 
 
-def _pooled(meeting: Meeting, duel: tuple[int, int], quantity: Quantity) -> tuple[float, float] | None:
+def _pooled(meeting: PairingDesign, duel: tuple[int, int], quantity: Quantity) -> tuple[float, float] | None:
     one, two = (meeting.pooled(place, quantity) for place in duel)
     return None if one is None or two is None else (one, two)
 
 
 def _pair(
-    names: tuple[str, str], quantity: Quantity, values: tuple[float, float], tested: Tested, p: float, alike: Alike
+    names: tuple[str, str], quantity: Quantity, values: tuple[float, float], tested: PairTest, p: float, alike: Alike
 ) -> Pair:
-    better = outcome(tested, p, quantity.bound.measure.direction)
-    cases = needed(tested, p) if better == "undecided" else None
+    better = decide_winner(tested, p, quantity.bound.measure.direction)
+    cases = count_cases_needed(tested, p) if better == "undecided" else None
     return Pair(
         *names,
         quantity.bound.name,
@@ -242,7 +243,7 @@ def _verdict(
     names: tuple[str, str],
     quantity: Quantity,
     values: tuple[float, float],
-    tested: Tested,
+    tested: PairTest,
     p: float,
     better: Outcome,
     cases: int | None,
@@ -253,7 +254,7 @@ def _verdict(
     measure += f" ({quantity.class_})" if quantity.class_ is not None else ""
     if math.isnan(tested.difference):
         return f"{names[0]} and {names[1]} cannot be compared by {measure}: {tested.undefined}."
-    sure = chance(tested, p, better)
+    sure = describe_certainty(tested, p, better)
     if better == "b":
         # The winner stands first.
         names, values = names[::-1], values[::-1]
@@ -262,7 +263,7 @@ def _verdict(
     digits = digits_between(tested.low, tested.high) if style == "share" and not math.isnan(tested.low) else None
     first, second, gap = (number(value, style, digits) for value in (*values, tested.difference))
     ends = "" if math.isnan(tested.low) else f" [{limits(tested.low, tested.high, style, digits)}]"
-    ends += alone(tested, p, better)
+    ends += qualify_interval(tested, p, better)
     figures = f"{measure} {first} against {second}, a difference of {gap}{ends}, {sure}"
     directed = quantity.bound.measure.direction in ("higher", "lower")
     if better in ("a", "b"):
@@ -273,16 +274,16 @@ def _verdict(
     return f"{names[0]} and {names[1]} cannot be told apart: {figures}.{more}"
 
 
-def not_corrected(pairs: Sequence[Pair]) -> tuple[str, ...]:
+def note_uncorrected(pairs: Sequence[Pair]) -> tuple[str, ...]:
     """What is said of pairs without a p-value, which a correction leaves out."""
     by_measure: dict[str, list[float]] = {}
     for pair in pairs:
         by_measure.setdefault(pair.name, []).append(pair.tested.p)
-    gaps = {name: left_out(ps) for name, ps in by_measure.items() if not all(math.isnan(p) for p in ps)}
+    gaps = {name: describe_left_out(ps) for name, ps in by_measure.items() if not all(math.isnan(p) for p in ps)}
     return tuple(f"{name}: {said}" for name, said in gaps.items() if said)
 
 
-def said_of_many(pairs: Sequence[Pair]) -> tuple[str, ...]:
+def note_multiplicity(pairs: Sequence[Pair]) -> tuple[str, ...]:
     """What is said of several measures and of several pairs, which no correction covers."""
     measures = dict.fromkeys(pair.name for pair in pairs)
     duels = dict.fromkeys((pair.a, pair.b) for pair in pairs)
@@ -299,7 +300,7 @@ def said_of_many(pairs: Sequence[Pair]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def said_of_means(pairs: Sequence[Pair]) -> tuple[str, ...]:
+def note_pooled_values(pairs: Sequence[Pair]) -> tuple[str, ...]:
     """What is said of means over splits that are not what the counts of all splits give."""
     said: dict[str, list[str]] = {}
     for pair in pairs:
@@ -312,7 +313,7 @@ def said_of_means(pairs: Sequence[Pair]) -> tuple[str, ...]:
     return (f"values are means over the splits, as the test needs them; from all counts together: {shown}",)
 
 
-def how(meeting: Meeting, pairs: Sequence[Pair]) -> str:
+def describe_procedures(meeting: PairingDesign, pairs: Sequence[Pair]) -> str:
     """Which procedures were used for what, and why, in a sentence or two."""
     by_method: dict[tuple[str, str], list[str]] = {}
     for pair in pairs:

@@ -63,14 +63,14 @@ def find_correction(name: object) -> Correction:
     return CORRECTIONS[key]
 
 
-def adjust(p_values: Any, method: str, *, pairs_of: int | None = None) -> Floats:
+def adjust_p_values(p_values: Any, method: str, *, pairs_of: int | None = None) -> Floats:
     """The p-values corrected for being many, in the order they came, to be compared with 1 − level.
 
-    A nan stands for a comparison that was not made: it stays nan and counts for nothing (`left_out` says so in words).
+    A nan stands for a comparison that was not made: it stays nan and counts for nothing.
     `pairs_of` is the number of learners of which all pairs are compared, which Shaffer's correction needs; without it
     their number is told from that of the p-values.
 
-    >>> adjust([0.01, 0.04, 0.03], "holm").round(3).tolist()
+    >>> adjust_p_values([0.01, 0.04, 0.03], "holm").round(3).tolist()
     [0.03, 0.06, 0.06]
     """
     p = _checked(p_values)
@@ -85,10 +85,10 @@ def adjust(p_values: Any, method: str, *, pairs_of: int | None = None) -> Floats
     return made
 
 
-def left_out(p_values: Any) -> str:
+def describe_left_out(p_values: Any) -> str:
     """How many p-values are nan, and so left out of a correction, in words; nothing where none is.
 
-    >>> left_out([0.1, float("nan")])
+    >>> describe_left_out([0.1, float("nan")])
     '1 of 2 comparisons has no p-value and is left out of the correction'
     """
     p = _checked(p_values)
@@ -243,10 +243,10 @@ def _none(p: Floats, _: int | None) -> Floats:
 ROUNDING = 1e-12
 
 
-def decides(p: float, level: float) -> bool:
+def is_significant(p: float, level: float) -> bool:
     """Whether a p-value is small enough to reject at a level; nan never is.
 
-    >>> decides(0.05, 0.95), decides(0.1, 0.9), decides(0.051, 0.95), decides(float("nan"), 0.95)
-    (True, True, False, False)
+    >>> [is_significant(p, 0.95) for p in (0.05, 0.051, float("nan"))], is_significant(0.1, 0.9)
+    ([True, False, False], True)
     """
     return p <= 1 - level + ROUNDING

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from heldout.arguments import check_level, check_whole, listing
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import Procedure, Tested, find_procedure, procedure
+from heldout.comparisons.pair_test import PairTest, Procedure, find_procedure, register_procedure
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.quantiles import t_value
 
@@ -136,7 +136,7 @@ def _numbers(values: Any, name: str) -> Floats:
     return array
 
 
-def student_t(values: FoldValues, method: str, factor: float, level: float, note: str = "") -> Tested:
+def student_t(values: FoldValues, method: str, factor: float, level: float, note: str = "") -> PairTest:
     """Student's t of the mean difference, whose variance is `factor` times that of a single split."""
     check_level(level)
     found = values.differences
@@ -150,29 +150,29 @@ def student_t(values: FoldValues, method: str, factor: float, level: float, note
     deviation = float(found.std(ddof=1))
     error = deviation * math.sqrt(factor)
     half = float(t_value(level, df)) * error
-    return Tested(
+    return PairTest(
         mean, mean - half, mean + half, level, method, t_tails(mean / error, df), n, statistic=mean / error, df=df,
         effect=mean / deviation, effect_name=EFFECT, note=_joined(notes), interval_method=method,
     )  # fmt: skip
 
 
-def constant(values: FoldValues, method: str, level: float, notes: list[str], df: float = math.nan) -> Tested:
+def constant(values: FoldValues, method: str, level: float, notes: list[str], df: float = math.nan) -> PairTest:
     """What a test says where every split differs by the same amount: Weka's p, and no interval."""
     found = values.differences
     mean = float(found.mean())
     same = bool((np.abs(found) <= values.rounding).all())
     figures = (0.0, 1.0, 0.0) if same else (mean, 0.0, math.copysign(math.inf, mean))
     notes = [SAME if same else CONSTANT, *notes]
-    return Tested(
+    return PairTest(
         figures[0], math.nan, math.nan, level, method, figures[1], len(found), statistic=figures[2], df=df,
         note=_joined(notes),
     )  # fmt: skip
 
 
-def undefined(method: str, level: float, n: int, why: str, note: str = "") -> Tested:
+def undefined(method: str, level: float, n: int, why: str, note: str = "") -> PairTest:
     """A test without a difference, and why."""
     nan = math.nan
-    return Tested(nan, nan, nan, level, method, nan, n, undefined=why, note=note)
+    return PairTest(nan, nan, nan, level, method, nan, n, undefined=why, note=note)
 
 
 def t_tails(statistic: float, df: float) -> float:
@@ -190,7 +190,7 @@ def _joined(notes: list[str]) -> str:
     return "; ".join(filter(None, notes))
 
 
-PAIRED_T = procedure(
+PAIRED_T = register_procedure(
     "paired-t",
     "same splits",
     "Student's t over the splits as if they were independent.",
@@ -198,7 +198,7 @@ PAIRED_T = procedure(
     "it takes the splits as independent, which they are not: at 5 % it rejected a true null .06–.08 of the time with "
     "naive Bayes and .12–.14 with 1-NN over 10 folds, .54–.65 over 10 × 10 folds, .60–.68 over 30 random splits",
 )
-CORRECTED_T = procedure(
+CORRECTED_T = register_procedure(
     "corrected-t",
     "same splits",
     "Student's t with the variance raised for the training rows that the splits share.",
@@ -206,7 +206,7 @@ CORRECTED_T = procedure(
     "at 5 % it rejected a true null .04–.06 of the time with naive Bayes over 30 random splits of two thirds to train "
     "and over 10 × 10 folds, but .04–.10 and .08–.12 with 1-NN; over 10 folds alone it is cautious, .01–.05",
 )
-CORRECTED_REPEATED_T = procedure(
+CORRECTED_REPEATED_T = register_procedure(
     "corrected-repeated-t",
     "same splits",
     "The formula of corrected-t, over all the folds of a k-fold cross-validation repeated r times: the same figures.",
@@ -215,7 +215,7 @@ CORRECTED_REPEATED_T = procedure(
 )
 
 
-def paired_t(values: FoldValues, level: float = 0.95) -> Tested:
+def paired_t(values: FoldValues, level: float = 0.95) -> PairTest:
     """The paired t over folds of the text books: mean δ ± t · s / √k.
 
     >>> found = paired_t(FoldValues.of([0.9, 0.8, 0.9, 0.7], [0.8, 0.8, 0.7, 0.6]))
@@ -225,7 +225,7 @@ def paired_t(values: FoldValues, level: float = 0.95) -> Tested:
     return student_t(values, PAIRED_T.name, 1 / max(len(values.differences), 1), level, PAIRED_T.finding)
 
 
-def corrected_t(values: FoldValues, level: float = 0.95) -> Tested:
+def corrected_t(values: FoldValues, level: float = 0.95) -> PairTest:
     """The corrected resampled t: the variance is s² (1/J + test/train), with J − 1 degrees of freedom.
 
     >>> found = corrected_t(FoldValues.of([0.9, 0.8, 0.9, 0.7], [0.8, 0.8, 0.7, 0.6], folds=1, repeats=4, ratio=0.5))
@@ -235,7 +235,7 @@ def corrected_t(values: FoldValues, level: float = 0.95) -> Tested:
     return student_t(values, CORRECTED_T.name, 1 / max(len(values.differences), 1) + values.ratio, level)
 
 
-def corrected_repeated_t(values: FoldValues, level: float = 0.95) -> Tested:
+def corrected_repeated_t(values: FoldValues, level: float = 0.95) -> PairTest:
     """The corrected t for k folds repeated r times, with k·r − 1 degrees of freedom."""
     if values.folds < 2:
         raise OptionError(
@@ -251,7 +251,7 @@ def corrected_repeated_t(values: FoldValues, level: float = 0.95) -> Tested:
     )
 
 
-FOLD_TESTS: dict[str, Callable[[FoldValues, float], Tested]] = {
+FOLD_TESTS: dict[str, Callable[[FoldValues, float], PairTest]] = {
     PAIRED_T.name: paired_t,
     CORRECTED_T.name: corrected_t,
     CORRECTED_REPEATED_T.name: corrected_repeated_t,
@@ -260,7 +260,7 @@ FOLD_TESTS: dict[str, Callable[[FoldValues, float], Tested]] = {
 
 def compare_folds(
     values: FoldValues, method: str = "corrected-t", *, level: float = 0.95, rope: float | None = None
-) -> Tested:
+) -> PairTest:
     """The test of that name over the same splits; `rope` is for the Bayesian one alone.
 
     >>> compare_folds(FoldValues.of([0.9, 0.8, 0.9], [0.8, 0.8, 0.7]), "paired-t").n
@@ -294,14 +294,14 @@ FINDING = (
     "at 5 % it rejected a true null .03–.05 of the time where the classes lie well apart, but up to .16 where they "
     "overlap, and .08–.15 with 1-NN"
 )
-FIVE_BY_TWO_T = procedure(
+FIVE_BY_TWO_T = register_procedure(
     "5x2cv-t",
     "same splits",
     "The first difference of five times two folds, over the spread within the five pairs.",
     "Dietterich (1998)",
     FINDING,
 )
-FIVE_BY_TWO_F = procedure(
+FIVE_BY_TWO_F = register_procedure(
     "5x2cv-f",
     "same splits",
     "All ten squared differences of five times two folds, over the spread within the five pairs.",
@@ -315,7 +315,7 @@ UNSPREAD = (
 NO_FIRST = "the two folds agree in every repetition, and in the first, which the statistic rests on, A and B are equal"
 
 
-def five_by_two_t(values: FoldValues, level: float = 0.95) -> Tested:
+def five_by_two_t(values: FoldValues, level: float = 0.95) -> PairTest:
     """Dietterich's 5×2cv t: its statistic takes the first of the ten differences, with 5 degrees of freedom.
 
     The interval is that of the corrected t over the ten, because the statistic has none for their mean.
@@ -331,7 +331,7 @@ def five_by_two_t(values: FoldValues, level: float = 0.95) -> Tested:
     return _tested(shared, float(pairs[0, 0]), math.sqrt(float(pairs.var(axis=1, ddof=1).mean())), 5.0, _t_p)
 
 
-def five_by_two_f(values: FoldValues, level: float = 0.95) -> Tested:
+def five_by_two_f(values: FoldValues, level: float = 0.95) -> PairTest:
     """Alpaydın's combined 5×2cv F, with 10 and 5 degrees of freedom, of which `df` is the second.
 
     >>> a = [0.87, 0.84, 0.80, 0.79, 0.82, 0.81, 0.88, 0.80, 0.81, 0.82]
@@ -345,7 +345,7 @@ def five_by_two_f(values: FoldValues, level: float = 0.95) -> Tested:
     return _tested(shared, float((pairs**2).sum()), 2 * float(pairs.var(axis=1, ddof=1).sum()), 5.0, _f_p)
 
 
-def _pairs(values: FoldValues, used: Procedure, level: float) -> tuple[Floats | None, Tested]:
+def _pairs(values: FoldValues, used: Procedure, level: float) -> tuple[Floats | None, PairTest]:
     """The differences, a row per repetition, and what both tests share; None where there is nothing to test."""
     check_level(level)
     if (values.folds, values.repeats) != (2, 5):
@@ -370,7 +370,7 @@ def _pairs(values: FoldValues, used: Procedure, level: float) -> tuple[Floats | 
     return pairs, shared
 
 
-def _tested(shared: Tested, above: float, below: float, df: float, tail: Callable[[float], float]) -> Tested:
+def _tested(shared: PairTest, above: float, below: float, df: float, tail: Callable[[float], float]) -> PairTest:
     statistic = above / below
     return replace(shared, statistic=statistic, p=tail(statistic), df=df)
 
@@ -391,7 +391,7 @@ FIVE_BY_TWO_TESTS = {FIVE_BY_TWO_T.name: five_by_two_t, FIVE_BY_TWO_F.name: five
 # Two learners over the same splits, as beliefs: how likely A is higher, B is higher, or neither matters.
 
 
-BAYES_T = procedure(
+BAYES_T = register_procedure(
     "bayes-correlated-t",
     "same splits",
     "The posterior of the mean difference, with a region of practical equivalence.",
@@ -401,7 +401,7 @@ CERTAIN = "all splits differ by the same amount, so the posterior is a single po
 
 
 @dataclass(frozen=True, slots=True)
-class Posterior(Tested):
+class Posterior(PairTest):
     """What to believe of the difference A − B, which is given between `low` and `high` with probability `level`.
 
     `a_higher`, `within` and `b_higher` are the probabilities that the difference is above `rope`, within ± `rope`, and

@@ -35,7 +35,7 @@ DENSE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class JointCells:
     """Cells of a joint table: codes of the truth and of the two answers, below k."""
 
     truth: Codes
@@ -46,15 +46,15 @@ class Cells:
     def __len__(self) -> int:
         return len(self.truth)
 
-    def take(self, places: Codes) -> Cells:
+    def take(self, places: Codes) -> JointCells:
         """The cells at these places."""
-        return Cells(self.truth[places], self.a[places], self.b[places], self.k)
+        return JointCells(self.truth[places], self.a[places], self.b[places], self.k)
 
-    def joined(self, other: Cells) -> Cells:
+    def joined(self, other: JointCells) -> JointCells:
         """These cells and then the others; a cell may be there twice."""
         both = ((self.truth, other.truth), (self.a, other.a), (self.b, other.b))
         truth, a, b = (np.concatenate(pair) for pair in both)
-        return Cells(truth, a, b, self.k)
+        return JointCells(truth, a, b, self.k)
 
     @cached_property
     def adder(self) -> Any:
@@ -99,7 +99,7 @@ class PairedQuantity:
     axis: Axis
     strict: bool
     factor: float
-    cells: Cells
+    cells: JointCells
     counts: Codes
 
     @property
@@ -120,7 +120,7 @@ class PairedQuantity:
         without = sorted(name for name, value in zip(names, self.values, strict=True) if np.isnan(value))
         return f"{' and '.join(without)}: {self.bound.undefined}" if without else ""
 
-    def differences(self, draw: Draw, size: int, cells: Cells) -> Floats:
+    def differences(self, draw: Draw, size: int, cells: JointCells) -> Floats:
         """A − B on `size` random tables; `draw` makes so many rows of counts of the cells as it is asked for."""
         found = []
         for many in _blocks(size, len(cells) + 6 * cells.k):
@@ -128,7 +128,7 @@ class PairedQuantity:
             found.append(a - b)
         return np.concatenate(found) * self.factor
 
-    def _sides(self, drawn: Floats, cells: Cells) -> tuple[Floats, Floats]:
+    def _sides(self, drawn: Floats, cells: JointCells) -> tuple[Floats, Floats]:
         sums = np.asarray(drawn @ cells.adder)
         total = drawn.sum(axis=1)
         three = 3 * cells.k
@@ -184,11 +184,11 @@ class PairedQuantity:
         return np.asarray(moves[0] - moves[1]) * self.factor
 
 
-def paired_quantity(pairs: PairCounts, quantity: Quantity) -> PairedQuantity:
+def make_paired_quantity(pairs: PairCounts, quantity: Quantity) -> PairedQuantity:
     """Reduce the pairs to what a quantity sees of them.
 
     >>> seen = PairCounts.of(np.array([0, 1, 1]), np.array([0, 1, 1]), np.array([0, 0, 1]), ("no", "yes"))
-    >>> paired_quantity(seen, Quantity(find("recall"), class_="yes")).values
+    >>> make_paired_quantity(seen, Quantity(find("recall"), class_="yes")).values
     (1.0, 0.5)
     """
     measure = quantity.bound.measure
@@ -204,7 +204,7 @@ def paired_quantity(pairs: PairCounts, quantity: Quantity) -> PairedQuantity:
         bound, factor = find("expected_cost", costs=bound.costs), float(pairs.n)
     elif axis == "table" and measure.overall:
         bound, axis, strict = find(measure.overall), "macro", True
-    cells = Cells(pairs.truth, pairs.a, pairs.b, pairs.n_classes)
+    cells = JointCells(pairs.truth, pairs.a, pairs.b, pairs.n_classes)
     seen = PairedQuantity(quantity.bound.name, bound, axis, strict, factor, cells, pairs.counts)
     if axis == "class":
         place = pairs.side("a").index(asked.class_) if asked.class_ is not None else 0
@@ -214,11 +214,11 @@ def paired_quantity(pairs: PairCounts, quantity: Quantity) -> PairedQuantity:
         met = np.unique(np.concatenate([pairs.truth, pairs.a, pairs.b]))
         if len(met) < pairs.n_classes:
             moved = [np.searchsorted(met, codes) for codes in (pairs.truth, pairs.a, pairs.b)]
-            return replace(seen, cells=Cells(moved[0], moved[1], moved[2], len(met)))
+            return replace(seen, cells=JointCells(moved[0], moved[1], moved[2], len(met)))
     return seen
 
 
-def success(seen: PairedQuantity) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], bool] | None:
+def find_successes(seen: PairedQuantity) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], bool] | None:
     """Which cells count as a success of A, of B, and which count at all, if both are shares of the same cases.
 
     The last says whether those are all the cases. Accuracy is such a share, recall is one of the cases of a class, and
@@ -262,7 +262,7 @@ def _merged(seen: PairedQuantity, codes: list[Codes], k: int) -> PairedQuantity:
     total = np.zeros(k**3, dtype=np.int64)
     np.add.at(total, flat, seen.counts)
     at = np.flatnonzero(total)
-    return replace(seen, cells=Cells(at // (k * k), at // k % k, at % k, k), counts=total[at])
+    return replace(seen, cells=JointCells(at // (k * k), at // k % k, at % k, k), counts=total[at])
 
 
 def _places(confusion: Confusion, truth: Codes, answer: Codes) -> Codes:
@@ -311,16 +311,16 @@ def posterior_differences(seen: PairedQuantity, level: float, seed: int) -> Floa
     return seen.differences(lambda many: rng.standard_gamma(shapes, size=(many, len(shapes))), size, cells)
 
 
-def _with_prior(seen: PairedQuantity, rng: np.random.Generator) -> tuple[Cells, Floats]:
+def _with_prior(seen: PairedQuantity, rng: np.random.Generator) -> tuple[JointCells, Floats]:
     k, cells = seen.cells.k, seen.cells
     if k**3 <= max(PRIOR_CELLS, 8):
         at = np.arange(k**3)
         shapes = np.full(k**3, CELL_PRIOR if k <= 2 else TABLE_PRIOR / k**3)
         shapes[(cells.truth * k + cells.a) * k + cells.b] += seen.counts
-        return Cells(at // (k * k), at // k % k, at % k, k), shapes
+        return JointCells(at // (k * k), at // k % k, at % k, k), shapes
     shapes = np.concatenate([seen.counts.astype(np.float64), np.full(PRIOR_CELLS, TABLE_PRIOR / PRIOR_CELLS)])
     truth, a, b = rng.integers(0, k, size=(3, PRIOR_CELLS))
-    return cells.joined(Cells(truth, a, b, k)), shapes
+    return cells.joined(JointCells(truth, a, b, k)), shapes
 
 
 def bootstrap_differences(seen: PairedQuantity, replicates: int, seed: int) -> Floats:
@@ -373,7 +373,7 @@ def permuted_differences(seen: PairedQuantity, replicates: int, seed: int) -> Fl
         np.subtract(moved, swapped, out=drawn[:, alike : len(counts)])
         return drawn
 
-    turned = Cells(cells.truth[alike:], cells.b[alike:], cells.a[alike:], cells.k)
+    turned = JointCells(cells.truth[alike:], cells.b[alike:], cells.a[alike:], cells.k)
     return seen.differences(draw, replicates, cells.joined(turned))
 
 

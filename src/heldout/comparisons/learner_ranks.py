@@ -5,14 +5,29 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from heldout.arguments import check_level, closest
 from heldout.arrays import Floats
-from heldout.comparisons.corrections import CORRECTIONS
-from heldout.comparisons.ranks import NEMENYI, Omnibus, wins_and_ties
-from heldout.comparisons.result_table import ResultTable
+from heldout.comparisons.corrections import CORRECTIONS, adjust_p_values, find_correction
+from heldout.comparisons.ranks import (
+    NEMENYI,
+    RankTest,
+    ResultTable,
+    dunn_difference,
+    friedman,
+    iman_davenport,
+    nemenyi_difference,
+    nemenyi_p,
+    normal_p,
+    rank_table,
+    rank_z,
+    read_results,
+    wins_and_ties,
+)
+from heldout.errors import OptionError
 from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Table, Title
 from heldout.show.escape import visible
@@ -75,7 +90,7 @@ class LearnerRanks(Result):
 
     table: ResultTable
     ranks: Floats = field(repr=False)
-    tests: tuple[Omnibus, ...]
+    tests: tuple[RankTest, ...]
     pairs: tuple[RankPair, ...] = field(repr=False)
     correction: str
     level: float
@@ -283,3 +298,102 @@ def _short(name: str) -> str:
 
 def _and(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+# Below this many data sets the normal and F distributions are rough.
+FEW = 6
+
+
+def rank_learners(
+    table: Any,
+    *,
+    control: object = None,
+    correction: str | None = None,
+    level: float = 0.95,
+    higher_is_better: bool | None = None,
+) -> LearnerRanks:
+    """Rank the learners on every data set, test whether they differ, and which of them do.
+
+    Without a `control` all pairs are compared, by default with Nemenyi's test; with one, all others with it, by default
+    with Holm's correction. `table` is anything that `read_results` takes.
+
+    >>> table = {"tree": [0.7, 0.8, 0.6, 0.9], "bayes": [0.8, 0.9, 0.7, 0.8], "knn": [0.6, 0.7, 0.5, 0.7]}
+    >>> found = rank_learners(table)
+    >>> found.average_ranks
+    {'tree': 1.75, 'bayes': 1.25, 'knn': 3.0}
+    """
+    held = read_results(table, higher_is_better=higher_is_better)
+    check_level(level)
+    place = None if control is None else held.place(control)
+    used = _correction(correction, against_control=place is not None)
+    ranks = rank_table(held)
+    pairs = _pairs(held, ranks, place, used, level)
+    tests = (iman_davenport(ranks), friedman(ranks, ties=False), friedman(ranks, ties=True))
+    return LearnerRanks(
+        held, ranks, tests, pairs, used, level, _critical(held, len(pairs), used, level),
+        control=None if place is None else held.learners[place], notes=_notes(held, ranks, used),
+    )  # fmt: skip
+
+
+def _correction(asked: str | None, *, against_control: bool) -> str:
+    """The name of the correction; Nemenyi's test is one of its own, for all pairs."""
+    if asked is None:
+        return "holm" if against_control else NEMENYI.name
+    key = str(asked).strip().casefold()
+    if key == NEMENYI.name or (key not in CORRECTIONS and closest(key, [*CORRECTIONS, NEMENYI.name]) == NEMENYI.name):
+        if key != NEMENYI.name:
+            raise OptionError(f"There is no correction {asked!r}.", hint=f"did you mean {NEMENYI.name!r}?")
+        name = NEMENYI.name
+    else:
+        name = find_correction(asked).name
+    if against_control and name in (NEMENYI.name, "shaffer"):
+        raise OptionError(
+            f"{name.capitalize()}'s test is for all pairs, and here all are compared with one control.",
+            hint="use 'holm', 'hommel' or 'bonferroni', or leave out the control.",
+        )
+    return name
+
+
+def _pairs(table: ResultTable, ranks: Floats, control: int | None, used: str, level: float) -> tuple[RankPair, ...]:
+    k = len(table.learners)
+    if control is None:
+        first, second = np.triu_indices(k, 1)
+    else:
+        second = np.delete(np.arange(k), control)
+        first = np.full(k - 1, control)
+    z = rank_z(ranks)[first, second]
+    p = normal_p(z)
+    adjusted = (
+        nemenyi_p(z, k) if used == NEMENYI.name else adjust_p_values(p, used, pairs_of=k if control is None else None)
+    )
+    mean = ranks.mean(axis=0)
+    wins, ties = wins_and_ties(ranks)
+    reach = _critical(table, len(p), used, level)
+    return tuple(
+        RankPair(
+            table.learners[i], table.learners[j], float(mean[i] - mean[j]), reach, float(z[at]), float(p[at]),
+            float(adjusted[at]), bool(adjusted[at] <= 1 - level), int(wins[i, j]), int(ties[i, j]), int(wins[j, i]),
+        )
+        for at, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True))
+    )  # fmt: skip
+
+
+def _critical(table: ResultTable, comparisons: int, used: str, level: float) -> float:
+    """How far two ranks must lie apart, where that is the same for all pairs."""
+    n, k = table.n, len(table.learners)
+    if used == NEMENYI.name:
+        return nemenyi_difference(n, k, level)
+    return dunn_difference(n, k, level, comparisons) if used == "bonferroni" else float("nan")
+
+
+def _notes(table: ResultTable, ranks: Floats, used: str) -> tuple[str, ...]:
+    notes = []
+    if table.n < FEW:
+        notes.append(f"With {table.n} data sets the tests of ranks are rough, and only large differences can be told.")
+    whole = int((ranks == ranks[:, :1]).all(axis=1).sum())
+    if whole:
+        sets = "data set shows" if whole == 1 else "data sets show"
+        notes.append(f"{whole} {sets} no difference between any of the learners.")
+    if used == NEMENYI.name and NEMENYI.finding and len(table.learners) > 2:
+        notes.append(f"Nemenyi: {NEMENYI.finding}.")
+    return tuple(notes)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 
-from heldout.comparisons.pair_test import Tested, find_procedure, procedure
-from heldout.errors import OptionError
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heldout.comparisons.pair_test import OmnibusTest, PairTest, find_procedure, register_procedure
+from heldout.errors import OptionError, ValuesError
 from heldout.intervals.score_limits import paired_difference_limits
 
-MID_P = procedure(
+MID_P = register_procedure(
     "mcnemar",
     "same cases",
     "McNemar's exact test with half the probability of the outcome seen (mid-p); default for accuracy.",
@@ -20,21 +23,21 @@ MID_P = procedure(
     "rejects .025 of true nulls where five cases on average are right by one classifier alone, .041 where ten are, "
     ".046 with twenty, and .049 to .050 from fifty on",
 )
-EXACT = procedure(
+EXACT = register_procedure(
     "mcnemar-exact",
     "same cases",
     "McNemar's test by the binomial distribution: never rejects a true null more often than it says.",
     "McNemar (1947), Psychometrika 12, 153-157; Edwards (1948)",
     "rejects .025 to .033 of true nulls at level .95, and .005 where five cases tell the two apart: cautious",
 )
-CHI_SQUARE = procedure(
+CHI_SQUARE = register_procedure(
     "mcnemar-chi-square",
     "same cases",
     "McNemar's test by the chi-square approximation.",
     "McNemar (1947), Psychometrika 12, 153-157",
     "approximate with fewer than 25 cases that only one gets right",
 )
-CORRECTED = procedure(
+CORRECTED = register_procedure(
     "mcnemar-chi-square-corrected",
     "same cases",
     "McNemar's test by chi-square with continuity correction, as R's mcnemar.test has it.",
@@ -77,7 +80,7 @@ def mcnemar_p(only_a: int, only_b: int, method: str = MID_P.name) -> tuple[float
     return min(1.0, up_to + below), float(least), math.nan
 
 
-def mcnemar(only_a: int, only_b: int, n: int, *, method: str = MID_P.name, level: float = 0.95) -> Tested:
+def mcnemar(only_a: int, only_b: int, n: int, *, method: str = MID_P.name, level: float = 0.95) -> PairTest:
     """Compare two accuracies on the same n cases: McNemar's test, and Tango's interval of the difference.
 
     >>> seen = mcnemar(25, 15, 10_000)
@@ -90,7 +93,7 @@ def mcnemar(only_a: int, only_b: int, n: int, *, method: str = MID_P.name, level
     check_counts(only_a, only_b, n)
     p, statistic, df = mcnemar_p(only_a, only_b, name)
     low, high = paired_difference_limits(only_a, only_b, n, level)
-    return Tested(
+    return PairTest(
         difference=(only_a - only_b) / n if n else math.nan,
         low=low if n else math.nan,
         high=high if n else math.nan,
@@ -122,3 +125,104 @@ def check_counts(only_a: int, only_b: int, n: int) -> None:
             f"Of {n} cases, {only_a} cannot be right by A alone and {only_b} by B alone.",
             hint="give counts of distinct cases, and the number of all cases as n.",
         )
+
+
+COCHRAN = register_procedure(
+    "cochran",
+    "same cases",
+    "Cochran's Q for three or more classifiers at once: McNemar's chi-square test where there are two.",
+    "Cochran (1950), Biometrika 37, 256-266",
+    "approximate with fewer than 24 / m cases that tell the m classifiers apart (Tate & Brown 1970)",
+)
+
+
+# Tate & Brown (1970), JASA 65, 155-160: informative cases times classifiers, from where chi-square is trusted.
+ENOUGH = 24
+
+
+COCHRAN_EFFECT = "share of the largest Q that so many cases allow"
+
+
+ALL_ALIKE = "every case is right by all or wrong by all, so nothing tells the classifiers apart"
+
+
+def cochran_q(right: ArrayLike, counts: ArrayLike | None = None, *, level: float = 0.95) -> PairTest:
+    """Test whether m classifiers are right equally often, from a table of cases × classifiers of right and wrong.
+
+    With `counts`, each row is a pattern and stands for so many cases. The difference is that of the best and the worst
+    of the classifiers, without an interval: it was chosen after the fact.
+
+    >>> found = cochran_q([[1, 1, 0], [1, 0, 0], [0, 1, 1]], [20, 10, 5])
+    >>> print(f"Q = {found.statistic:.2f}, df = {found.df:.0f}, p = {found.p:.1e}, difference {found.difference:.2f}")
+    Q = 30.00, df = 2, p = 3.1e-07, difference 0.71
+    """
+    table, cases = _resolve_table(right, counts)
+    m = table.shape[1]
+    n = int(cases.sum())
+    columns, rows = cases @ table, table.sum(axis=1)
+    # Cases that all get right, or none, have no part in the sum: Q depends on the others alone.
+    spread = int(cases @ (rows * (m - rows)))
+    informative = int(cases[(rows > 0) & (rows < m)].sum())
+    # m·Σ(c_j − mean)² in whole numbers: nothing is rounded before the one division.
+    between = m * sum(c * c for c in columns.tolist()) - int(columns.sum()) ** 2
+    q = (m - 1) * between / spread if spread else math.nan
+    from scipy.special import chdtrc
+
+    few = f"{informative} cases tell the {m} classifiers apart, which is few for the chi-square approximation"
+    return PairTest(
+        difference=float(columns.max() - columns.min()) / n if n else math.nan,
+        low=math.nan,
+        high=math.nan,
+        level=level,
+        method=COCHRAN.name,
+        p=float(chdtrc(m - 1, q)) if spread else 1.0 if n else math.nan,
+        n=n,
+        statistic=q,
+        df=float(m - 1),
+        effect=q / (n * (m - 1)) if spread else 0.0 if n else math.nan,
+        effect_name=COCHRAN_EFFECT,
+        undefined="" if n else "there are no cases",
+        note="" if not n else ALL_ALIKE if not spread else few if informative * m < ENOUGH else "",
+    )
+
+
+def _resolve_table(right: ArrayLike, counts: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    table = np.asarray(right)
+    if table.ndim != 2 or table.shape[1] < 2:
+        raise ValuesError(
+            f"Cochran's Q takes a table of cases × classifiers, two or more. Got the shape {table.shape}.",
+            hint="give one row per case and one column per classifier, 1 where it is right.",
+        )
+    if not np.isin(table, (0, 1)).all():
+        raise ValuesError(
+            "Cochran's Q takes right and wrong, 1 and 0, and there are other values in the table.",
+            hint="compare the answers with the truth first.",
+        )
+    whole = table.astype(np.int64)
+    if counts is None:
+        # Rows by pattern: at most 2^m of them, however many cases there are.
+        found, number = np.unique(whole, axis=0, return_counts=True)
+        return found, number.astype(np.int64)
+    cases = np.asarray(counts)
+    if cases.shape != table.shape[:1] or (cases < 0).any() or not np.array_equal(cases, np.floor(cases)):
+        raise ValuesError(
+            f"There must be one count of cases for each of the {len(table)} patterns, a whole number from 0 up.",
+            hint="leave counts out to give one row per case.",
+        )
+    return whole, cases.astype(np.int64)
+
+
+def compare_all_accuracies(right: ArrayLike, counts: ArrayLike | None = None, *, level: float = 0.95) -> OmnibusTest:
+    """Cochran's Q, from a table of cases × classifiers of right and wrong: are all right equally often.
+
+    With `counts`, each row is a pattern and stands for so many cases.
+
+    >>> found = compare_all_accuracies([[1, 1, 0]] * 20 + [[1, 0, 0]] * 10 + [[0, 1, 1]] * 5)
+    >>> found.statistic, found.about
+    (30.0, 'right and wrong answers (accuracy)')
+    """
+    found = cochran_q(right, counts, level=level)
+    return OmnibusTest(
+        found.difference, found.low, found.high, level, found.method, found.p, found.n, found.statistic, found.df,
+        found.effect, found.effect_name, found.undefined, found.note, about="right and wrong answers (accuracy)",
+    )  # fmt: skip

@@ -1,22 +1,27 @@
-"""The test of two: a difference with its interval, the procedure behind it, its size, and p-values from draws."""
+"""The test of two: a difference with its interval and p-value, the catalogue of procedures, and margins."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from heldout.arguments import closest, listing, method_key
+from heldout.arguments import check_level, closest, listing, method_key
 from heldout.arrays import Floats
 from heldout.errors import OptionError
+from heldout.intervals.quantiles import z_value
+from heldout.measures.declare import Direction
+from heldout.show.numbers import digits_between, limits, number, plain
+
+# The test of two: a difference with its interval, the procedure behind it, its size, and p-values from draws.
 
 # What every comparison of two comes to: a difference with its interval, a test, and what it rests on.
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class PairTest:
     """The difference A − B of a measure, its interval and a test of no difference.
 
     `method` names the procedure, `statistic` its figure and `df` the degrees of freedom, nan where it has none. `n` is
@@ -66,7 +71,7 @@ class Procedure:
 PROCEDURES: dict[str, Procedure] = {}
 
 
-def procedure(name: str, setting: Setting, summary: str, reference: str, finding: str = "") -> Procedure:
+def register_procedure(name: str, setting: Setting, summary: str, reference: str, finding: str = "") -> Procedure:
     """Enter a procedure into the catalogue."""
     made = Procedure(name, setting, summary, reference, finding)
     PROCEDURES[name] = made
@@ -76,13 +81,13 @@ def procedure(name: str, setting: Setting, summary: str, reference: str, finding
 def find_procedure(name: str, setting: Setting) -> Procedure:
     """The procedure of that name, which must fit the setting.
 
-    >>> entered = procedure("coin", "same cases", "Tosses a coin.", "nobody")
+    >>> entered = register_procedure("coin", "same cases", "Tosses a coin.", "nobody")
     >>> find_procedure("Coin", "same cases").summary
     'Tosses a coin.'
     >>> del PROCEDURES["coin"]
     """
     key = method_key(name)
-    fitting = [p.name for p in PROCEDURES.values() if p.setting == setting]
+    fitting = sorted(p.name for p in PROCEDURES.values() if p.setting == setting)
     if key not in PROCEDURES:
         near = closest(key, fitting) or closest(key, PROCEDURES)
         raise OptionError(
@@ -152,16 +157,16 @@ class Margin:
 # The p-values of random draws: of a difference drawn again and again, and of one whose two sides changed places.
 
 # Sums of random tables add up in another order than the counts themselves: equal means equal up to rounding.
-HAIR = 1e-12
+ROUNDING = 1e-12
 
 
-def counted_p(as_extreme: int, draws: int) -> float:
+def monte_carlo_p(as_extreme: int, draws: int) -> float:
     """The share of draws as extreme as what was seen, which counts as one of them.
 
     One is added on top and bottom, as in every Monte Carlo test: no number of draws shows that p is 0. Davison &
     Hinkley (1997), Bootstrap Methods and their Application, ch. 4.
 
-    >>> counted_p(0, 999)
+    >>> monte_carlo_p(0, 999)
     0.001
     """
     return (as_extreme + 1) / (draws + 1)
@@ -195,27 +200,27 @@ def tail_note(drawn: Floats) -> str:
 
 def _tails(drawn: Floats) -> tuple[float, float]:
     """The p-values by counting, and by the normal distribution: 1 where there is something to count or no spread."""
-    fewer = min(int((drawn <= HAIR).sum()), int((drawn >= -HAIR).sum()))
+    fewer = min(int((drawn <= ROUNDING).sum()), int((drawn >= -ROUNDING).sum()))
     spread = float(drawn.std())
     # Draws that are all the same differ by rounding alone.
-    apart = spread > HAIR * abs(float(drawn.mean()))
+    apart = spread > ROUNDING * abs(float(drawn.mean()))
     normal = math.erfc(abs(float(drawn.mean())) / spread / math.sqrt(2)) if apart and not fewer else 1.0
-    return min(1.0, 2 * counted_p(fewer, len(drawn))), normal
+    return min(1.0, 2 * monte_carlo_p(fewer, len(drawn))), normal
 
 
-def swap_p(difference: float, swapped: Floats, hair: float = HAIR) -> float:
+def permutation_p(difference: float, swapped: Floats, hair: float = ROUNDING) -> float:
     """The two-sided p-value of a difference among those after exchanges.
 
-    >>> swap_p(0.2, np.array([0.1, -0.2, 0.05]))
+    >>> permutation_p(0.2, np.array([0.1, -0.2, 0.05]))
     0.5
     """
-    return counted_p(_as_large(difference, swapped, hair), len(swapped))
+    return monte_carlo_p(_as_large(difference, swapped, hair), len(swapped))
 
 
-def swap_note(difference: float, swapped: Floats, hair: float = HAIR) -> str:
+def permutation_note(difference: float, swapped: Floats, hair: float = ROUNDING) -> str:
     """A sentence where p is the smallest that so many exchanges can show.
 
-    >>> swap_note(0.2, np.array([0.1, -0.1, 0.05]))
+    >>> permutation_note(0.2, np.array([0.1, -0.1, 0.05]))
     'none of 3 exchanges makes so large a difference: p is at most 1/4, and no smaller one can be shown with so few'
     """
     if _as_large(difference, swapped, hair):
@@ -228,3 +233,149 @@ def swap_note(difference: float, swapped: Floats, hair: float = HAIR) -> str:
 
 def _as_large(difference: float, swapped: Floats, hair: float) -> int:
     return int((np.abs(swapped) >= abs(difference) - hair).sum())
+
+
+# Non-inferiority and equivalence: whether the interval of a difference keeps within a margin.
+#
+# Two one-sided tests at error 1 − level are the same as looking whether an interval of level 1 − 2·(1 − level) lies
+# within the margin: Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
+
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def interval_level(level: float = 0.95) -> float:
+    """The level of the interval that decides at this level: both one-sided errors lie outside it.
+
+    >>> round(interval_level(0.95), 10)
+    0.9
+    """
+    level = check_level(level)
+    if level <= 0.5:
+        raise OptionError(
+            f"A margin cannot be judged at the level {level:g}: the interval that decides would be empty.",
+            hint="use a level above 0.5, such as 0.95.",
+        )
+    return 1 - 2 * (1 - level)
+
+
+def check_margin(margin: float) -> float:
+    """A margin is a size: positive and finite.
+
+    >>> check_margin(0.02)
+    0.02
+    """
+    try:
+        size = float(margin)
+    except (TypeError, ValueError):
+        size = math.nan
+    if not (size > 0 and math.isfinite(size)):
+        hint = f"write {-size:g}: how much worse is still good enough." if size < 0 else "for example 0.02."
+        raise OptionError(f"The margin must be a positive number. Got {margin!r}.", hint=hint)
+    return size
+
+
+def judge_margin(
+    tested: PairTest,
+    margin: float,
+    direction: Direction = "higher",
+    kind: str = "non-inferiority",
+    *,
+    names: tuple[str, str] = ("A", "B"),
+) -> Margin:
+    """Judge a difference A − B, given with an interval of `interval_level`, against a margin.
+
+    Non-inferior: A is worse than B by less than the margin; `direction` says which way is better. Equivalent: the two
+    differ by less than the margin. The p-value takes the distance from the estimate to the limit that decides for z
+    standard errors, so that it is below 1 − level exactly where the interval says so.
+
+    >>> seen = PairTest(difference=0.01, low=-0.01, high=0.03, level=0.9, method="tango", p=0.41, n=500)
+    >>> found = judge_margin(seen, 0.02)
+    >>> found.outcome, f"{found.p:.4f}"
+    ('shown', '0.0068')
+    >>> judge_margin(seen, 0.02, kind="equivalence").outcome
+    'not shown'
+    """
+    size, wanted = check_margin(margin), _kind(kind)
+    if wanted == "non-inferiority" and direction not in ("higher", "lower"):
+        raise OptionError(
+            f"Non-inferiority needs to know which way is better, and the direction is {direction!r}.",
+            hint="give direction='higher' or 'lower', or ask for equivalence.",
+        )
+    if any(math.isnan(value) for value in (tested.difference, tested.low, tested.high)):
+        reason = tested.undefined or "there is no interval"
+        return Margin(
+            wanted, size, tested.low, tested.high, tested.level, "not shown", f"Nothing can be said: {reason}."
+        )
+    not_below, not_above = tested.low > -size, tested.high < size
+    p_below = _one_sided(tested.difference + size, tested.difference - tested.low, tested.level)
+    p_above = _one_sided(size - tested.difference, tested.high - tested.difference, tested.level)
+    if wanted == "equivalence":
+        shown, p = not_below and not_above, max(p_below, p_above)
+        refuted = tested.low >= size or tested.high <= -size
+    elif direction == "higher":
+        shown, p, refuted = not_below, p_below, tested.high <= -size
+    else:
+        shown, p, refuted = not_above, p_above, tested.low >= size
+    outcome: MarginOutcome = "shown" if shown else "refuted" if refuted else "not shown"
+    verdict = _verdict(tested, size, wanted, outcome, p, names)
+    return Margin(wanted, size, tested.low, tested.high, tested.level, outcome, verdict, p)
+
+
+def _kind(kind: str) -> Kind:
+    key = method_key(kind)
+    for known in KINDS:
+        if key in (known, known.replace("-", "")):
+            return known
+    near = closest(key, KINDS)
+    raise OptionError(
+        f"A margin is judged for {listing(KINDS)}. Got {kind!r}.",
+        hint=f"did you mean {near!r}?" if near else "use one.",
+    )
+
+
+def _one_sided(distance: float, reach: float, level: float) -> float:
+    """P of a normal estimate that far from the margin, its limit being `reach` away from it."""
+    if reach <= 0:
+        return 0.0 if distance > 0 else 1.0
+    z = distance / reach * z_value(level)
+    return math.erfc(z / math.sqrt(2)) / 2
+
+
+def _verdict(
+    tested: PairTest, margin: float, kind: Kind, outcome: MarginOutcome, p: float, names: tuple[str, str]
+) -> str:
+    a, b = names
+    bounded = max(abs(tested.low), abs(tested.high)) <= 1
+    size = number(margin, digits=_decimals(margin)) if bounded and margin < 1 else plain(margin)
+    span = limits(
+        tested.low, tested.high, "share" if bounded else "plain",
+        digits_between(tested.low, tested.high) if bounded else None,
+    )  # fmt: skip
+    rests = f"({round(100 * tested.level, 6):g} % interval {span}, p = {p:.3g} by normal approximation)"
+    if kind == "non-inferiority":
+        said = {
+            "shown": f"{a} is not worse than {b} by more than {size}",
+            "refuted": f"{a} is worse than {b} by more than {size}",
+            "not shown": f"{a} may or may not be worse than {b} by more than {size}",
+        }[outcome]
+    else:
+        said = {
+            "shown": f"{a} and {b} differ by less than {size}",
+            "refuted": f"{a} and {b} differ by more than {size}",
+            "not shown": f"{a} and {b} may or may not differ by more than {size}",
+        }[outcome]
+    return f"{said} {rests}."
+
+
+def _decimals(value: float) -> int:
+    """Decimals that a person would write the number with, three at the least."""
+    text = f"{value:.10f}".rstrip("0")
+    return min(max(len(text.partition(".")[2]), 3), 10)
+
+
+@dataclass(frozen=True, slots=True)
+class OmnibusTest(PairTest):
+    """A test that several classifiers are all alike; `about` says in what."""
+
+    about: str = ""

@@ -15,21 +15,21 @@ from heldout.arrays import Floats
 from heldout.comparisons.joint_tables import (
     PairedQuantity,
     bootstrap_differences,
-    paired_quantity,
+    find_successes,
+    make_paired_quantity,
     permuted_differences,
     posterior_differences,
-    success,
 )
 from heldout.comparisons.mcnemar import EFFECT, MID_P, TESTS, mcnemar, mcnemar_p, odds_ratio
 from heldout.comparisons.pair_test import (
-    HAIR,
     PER_CASE,
-    Tested,
+    ROUNDING,
+    PairTest,
     find_procedure,
     per_case,
-    procedure,
-    swap_note,
-    swap_p,
+    permutation_note,
+    permutation_p,
+    register_procedure,
     tail_note,
     tail_p,
 )
@@ -48,41 +48,41 @@ ALIKE = "every case that counts differs in the same way, so the standard error i
 CLASS_SIZE = 10
 SMALL_CLASSES = "fewer than 10 cases to a class on average: p and the interval claim too much then; see 'permutation'"
 
-TANGO = procedure(
+TANGO = register_procedure(
     "tango",
     "same cases",
     "Tango's score interval, and the score test that it inverts.",
     "Tango (1998), Statistics in Medicine 17, 891-908",
     "cautious, never short, with fewer than 5 cases that tell the two apart",
 )
-NEWCOMBE = procedure(
+NEWCOMBE = register_procedure(
     "newcombe",
     "same cases",
     "Wilson's intervals of the two shares, joined with regard to their correlation (paired).",
     "Newcombe (1998), Statistics in Medicine 17, 2635-2650, method 10",
 )
-NORMAL = procedure(
+NORMAL = register_procedure(
     "normal",
     "same cases",
     "Difference ± z standard errors, by the delta method for measures that are not shares (Wald).",
     "Agresti (2013), Categorical Data Analysis, ch. 11",
     "holds the difference .45 to .6 of the time with 30 cases of which one or two tell the classifiers apart",
 )
-DIRICHLET = procedure(
+DIRICHLET = register_procedure(
     "dirichlet",
     "same cases",
     "Quantiles of the posterior of the joint table of truth, A and B; default for all but shares of all cases.",
     "Gelman et al. (2013), Bayesian Data Analysis, ch. 3",
     "cautious with few cases of one class; an average over classes with 4 cases each rejects .10 to .17 of true nulls",
 )
-BOOTSTRAP = procedure(
+BOOTSTRAP = register_procedure(
     "bootstrap",
     "same cases",
     "Percentiles of tables of cases drawn with replacement, each case with both of its answers.",
     "Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13",
     "holds the difference .5 to .8 of the time near a bound or with few cases that tell the two apart",
 )
-PERMUTATION = procedure(
+PERMUTATION = register_procedure(
     "permutation",
     "same cases",
     "Swaps the two answers of each case by a coin: how often is the difference as large? Interval of the default.",
@@ -125,7 +125,7 @@ def compare_counts(
     level: float = 0.95,
     seed: int = 0,
     replicates: int = 2000,
-) -> Tested:
+) -> PairTest:
     """The difference of a quantity between A and B, by the default for its kind or by the method named.
 
     Shares of all cases (accuracy, error rate) get McNemar's mid-p test and Tango's interval, everything else the
@@ -143,13 +143,13 @@ def compare_counts(
     check_whole("replicates", replicates, 1)
     # Random draws are made for one and the same order of the two, whichever way round they were given.
     order = _order(pairs.swapped(), pairs)
-    seen = paired_quantity(pairs.swapped() if order < 0 else pairs, quantity)
-    task = _Task(seen, shares_of(seen), level, seed, replicates)
+    seen = make_paired_quantity(pairs.swapped() if order < 0 else pairs, quantity)
+    task = _Task(seen, find_shares(seen), level, seed, replicates)
     name = _default(task) if method is None else _fitting(method, task)
     reason = seen.undefined("BA" if order < 0 else "AB")
     if reason:
         nan = math.nan
-        return Tested(nan, nan, nan, level, name, nan, seen.n, undefined=reason)
+        return PairTest(nan, nan, nan, level, name, nan, seen.n, undefined=reason)
     found = _METHODS[name](task)
     if not pairs.differ:
         found = replace(found, note=SAME_ANSWERS)
@@ -163,9 +163,9 @@ def compare_counts(
     return _turn(found) if order < 0 else found
 
 
-def shares_of(seen: PairedQuantity) -> Shares | None:
+def find_shares(seen: PairedQuantity) -> Shares | None:
     """The counts behind a quantity that is a share of the same cases for both, None for any other."""
-    found = success(seen)
+    found = find_successes(seen)
     if found is None:
         return None
     a, b, counted, whole = found
@@ -217,18 +217,18 @@ def _fitting(method: str, task: _Task) -> str:
     return name
 
 
-def _of_mcnemar(name: str) -> Callable[[_Task], Tested]:
-    def run(task: _Task) -> Tested:
+def _of_mcnemar(name: str) -> Callable[[_Task], PairTest]:
+    def run(task: _Task) -> PairTest:
         shares = _shares(task)
         return mcnemar(shares.only_a, shares.only_b, shares.n, method=name, level=task.level)
 
     return run
 
 
-def _score(name: str) -> Callable[[_Task], Tested]:
+def _score(name: str) -> Callable[[_Task], PairTest]:
     """Tango's or Newcombe's interval, with the score test of no difference."""
 
-    def run(task: _Task) -> Tested:
+    def run(task: _Task) -> PairTest:
         shares = _shares(task)
         b, c = shares.only_a, shares.only_b
         p, square, _ = mcnemar_p(b, c, "mcnemar-chi-square")
@@ -237,7 +237,7 @@ def _score(name: str) -> Callable[[_Task], Tested]:
             if name == TANGO.name
             else newcombe_limits(shares, task.level)
         )
-        return Tested(
+        return PairTest(
             shares.difference, *limits, task.level, name, p, shares.n,
             statistic=math.copysign(math.sqrt(square), b - c), effect=odds_ratio(b, c),
             effect_name=EFFECT, interval_method=name,
@@ -246,7 +246,7 @@ def _score(name: str) -> Callable[[_Task], Tested]:
     return run
 
 
-def _normal(task: _Task) -> Tested:
+def _normal(task: _Task) -> PairTest:
     seen = task.seen
     a, b = seen.values
     difference = a - b
@@ -255,7 +255,7 @@ def _normal(task: _Task) -> Tested:
     z = (math.copysign(math.inf, difference) if difference else 0.0) if flat else difference / error
     half = 0.0 if flat else z_value(task.level) * error
     low, high = _inside(seen, difference - half, difference + half)
-    return Tested(
+    return PairTest(
         difference, low, high, task.level, NORMAL.name, math.erfc(abs(z) / math.sqrt(2)), seen.n,
         statistic=z, effect=per_case(difference, error, seen.n), effect_name=PER_CASE, note=ALIKE if flat else "",
         interval_method=NORMAL.name,
@@ -266,53 +266,53 @@ def _error(seen: PairedQuantity) -> float:
     """The standard error of the difference by the delta method."""
     error = math.sqrt(float((seen.counts * seen.influence() ** 2).sum()))
     # At a bound the influence is zero up to rounding.
-    return 0.0 if error <= HAIR * max(*map(abs, seen.values), 1.0) else error
+    return 0.0 if error <= ROUNDING * max(*map(abs, seen.values), 1.0) else error
 
 
-def _dirichlet(task: _Task) -> Tested:
+def _dirichlet(task: _Task) -> PairTest:
     return _from_draws(task, posterior_differences(task.seen, task.level, task.seed), DIRICHLET.name)
 
 
-def _bootstrap(task: _Task) -> Tested:
+def _bootstrap(task: _Task) -> PairTest:
     return _from_draws(task, bootstrap_differences(task.seen, task.replicates, task.seed), BOOTSTRAP.name)
 
 
-def _from_draws(task: _Task, drawn: Floats, name: str) -> Tested:
+def _from_draws(task: _Task, drawn: Floats, name: str) -> PairTest:
     """Order statistics as limits; p is twice the share of draws beyond zero on the side that has fewer."""
     a, b = task.seen.values
     difference = a - b
     defined = drawn[~np.isnan(drawn)]
-    note = set_aside(len(drawn) - len(defined), len(drawn))
+    note = note_undefined_draws(len(drawn) - len(defined), len(drawn))
     if not len(defined):
-        return Tested(difference, math.nan, math.nan, task.level, name, math.nan, task.seen.n, note=note)
+        return PairTest(difference, math.nan, math.nan, task.level, name, math.nan, task.seen.n, note=note)
     low, high = (float(limit) for limit in order_limits(defined, task.level))
     # A posterior leaves out an estimate at the bound of what can be: the interval is made to hold it.
     low, high = _inside(task.seen, min(low, difference), max(high, difference))
-    return Tested(
+    return PairTest(
         difference, low, high, task.level, name, tail_p(defined), task.seen.n,
         effect=per_case(difference, _error(task.seen), task.seen.n), effect_name=PER_CASE,
         note="; ".join(filter(None, (note, tail_note(defined)))), interval_method=name,
     )  # fmt: skip
 
 
-def _permutation(task: _Task) -> Tested:
+def _permutation(task: _Task) -> PairTest:
     drawn = permuted_differences(task.seen, task.replicates, task.seed)
     defined = drawn[~np.isnan(drawn)]
     a, b = task.seen.values
-    hair = HAIR * max(1.0, abs(a), abs(b))
+    hair = ROUNDING * max(1.0, abs(a), abs(b))
     interval = _METHODS[_default(task)](task)
     notes = [
-        set_aside(len(drawn) - len(defined), len(drawn)),
-        swap_note(a - b, defined, hair),
+        note_undefined_draws(len(drawn) - len(defined), len(drawn)),
+        permutation_note(a - b, defined, hair),
         "a permutation has no interval of its own",
     ]
     return replace(
-        interval, method=PERMUTATION.name, p=swap_p(a - b, defined, hair), statistic=math.nan, df=math.nan,
+        interval, method=PERMUTATION.name, p=permutation_p(a - b, defined, hair), statistic=math.nan, df=math.nan,
         note="; ".join(filter(None, notes)), interval_method=interval.interval_method,
     )  # fmt: skip
 
 
-def set_aside(undefined: int, size: int) -> str:
+def note_undefined_draws(undefined: int, size: int) -> str:
     """A sentence about draws on which the measure has no value."""
     return f"undefined on {undefined:,} of {size:,} random tables, which were set aside" if undefined else ""
 
@@ -340,7 +340,7 @@ def _order(one: PairCounts, two: PairCounts) -> int:
     return 0
 
 
-def _turn(found: Tested) -> Tested:
+def _turn(found: PairTest) -> PairTest:
     """The same comparison as B sees it."""
     changed: dict[str, Any] = {
         "difference": -found.difference + 0.0,
@@ -356,7 +356,7 @@ def _turn(found: Tested) -> Tested:
     return replace(found, **changed)
 
 
-_METHODS: dict[str, Callable[[_Task], Tested]] = {
+_METHODS: dict[str, Callable[[_Task], PairTest]] = {
     **{name: _of_mcnemar(name) for name in TESTS},
     TANGO.name: _score(TANGO.name),
     NEWCOMBE.name: _score(NEWCOMBE.name),

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import PER_CASE, Tested, per_case_of_two, procedure
+from heldout.comparisons.pair_test import PER_CASE, PairTest, per_case_of_two, register_procedure
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.joint_counts import GapSums
@@ -27,27 +27,27 @@ from heldout.measures.quantity import Bound
 
 Form = Literal["hall", "t"]
 
-PAIRED_LOSS_T = procedure(
+PAIRED_LOSS_T = register_procedure(
     "paired-loss-t",
     "same cases",
     "Mean losses (Brier score, log loss): Student's t of the cases' differences.",
     "Student (1908), The probable error of a mean",
     "With 50 overconfident probabilities the interval of a difference of log losses held the truth .87 of the time.",
 )
-PAIRED_HALL = procedure(
+PAIRED_HALL = register_procedure(
     "paired-hall",
     "same cases",
     "Mean losses (Brier score, log loss): t of the cases' differences, with their skewness taken out.",
     "Hall (1992), On the removal of skewness by transformation",
     "Rejects a true null .048 to .105 of the time with 100 to 400 cases, where paired-loss-t rejects .041 to .060.",
 )
-UNPAIRED_LOSS_T = procedure(
+UNPAIRED_LOSS_T = register_procedure(
     "unpaired-loss-t",
     "different cases",
     "Mean losses (Brier score, log loss) of two sets of cases: Welch's t.",
     "Welch (1947), The generalization of Student's problem when several different population variances are involved",
 )
-UNPAIRED_HALL = procedure(
+UNPAIRED_HALL = register_procedure(
     "unpaired-hall",
     "different cases",
     "Mean losses (Brier score, log loss) of two sets of cases: Welch's t, with the skewness taken out.",
@@ -174,7 +174,7 @@ def paired_loss_test(
     largest: float = math.inf,
     weight: Floats | None = None,
     groups: NDArray[Any] | None = None,
-) -> Tested:
+) -> PairTest:
     """The mean loss of A less that of B on the same cases; a negative difference speaks for A.
 
     >>> found = paired_loss_test(np.array([0.1, 0.2, 0.3, 0.1]), np.array([0.2, 0.4, 0.3, 0.3]))
@@ -195,7 +195,7 @@ def paired_loss_test(
 def paired_mean_test(
     held: MeanMoments, n: int, *, form: Form = "t", level: float = 0.95, largest: float = math.inf,
     grouped: bool = False,
-) -> Tested:  # fmt: skip
+) -> PairTest:  # fmt: skip
     """The same from the moments of the differences of n cases."""
     made = PAIRED_HALL if form == "hall" else PAIRED_LOSS_T
     df = float(held.units - 1)
@@ -216,7 +216,7 @@ def unpaired_loss_test(
     largest: float = math.inf,
     groups_a: NDArray[Any] | None = None,
     groups_b: NDArray[Any] | None = None,
-) -> Tested:
+) -> PairTest:
     """The mean loss of A less that of B, each on cases of its own.
 
     >>> found = unpaired_loss_test(np.array([0.1, 0.2, 0.3, 0.1]), np.array([0.2, 0.4, 0.3, 0.3, 0.5]))
@@ -230,7 +230,7 @@ def unpaired_loss_test(
 def unpaired_mean_test(
     one: MeanMoments, two: MeanMoments, sizes: tuple[int, int], *, form: Form = "t", level: float = 0.95,
     largest: float = math.inf,
-) -> Tested:  # fmt: skip
+) -> PairTest:  # fmt: skip
     """The same from the moments of the losses of so many cases."""
     variance = one.variance + two.variance
     parts = [side.variance**2 / (side.units - 1) for side in (one, two) if side.units > 1]
@@ -251,12 +251,12 @@ def unpaired_mean_test(
 
 def _tested(
     held: MeanMoments, method: str, n: int, level: float, df: float, form: Form, largest: float
-) -> Tested:  # fmt: skip
+) -> PairTest:  # fmt: skip
     """The test of a mean of 0; `df` is infinite for the normal distribution."""
     if math.isnan(held.mean):
-        return Tested(math.nan, -largest, largest, level, method, math.nan, n, undefined=NO_CASES)
+        return PairTest(math.nan, -largest, largest, level, method, math.nan, n, undefined=NO_CASES)
     if held.units < 2:
-        return Tested(
+        return PairTest(
             held.mean, -largest, largest, level, method, math.nan, n,
             note="One case or group has no variance, so there is no test.",
         )  # fmt: skip
@@ -268,17 +268,17 @@ def _tested(
     third = held.third if form == "hall" else 0.0
     low, high = hall(held.mean, held.variance, third, critical)
     p = _two_sided(_bent(statistic, third / error**3), df)
-    return Tested(held.mean, max(low, -largest), min(high, largest), level, method, p, n, statistic)
+    return PairTest(held.mean, max(low, -largest), min(high, largest), level, method, p, n, statistic)
 
 
-def _constant(held: MeanMoments, method: str, n: int, level: float) -> Tested:
+def _constant(held: MeanMoments, method: str, n: int, level: float) -> PairTest:
     if held.mean == 0:
         note = "Both have the same loss in every case."
-        return Tested(0.0, 0.0, 0.0, level, method, 1.0, n, 0.0, note=note)
+        return PairTest(0.0, 0.0, 0.0, level, method, 1.0, n, 0.0, note=note)
     # No t statistic exists; that all signs agree has this chance if either sign is as likely.
     p = 2.0 ** (1 - held.units)
     note = f"All {held.units:,} differences are the same. {BY_SIGNS}"
-    return Tested(held.mean, held.mean, held.mean, level, method, p, n, math.copysign(math.inf, held.mean), note=note)
+    return PairTest(held.mean, held.mean, held.mean, level, method, p, n, math.copysign(math.inf, held.mean), note=note)
 
 
 def _bent(t: float, a: float) -> float:

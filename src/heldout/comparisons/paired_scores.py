@@ -16,25 +16,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arguments import listing, method_key
 from heldout.arrays import Floats
-from heldout.comparisons.delong_tests import (
+from heldout.comparisons.delong import (
     DELONG,
     DELONG_MOVER,
     DELONG_UNPAIRED,
     Interval,
-    checked_scores,
     delong_paired,
     delong_unpaired,
+    resolve_scores,
 )
 from heldout.comparisons.pair_test import (
     PER_CASE,
+    PairTest,
     Procedure,
     Setting,
-    Tested,
     find_procedure,
     per_case,
     per_case_of_two,
-    swap_note,
-    swap_p,
+    permutation_note,
+    permutation_p,
     tail_note,
     tail_p,
 )
@@ -55,8 +55,8 @@ from heldout.comparisons.score_resampling import (
     UNPAIRED_BOOTSTRAP,
     bootstrap_limits,
     bootstrap_values,
-    check_measure,
-    ranked,
+    check_score_measure,
+    rank_model,
     resampled_score_differences,
     score_value,
     swapped_score_differences,
@@ -76,11 +76,11 @@ SHORT: Mapping[Setting, Mapping[str, str]] = {
 FEWEST_REPLICATES = 39
 
 
-def score_methods(bound: Bound, setting: Setting = "same cases") -> tuple[str, ...]:
+def list_score_methods(bound: Bound, setting: Setting = "same cases") -> tuple[str, ...]:
     """The methods that compare two classifiers by this measure, the default first.
 
     >>> from heldout.measures.catalogue import find
-    >>> score_methods(find("roc_auc"))
+    >>> list_score_methods(find("roc_auc"))
     ('delong', 'delong-mover', 'paired-bootstrap', 'paired-permutation')
     """
     name = bound.measure.name
@@ -110,7 +110,7 @@ def compare_scores(
     replicates: int = 999,
     groups: NDArray[Any] | None = None,
     weight: Floats | None = None,
-) -> Tested:
+) -> PairTest:
     """A − B of a measure of scores on the same cases, by its default method or the one that is named.
 
     `truth` is the mask of the positives; where the scores have a column for each class, the place of the true class.
@@ -125,7 +125,7 @@ def compare_scores(
     """
     one, two, held = _aligned(scores_a, scores_b, truth, bound)
     _check_units(len(held), groups, weight)
-    name = score_method(bound, method, "same cases", replicates)
+    name = choose_score_method(bound, method, "same cases", replicates)
     if name in {DELONG.name, DELONG_MOVER.name}:
         by: Interval = "t" if name == DELONG.name else "mover"
         found = delong_paired(one, two, held, level=level, interval=by, weight=weight, groups=groups)
@@ -151,12 +151,12 @@ def compare_scores(
     lost = len(swapped) - len(defined)
     notes = (
         f"{lost:,} of {len(swapped):,} exchanges leave {bound.name} undefined and were set aside" if lost else "",
-        swap_note(usual.difference, defined),
+        permutation_note(usual.difference, defined),
         # What the default says of its own test does not hold for this one; that it has no interval does.
         usual.note if math.isnan(usual.p) else "",
     )
     return replace(
-        usual, method=name, p=swap_p(usual.difference, defined), statistic=math.nan, df=math.nan,
+        usual, method=name, p=permutation_p(usual.difference, defined), statistic=math.nan, df=math.nan,
         note="; ".join(filter(None, notes)), interval_method=usual.interval_method or usual.method,
     )  # fmt: skip
 
@@ -174,7 +174,7 @@ def compare_scores_unpaired(
     replicates: int = 999,
     groups_a: NDArray[Any] | None = None,
     groups_b: NDArray[Any] | None = None,
-) -> Tested:
+) -> PairTest:
     """A − B of a measure of scores where each model has cases of its own.
 
     >>> from heldout.measures.catalogue import find
@@ -188,9 +188,9 @@ def compare_scores_unpaired(
     two, _, second = _aligned(scores_b, scores_b, truth_b, bound)
     for held, groups in ((first, groups_a), (second, groups_b)):
         _check_units(len(held), groups, None)
-    name = score_method(bound, method, "different cases", replicates)
+    name = choose_score_method(bound, method, "different cases", replicates)
     if name == DELONG_UNPAIRED.name:
-        rankings = ranked(one, first, groups_a), ranked(two, second, groups_b)
+        rankings = rank_model(one, first, groups_a), rank_model(two, second, groups_b)
         return area_scaled(delong_unpaired(*rankings, level=level), bound)
     if name in {UNPAIRED_LOSS_T.name, UNPAIRED_HALL.name}:
         return unpaired_loss_test(
@@ -208,9 +208,9 @@ def compare_scores_unpaired(
     return _bootstrapped(difference, values[0] - values[1], bound, name, sizes, level)
 
 
-def _undefined(bound: Bound, name: str, n: int, level: float) -> Tested:
+def _undefined(bound: Bound, name: str, n: int, level: float) -> PairTest:
     reach = _reach(bound)
-    return Tested(math.nan, -reach, reach, level, name, math.nan, n, undefined=bound.undefined)
+    return PairTest(math.nan, -reach, reach, level, name, math.nan, n, undefined=bound.undefined)
 
 
 def _reach(bound: Bound) -> float:
@@ -221,13 +221,13 @@ def _reach(bound: Bound) -> float:
 
 def _bootstrapped(
     difference: float, values: Floats, bound: Bound, name: str, sizes: tuple[int, ...], level: float
-) -> Tested:
+) -> PairTest:
     """What resamples say of a difference; `sizes` are those of the one test set, or of the two."""
     defined = values[~np.isnan(values)]
     lost, n = len(values) - len(defined), sum(sizes)
     if len(defined) < FEWEST_REPLICATES:
         note = f"{bound.name} is defined in only {len(defined):,} of {len(values):,} resamples, so there is no test."
-        return Tested(difference, -_reach(bound), _reach(bound), level, name, math.nan, n, note=note)
+        return PairTest(difference, -_reach(bound), _reach(bound), level, name, math.nan, n, note=note)
     low, high = bootstrap_limits(defined, difference, level)
     note = f"{lost:,} of {len(values):,} resamples leave {bound.name} undefined and were set aside" if lost else ""
     if not defined.any() and difference == 0:
@@ -235,12 +235,12 @@ def _bootstrapped(
     note = "; ".join(filter(None, (note, tail_note(defined))))
     error = float(defined.std())
     effect = per_case(difference, error, n) if len(sizes) == 1 else per_case_of_two(difference, error, *sizes)
-    return Tested(
+    return PairTest(
         difference, low, high, level, name, tail_p(defined), n, effect=effect, effect_name=PER_CASE, note=note
     )
 
 
-def area_scaled(tested: Tested, bound: Bound) -> Tested:
+def area_scaled(tested: PairTest, bound: Bound) -> PairTest:
     """The same for the Gini coefficient, which is twice the area less 1."""
     factor = AREAS[bound.measure.name]
     if factor == 1.0:
@@ -250,14 +250,14 @@ def area_scaled(tested: Tested, bound: Bound) -> Tested:
     )  # fmt: skip
 
 
-def score_method(bound: Bound, method: str | None, setting: Setting, replicates: int = 999) -> str:
+def choose_score_method(bound: Bound, method: str | None, setting: Setting, replicates: int = 999) -> str:
     """The method that was named for a measure of scores, or its default; refused where it does not fit the measure.
 
     >>> from heldout.measures.catalogue import find
-    >>> score_method(find("brier"), "Paired-Hall", "same cases"), score_method(find("auc"), None, "same cases")
-    ('paired-hall', 'delong')
+    >>> choose_score_method(find("brier"), "Paired-Hall", "same cases")
+    'paired-hall'
     """
-    fitting = score_methods(bound, setting)
+    fitting = list_score_methods(bound, setting)
     if method is None:
         name = fitting[0]
     else:
@@ -280,7 +280,7 @@ def _aligned(
     scores_a: ArrayLike, scores_b: ArrayLike, truth: ArrayLike, bound: Bound
 ) -> tuple[Scores, Scores, NDArray[Any]]:
     one, two, held = np.asarray(scores_a), np.asarray(scores_b), np.asarray(truth)
-    check_measure(bound, one, two)
+    check_score_measure(bound, one, two)
     if one.shape != two.shape or len(one) != len(held):
         raise ValuesError(
             f"A has scores of shape {one.shape}, B of {two.shape}, and there are {len(held):,} cases.",
@@ -290,7 +290,7 @@ def _aligned(
         if held.dtype.kind != "b":
             held = _mask(held)
         if bound.measure.scope == "ranking":
-            checked_scores([one, two], held)
+            resolve_scores([one, two], held)
     return one, two, held
 
 
@@ -313,7 +313,9 @@ def _check_units(n: int, groups: NDArray[Any] | None, weight: Floats | None) -> 
 def _no_weights(weight: Floats | None, name: str, bound: Bound, setting: Setting) -> None:
     if weight is None:
         return
-    closed = [each for each in score_methods(bound, setting) if "bootstrap" not in each and "permutation" not in each]
+    closed = [
+        each for each in list_score_methods(bound, setting) if "bootstrap" not in each and "permutation" not in each
+    ]
     raise OptionError(
         f"The method {name!r} compares {bound.name} without weights, and the cases have some.",
         hint=f"use {listing(closed)}."

@@ -1,42 +1,239 @@
-"""Learners ranked on every data set: average ranks, Friedman's tests, and tests of pairs of ranks."""
+"""Learners over many data sets: the table of results, average ranks, Friedman's and Nemenyi's tests."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from heldout.arguments import closest, listing
 from heldout.arrays import Floats, Integers
-from heldout.comparisons.pair_test import procedure
-from heldout.comparisons.result_table import ResultTable
+from heldout.comparisons.pair_test import register_procedure
+from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.intervals.quantiles import z_value
+
+# A table of results: one row per data set, one column per learner, checked and with names.
+
+# Headers of a first column that holds names even where the names are numbers.
+NAME_HEADERS = frozenset({"", "data set", "data_set", "dataset", "data", "name", "column_1"})
+EXAMPLE = "{'C4.5': [0.76, 0.60], 'naive Bayes': [0.75, 0.63]}"
+
+
+@dataclass(frozen=True, eq=False)
+class ResultTable:
+    """The value of a measure for every data set (rows) and learner (columns)."""
+
+    values: Floats = field(repr=False)
+    data_sets: tuple[str, ...]
+    learners: tuple[str, ...]
+    higher_is_better: bool = True
+
+    @property
+    def n(self) -> int:
+        """The number of data sets."""
+        return len(self.data_sets)
+
+    def place(self, learner: object) -> int:
+        """The column of a learner."""
+        name = str(learner)
+        if name not in self.learners:
+            near = closest(name, self.learners)
+            raise OptionError(
+                f"There is no learner {name!r} in the table. There are: {listing(self.learners)}.",
+                hint=f"did you mean {near!r}?" if near else "name a column of the table.",
+            )
+        return self.learners.index(name)
+
+    def of(self, learner: object) -> Floats:
+        """The values of one learner, a data set each."""
+        return np.asarray(self.values[:, self.place(learner)])
+
+
+def read_results(
+    source: Any,
+    *,
+    learners: Sequence[object] | None = None,
+    data_sets: Sequence[object] | None = None,
+    higher_is_better: bool | None = None,
+) -> ResultTable:
+    """A table of results from a mapping of learners to values, a data frame, a two-dimensional array or a file.
+
+    In a frame or a file one column may hold the names of the data sets; all others are learners. A mapping may hold
+    a list for every learner, or a mapping from the names of the data sets. Higher is better unless it is said.
+
+    >>> table = read_results({"tree": {"iris": 0.95, "wine": 0.91}, "bayes": {"wine": 0.97, "iris": 0.96}})
+    >>> table.data_sets, table.of("bayes").tolist()
+    (('iris', 'wine'), [0.96, 0.97])
+    """
+    if isinstance(source, ResultTable):
+        return source if higher_is_better is None else replace(source, higher_is_better=higher_is_better)
+    columns, rows, table = _read(source)
+    names = _names(learners, columns, table.shape[1], "learner")
+    cases = _names(data_sets, rows, table.shape[0], "data set")
+    _check(table, names, cases)
+    return ResultTable(table, cases, names, higher_is_better is not False)
+
+
+def _read(source: Any) -> tuple[Sequence[object] | None, Sequence[object] | None, Floats]:
+    if isinstance(source, str | Path):
+        from heldout.files import read_table
+
+        return _from_frame(read_table(source))
+    if isinstance(source, Mapping):
+        return _from_mapping(source)
+    if hasattr(source, "columns") or hasattr(source, "column_names"):
+        return _from_frame(source)
+    try:
+        table = np.asarray(source, dtype=np.float64)
+    except (TypeError, ValueError):
+        table = np.empty(0)
+    if table.ndim != 2:
+        raise ValuesError(
+            f"Results are a table with a row for every data set and a column for every learner. Got {_kind(source)}.",
+            hint=f"give a data frame, a two-dimensional array of numbers, a file, or a mapping such as {EXAMPLE}.",
+        )
+    return None, None, table
+
+
+def _kind(source: Any) -> str:
+    shape = np.shape(source) if isinstance(source, np.ndarray) else None
+    return f"an array of {len(shape)} dimensions" if shape is not None and len(shape) != 2 else type(source).__name__
+
+
+def _from_mapping(source: Mapping[Any, Any]) -> tuple[Sequence[object], Sequence[object] | None, Floats]:
+    if not source:
+        raise OptionError("There are no results.", hint=f"give a mapping such as {EXAMPLE}.")
+    named = [isinstance(values, Mapping) for values in source.values()]
+    if not any(named):
+        sizes = {str(name): np.size(values) for name, values in source.items()}
+        if len(set(sizes.values())) > 1:
+            said = listing(f"{name} {size}" for name, size in sizes.items())
+            raise ValuesError(
+                f"The learners have results on different numbers of data sets: {said}.",
+                hint="give one value for every data set, in the same order.",
+            )
+        return list(source), None, np.column_stack([_column(values, name) for name, values in source.items()])
+    if not all(named):
+        raise ValuesError(
+            "Some learners have a list of results and some a mapping from data sets.", hint="give all in one form."
+        )
+    rows = list(dict.fromkeys(data_set for values in source.values() for data_set in values))
+    missing = [
+        f"{name} on {data_set}" for name, values in source.items() for data_set in rows if data_set not in values
+    ]
+    if missing:
+        raise ValuesError(
+            f"These results are missing: {listing(missing)}.", hint="give every learner a result on every data set."
+        )
+    columns = [_column([values[data_set] for data_set in rows], name) for name, values in source.items()]
+    return list(source), rows, np.column_stack(columns)
+
+
+def _column(values: Any, name: object) -> Floats:
+    try:
+        # None is a missing number, which is refused by name below.
+        column = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        column = np.empty((0, 0))
+    if column.ndim != 1:
+        raise ValuesError(
+            f"The results of {name} are not a list of numbers.", hint="give one number for every data set."
+        )
+    return column
+
+
+def _from_frame(source: Any) -> tuple[Sequence[object], Sequence[object] | None, Floats]:
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(source, eager_only=True)
+    columns = list(frame.columns)
+    texts = [name for name in columns if not frame[name].dtype.is_numeric()]
+    first = columns[0] if columns else None
+    if not texts and first is not None and str(first).strip().casefold() in NAME_HEADERS:
+        texts = [first]
+    if len(texts) > 1:
+        raise ColumnError(
+            f"One column may hold the names of the data sets, the others hold numbers. Got text in {listing(texts)}.",
+            hint="leave the columns out that are no results, and check the others for text such as '?' or '0,9'.",
+        )
+    rows: Sequence[object] | None = frame[texts[0]].to_list() if texts else _index(source)
+    kept = [name for name in columns if name not in texts]
+    made = [frame[name].cast(nw.Float64).to_numpy() for name in kept]
+    return kept, rows, np.column_stack(made) if made else np.empty((len(frame), 0))
+
+
+def _index(source: Any) -> Sequence[object] | None:
+    """The row names of a pandas frame, unless they only count."""
+    index = getattr(source, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return None
+    return list(index)
+
+
+def _names(said: Sequence[object] | None, found: Sequence[object] | None, size: int, kind: str) -> tuple[str, ...]:
+    names = said if said is not None else found if found is not None else [f"{kind} {i + 1}" for i in range(size)]
+    texts = tuple(str(name) for name in names)
+    if len(texts) != size:
+        raise OptionError(
+            f"There are {len(texts)} names for {size} {kind}s.", hint=f"give one name for every {kind}, in their order."
+        )
+    twice = [name for name in dict.fromkeys(texts) if texts.count(name) > 1]
+    if twice:
+        raise OptionError(
+            f"Names of {kind}s must differ. These stand more than once: {listing(twice)}.", hint="rename them."
+        )
+    return texts
+
+
+def _check(table: Floats, learners: tuple[str, ...], data_sets: tuple[str, ...]) -> None:
+    for kind, names in (("data sets", data_sets), ("learners", learners)):
+        if len(names) < 2:
+            raise OptionError(
+                f"A comparison over data sets needs at least 2 {kind}. Got {len(names)}.",
+                hint="compare on a single data set with the predictions or the folds of both learners."
+                if kind == "data sets"
+                else "give every learner a column of its own.",
+            )
+    wrong = np.argwhere(~np.isfinite(table))
+    if len(wrong):
+        cells = [f"{learners[column]} on {data_sets[row]} ({table[row, column]})" for row, column in wrong.tolist()]
+        raise ValuesError(
+            f"Every learner needs a finite result on every data set. Not so: {listing(cells, most=8)}.",
+            hint="leave out these data sets or these learners; ranks of incomplete rows would not be comparable.",
+        )
+
+
+# Learners ranked on every data set: average ranks, Friedman's tests, and tests of pairs of ranks.
+
 
 # Values that differ by rounding alone are ties, though a computer may have put one above the other.
 ROUNDING = 1e-12
 
-FRIEDMAN = procedure(
+FRIEDMAN = register_procedure(
     "friedman",
     "data sets",
     "Chi-square of the average ranks, without a correction for ties.",
     "Friedman (1937)",
     "conservative, the more so with ties and with few data sets",
 )
-FRIEDMAN_TIES = procedure(
+FRIEDMAN_TIES = register_procedure(
     "friedman-ties",
     "data sets",
     "Friedman's chi-square divided by what ties take away from it.",
     "Conover (1999)",
     "conservative with few data sets",
 )
-IMAN_DAVENPORT = procedure(
+IMAN_DAVENPORT = register_procedure(
     "iman-davenport",
     "data sets",
     "Friedman's chi-square, without a correction for ties, turned into an F.",
     "Iman & Davenport (1980)",
 )
-NEMENYI = procedure(
+NEMENYI = register_procedure(
     "nemenyi",
     "data sets",
     "Every pair of average ranks against the studentized range.",
@@ -46,7 +243,7 @@ NEMENYI = procedure(
 
 
 @dataclass(frozen=True, slots=True)
-class Omnibus:
+class RankTest:
     """A test of whether any learner differs from the others; `df` has one figure, or two for an F."""
 
     method: str
@@ -84,7 +281,7 @@ def rank_table(table: ResultTable) -> Floats:
     return np.array([tied_ranks(sign * row) for row in table.values])
 
 
-def friedman(ranks: Floats, *, ties: bool = True) -> Omnibus:
+def friedman(ranks: Floats, *, ties: bool = True) -> RankTest:
     """Friedman's chi-square, with or without the correction for ties.
 
     >>> found = friedman(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [1.0, 2.0, 3.0]]))
@@ -100,9 +297,9 @@ def friedman(ranks: Floats, *, ties: bool = True) -> Omnibus:
         # The ranks of a row without ties have the sum of squares k(k + 1)(2k + 1)/6; each tie takes something away.
         kept = (float((ranks**2).sum()) - n * k * (k + 1) ** 2 / 4) / (n * k * (k * k - 1) / 12)
         if kept <= ROUNDING:
-            return Omnibus(used.name, 0.0, (k - 1.0,), 1.0, n, "all learners are equal on every data set")
+            return RankTest(used.name, 0.0, (k - 1.0,), 1.0, n, "all learners are equal on every data set")
         chi /= kept
-    return Omnibus(used.name, chi, (k - 1.0,), float(chdtrc(k - 1, chi)), n)
+    return RankTest(used.name, chi, (k - 1.0,), float(chdtrc(k - 1, chi)), n)
 
 
 def _chi_square(ranks: Floats) -> float:
@@ -110,7 +307,7 @@ def _chi_square(ranks: Floats) -> float:
     return float(12 * n / (k * (k + 1)) * ((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum())
 
 
-def iman_davenport(ranks: Floats) -> Omnibus:
+def iman_davenport(ranks: Floats) -> RankTest:
     """Iman and Davenport's F, from Friedman's chi-square without the correction for ties, as Demšar (2006) has it.
 
     Where all data sets rank alike F is infinite, and p is that of so many equal orders by chance.
@@ -126,9 +323,9 @@ def iman_davenport(ranks: Floats) -> Omnibus:
     left = n * (k - 1) - chi
     if left <= ROUNDING * n * k:
         p = math.exp(-(n - 1) * math.lgamma(k + 1))
-        return Omnibus(IMAN_DAVENPORT.name, math.inf, df, p, n, "all data sets rank the learners alike; p is exact")
+        return RankTest(IMAN_DAVENPORT.name, math.inf, df, p, n, "all data sets rank the learners alike; p is exact")
     statistic = (n - 1) * chi / left
-    return Omnibus(IMAN_DAVENPORT.name, statistic, df, float(fdtrc(*df, statistic)), n)
+    return RankTest(IMAN_DAVENPORT.name, statistic, df, float(fdtrc(*df, statistic)), n)
 
 
 def rank_error(n: int, k: int) -> float:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heldout.arrays import Floats
-from heldout.comparisons.delong_tests import checked_scores, delong_paired
-from heldout.comparisons.pair_test import Tested
-from heldout.comparisons.score_resampling import case_draws, collapsed, score_starts
+from heldout.comparisons.delong import delong_paired, resolve_scores
+from heldout.comparisons.pair_test import PairTest
+from heldout.comparisons.score_resampling import draw_cases, score_starts, sum_ties
 from heldout.curves.curve import Curve
 from heldout.curves.roc import roc
 from heldout.engines.score_sort import rank
@@ -48,7 +48,7 @@ CROSSING_HAIR = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class CurvePart:
     """A part of two curves on which one is above the other; `better` is empty where they are one.
 
     It runs from the point (`fpr_low`, `tpr_low`) to (`fpr_high`, `tpr_high`), which both curves pass through.
@@ -71,14 +71,14 @@ class Crossing:
     after: Side
 
 
-def stretches(a: RocPath, b: RocPath) -> tuple[Stretch, ...]:
+def find_parts(a: RocPath, b: RocPath) -> tuple[CurvePart, ...]:
     """The parts on which A or B is above, or both are one, from (0, 0) to (1, 1).
 
     A path is the false and the true positive rates of a curve's corners.
 
     >>> a = np.array([0.0, 0.0, 0.5, 1.0]), np.array([0.0, 0.5, 0.75, 1.0])
     >>> b = np.array([0.0, 0.25, 1.0]), np.array([0.0, 1.0, 1.0])
-    >>> [(part.better, round(part.fpr_high, 3)) for part in stretches(a, b)]
+    >>> [(part.better, round(part.fpr_high, 3)) for part in find_parts(a, b)]
     [('a', 0.143), ('b', 1.0)]
     """
     along, height, gap = _differences(a, b)
@@ -90,15 +90,16 @@ def stretches(a: RocPath, b: RocPath) -> tuple[Stretch, ...]:
     names: dict[int, Side] = {1: "a", -1: "b", 0: ""}
     fpr, tpr = (along - height) / 2, (along + height) / 2
     return tuple(
-        Stretch(names[int(parts[first])], *(float(at[place]) for place in (first, last) for at in (fpr, tpr)))
+        CurvePart(names[int(parts[first])], *(float(at[place]) for place in (first, last) for at in (fpr, tpr)))
         for first, last in zip(starts, ends, strict=True)
     )
 
 
-def crossings(parts: tuple[Stretch, ...]) -> tuple[Crossing, ...]:
+def find_crossings(parts: tuple[CurvePart, ...]) -> tuple[Crossing, ...]:
     """The points at which the better curve changes; where they first meet, if they then run along each other.
 
-    >>> crossings((Stretch("a", 0, 0, 0.2, 0.6), Stretch("", 0.2, 0.6, 0.3, 0.7), Stretch("b", 0.3, 0.7, 1, 1)))
+    >>> parts = CurvePart("a", 0, 0, 0.2, 0.6), CurvePart("", 0.2, 0.6, 0.3, 0.7), CurvePart("b", 0.3, 0.7, 1, 1)
+    >>> find_crossings(parts)
     (Crossing(fpr=0.2, tpr=0.6, before='a', after='b'),)
     """
     apart = [part for part in parts if part.better]
@@ -149,7 +150,7 @@ class RocComparison(Result):
 
     names: tuple[str, str]
     curves: tuple[Curve, Curve]
-    area: Tested
+    area: PairTest
     fpr: Floats
     tpr: tuple[Floats, Floats]
     low: Floats
@@ -157,8 +158,8 @@ class RocComparison(Result):
     level: float
     replicates: int
     seed: int
-    parts: tuple[Stretch, ...] = ()
-    hull_parts: tuple[Stretch, ...] = ()
+    parts: tuple[CurvePart, ...] = ()
+    hull_parts: tuple[CurvePart, ...] = ()
     positive: Label | None = None
     undefined: str = ""
 
@@ -170,12 +171,12 @@ class RocComparison(Result):
     @property
     def crossings(self) -> tuple[Crossing, ...]:
         """Where the curves cross."""
-        return crossings(self.parts)
+        return find_crossings(self.parts)
 
     @property
     def hull_crossings(self) -> tuple[Crossing, ...]:
         """Where their convex hulls cross."""
-        return crossings(self.hull_parts)
+        return find_crossings(self.hull_parts)
 
     @property
     def dominant(self) -> str:
@@ -252,7 +253,7 @@ class RocComparison(Result):
         before, after = self.name_of(point.before), self.name_of(point.after)
         return {"false_positive_rate": point.fpr, "recall": point.tpr, "before": before, "after": after}
 
-    def _stretch(self, part: Stretch) -> dict[str, object]:
+    def _stretch(self, part: CurvePart) -> dict[str, object]:
         ends = {"from": (part.fpr_low, part.tpr_low), "to": (part.fpr_high, part.tpr_high)}
         return {"better": self.name_of(part.better) or None, **ends}
 
@@ -334,7 +335,7 @@ def compare_roc(
     M1 is better at false positive rates up to .182, M2 at larger ones (by their convex hulls). The curves \
 themselves cross once.
     """
-    held, mask = checked_scores([np.asarray(scores_a), np.asarray(scores_b)], positive)
+    held, mask = resolve_scores([np.asarray(scores_a), np.asarray(scores_b)], positive)
     if names[0] == names[1]:
         raise OptionError(f"Both models are called {names[0]!r}.", hint="give each a name of its own.")
     curves = roc(rank(held[0], mask), None, positive=label), roc(rank(held[1], mask), None, positive=label)
@@ -361,7 +362,7 @@ themselves cross once.
     hulls = [(hull.x, hull.y) for hull in (curve.hull() for curve in curves)]
     return RocComparison(
         names, curves, area, grid, tpr, np.minimum(low, gap), np.maximum(high, gap), level, replicates, seed,
-        stretches(paths[0], paths[1]), stretches(hulls[0], hulls[1]), label,
+        find_parts(paths[0], paths[1]), find_parts(hulls[0], hulls[1]), label,
     )  # fmt: skip
 
 
@@ -383,12 +384,12 @@ def _resampled(
     orders = [np.argsort(-row, kind="stable") for row in scores]
     starts = [score_starts(row[order]) for row, order in zip(scores, orders, strict=True)]
     found = []
-    for counts in case_draws(mask, groups, replicates, rng):
+    for counts in draw_cases(mask, groups, replicates, rng):
         rates = np.empty((2, len(counts), len(grid)))
         for side, (order, begin) in enumerate(zip(orders, starts, strict=True)):
             ordered, up = counts[:, order], mask[order]
             tp, fp = (
-                np.pad(np.cumsum(collapsed(part, begin), axis=1), ((0, 0), (1, 0)))
+                np.pad(np.cumsum(sum_ties(part, begin), axis=1), ((0, 0), (1, 0)))
                 for part in (ordered * up, ordered * ~up)
             )
             for at in range(len(counts)):

@@ -11,7 +11,7 @@ import numpy as np
 
 from heldout.arguments import check_level, closest, listing, method_key
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import Tested
+from heldout.comparisons.pair_test import PairTest
 from heldout.errors import OptionError
 from heldout.intervals import proportion
 from heldout.intervals.areas import hanley_mcneil_variance
@@ -264,12 +264,12 @@ def cases_for_auc_difference(
     )  # fmt: skip
 
 
-def cases_needed(tested: Tested, power: float = 0.8) -> int | None:
+def cases_needed(tested: PairTest, power: float = 0.8) -> int | None:
     """How many cases in all would show the difference that was seen, if it is the true one; None if none would.
 
     The standard error is half the width of the interval over z, and shrinks with the root of the number of cases.
 
-    >>> cases_needed(Tested(difference=0.02, low=-0.01, high=0.05, level=0.95, method="tango", p=0.19, n=500))
+    >>> cases_needed(PairTest(difference=0.02, low=-0.01, high=0.05, level=0.95, method="tango", p=0.19, n=500))
     2299
     """
     power = _power(power)

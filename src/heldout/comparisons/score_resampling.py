@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import procedure
+from heldout.comparisons.pair_test import register_procedure
 from heldout.comparisons.paired_losses import LOSSES, case_losses
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.score_sort import rank
@@ -27,9 +27,9 @@ from heldout.measures.quantity import Bound, divide
 from heldout.measures.ranking import follows_prevalence
 from heldout.measures.ranking_batch import RankingBatch
 
-Judge = Callable[[NDArray[Any]], Floats]
+Scorer = Callable[[NDArray[Any]], Floats]
 
-PAIRED_BOOTSTRAP = procedure(
+PAIRED_BOOTSTRAP = register_procedure(
     "paired-bootstrap",
     "same cases",
     "Any measure of scores: cases are drawn again, the same ones for both models.",
@@ -37,14 +37,14 @@ PAIRED_BOOTSTRAP = procedure(
     "Rejects a true null .003 to .022 of the time for a rate at one threshold (tpr_at_fpr), and .070 for an average "
     "precision near 1.",
 )
-PAIRED_PERMUTATION = procedure(
+PAIRED_PERMUTATION = register_procedure(
     "paired-permutation",
     "same cases",
     "Any measure of scores: the two models' answers change places in each case with chance one half.",
     "Venkatraman & Begg (1996), A distribution-free procedure for comparing ROC curves from a paired experiment",
     "Its null is that the models are exchangeable in every case, which is more than that the measure is the same.",
 )
-UNPAIRED_BOOTSTRAP = procedure(
+UNPAIRED_BOOTSTRAP = register_procedure(
     "unpaired-bootstrap",
     "different cases",
     "Any measure of scores: the cases of each model are drawn again on their own.",
@@ -76,7 +76,7 @@ def _cells(scores: NDArray[Any], truth: NDArray[Any], bound: Bound, weight: Floa
     return {"probabilities": tally(scores, truth, weight)}
 
 
-def check_measure(bound: Bound, *scores: NDArray[Any]) -> None:
+def check_score_measure(bound: Bound, *scores: NDArray[Any]) -> None:
     """Refuse what is no measure of scores, or does not fit the shape of these."""
     scope = bound.measure.scope
     if scope not in {"ranking", "probability"}:
@@ -110,7 +110,7 @@ def resampled_score_differences(
     >>> resampled_score_differences(seen, truth, find("roc_auc"), replicates=5, seed=1).shape
     (5,)
     """
-    judges = [judge(side, truth, bound) for side in scores]
+    judges = [make_scorer(side, truth, bound) for side in scores]
     rng = np.random.default_rng([seed, 21])
     parts = [judges[0](counts) - judges[1](counts) for counts in _bound_draws(truth, bound, groups, replicates, rng)]
     return np.concatenate(parts)
@@ -127,7 +127,7 @@ def bootstrap_values(
 ) -> Floats:
     """The measure of one model on its own resampled cases."""
     rng = np.random.default_rng(list(stream))
-    found = judge(scores, truth, bound)
+    found = make_scorer(scores, truth, bound)
     return np.concatenate([found(counts) for counts in _bound_draws(truth, bound, groups, replicates, rng)])
 
 
@@ -171,7 +171,7 @@ def bootstrap_limits(values: Floats, difference: float, level: float) -> tuple[f
     return min(float(low), difference), max(float(high), difference)
 
 
-def judge(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Judge:
+def make_scorer(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Scorer:
     """How to find the measure for arrays (B, n) that say how often each case was drawn."""
     if _batched(bound):
         return _ranking_judge(scores, truth, bound)
@@ -197,7 +197,7 @@ def _by_losses(bound: Bound) -> bool:
     return bound.measure.name in LOSSES or bound.measure.name in SKILLS
 
 
-def _ranking_judge(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Judge:
+def _ranking_judge(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Scorer:
     order = np.argsort(-scores, kind="stable")
     starts = score_starts(scores[order])
     up = np.asarray(truth, dtype=np.bool_)[order]
@@ -205,7 +205,7 @@ def _ranking_judge(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> J
     def found(counts: NDArray[Any]) -> Floats:
         ordered = counts[:, order]
         positives = ordered * up
-        batch = RankingBatch(*(collapsed(side, starts) for side in (positives, ordered - positives)))
+        batch = RankingBatch(*(sum_ties(side, starts) for side in (positives, ordered - positives)))
         return np.asarray(bound.value({"ranking": batch}), dtype=np.float64)
 
     return found
@@ -216,12 +216,12 @@ def score_starts(ordered: NDArray[Any]) -> NDArray[np.int64]:
     return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
 
 
-def collapsed(columns: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
+def sum_ties(columns: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
     """The counts at each distinct score, from those of the sorted cases."""
     return columns if len(starts) == columns.shape[1] else np.add.reduceat(columns, starts, axis=1)
 
 
-def _loss_judge(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Judge:
+def _loss_judge(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Scorer:
     loss = SKILLS.get(bound.measure.name, bound.measure)
     losses = case_losses(scores, truth, Bound(loss))
     classes = _memberships(scores, truth)
@@ -263,16 +263,16 @@ def _bound_draws(
 ) -> Iterator[NDArray[Any]]:
     split = bound.measure.scope == "ranking" and not follows_prevalence(bound.measure)
     mask = np.asarray(truth, dtype=np.bool_) if split else np.ones(len(truth), dtype=np.bool_)
-    return case_draws(mask, groups, replicates, rng)
+    return draw_cases(mask, groups, replicates, rng)
 
 
-def case_draws(
+def draw_cases(
     strata: NDArray[np.bool_], groups: NDArray[Any] | None, replicates: int, rng: np.random.Generator
 ) -> Iterator[NDArray[Any]]:
     """How often each case is drawn, in arrays (B, n) of bounded size: within the two strata, or in whole groups.
 
     >>> mask = np.array([True, True, False])
-    >>> [counts.sum(axis=1) for counts in case_draws(mask, None, 2, np.random.default_rng(0))]
+    >>> [counts.sum(axis=1) for counts in draw_cases(mask, None, 2, np.random.default_rng(0))]
     [array([3, 3])]
     """
     n = len(strata)
@@ -293,7 +293,7 @@ def case_draws(
         yield counts if groups is None else counts[:, code]
 
 
-def _swapped_ranks(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[Any], bound: Bound) -> Judge:
+def _swapped_ranks(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[Any], bound: Bound) -> Scorer:
     """Both models' ranks in one order, sorted once: an exchange only says who holds which of a case's two places."""
     n = len(truth)
     ranks = np.concatenate([mid_ranks(side) for side in scores])
@@ -306,7 +306,7 @@ def _swapped_ranks(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[Any
         held_by_a = bits[:, case] == of_b
         values = []
         for held in (held_by_a, ~held_by_a):
-            sides = (collapsed((held & where).astype(np.int32), starts) for where in (up, ~up))
+            sides = (sum_ties((held & where).astype(np.int32), starts) for where in (up, ~up))
             values.append(np.asarray(bound.value({"ranking": RankingBatch(*sides)}), dtype=np.float64))
         return values[0] - values[1]
 
@@ -324,7 +324,7 @@ def mid_ranks(scores: NDArray[Any]) -> Floats:
     return np.asarray((last - (counts - 1) / 2)[where])
 
 
-def _swapped_losses(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[Any], bound: Bound) -> Judge:
+def _swapped_losses(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[Any], bound: Bound) -> Scorer:
     loss = SKILLS.get(bound.measure.name, bound.measure)
     first, second = (case_losses(side, truth, Bound(loss)) for side in scores)
     gaps = (first - second) / len(truth)
@@ -338,7 +338,7 @@ def _swapped_losses(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[An
     return found
 
 
-def _swapped_each(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[Any], bound: Bound) -> Judge:
+def _swapped_each(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[Any], bound: Bound) -> Scorer:
     first, second = scores
 
     def found(bits: NDArray[np.bool_]) -> Floats:
@@ -352,7 +352,7 @@ def _swapped_each(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[Any]
     return found
 
 
-def ranked(scores: NDArray[Any], truth: NDArray[Any], groups: NDArray[Any] | None = None) -> Ranking:
+def rank_model(scores: NDArray[Any], truth: NDArray[Any], groups: NDArray[Any] | None = None) -> Ranking:
     """The ranking of one model, with its groups."""
     if groups is None:
         return rank(scores, truth)

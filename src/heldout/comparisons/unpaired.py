@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from heldout.arguments import check_level, check_whole, listing
 from heldout.arrays import Floats
+from heldout.comparisons.delong import DELONG_UNPAIRED, delong_unpaired, widen_by_slack
 from heldout.comparisons.pair_test import (
     PER_CASE,
-    Tested,
+    PairTest,
     find_procedure,
     per_case_of_two,
-    procedure,
+    register_procedure,
     tail_note,
     tail_p,
 )
-from heldout.comparisons.paired_counts import set_aside
+from heldout.comparisons.paired_counts import note_undefined_draws
+from heldout.comparisons.paired_losses import UNPAIRED_HALL, UNPAIRED_LOSS_T, MeanMoments, unpaired_mean_test
+from heldout.comparisons.paired_scores import AREAS, area_scaled, choose_score_method
 from heldout.errors import OptionError
-from heldout.evidence import Confusion
+from heldout.evidence import Confusion, Ranking
+from heldout.evidence.joint_counts import GapSums
 from heldout.evidence.labels import join_labels
+from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.cluster_errors import cluster_variance, effective_scale
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.draws import CELL_PRIOR, MOST_CELLS, Draws, order_limits, posterior_draws
@@ -30,29 +35,33 @@ from heldout.intervals.proportion import wilson
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.target import Subject
 from heldout.measures.cells import class_cells
-from heldout.measures.quantity import Quantity, micro_cells
+from heldout.measures.certified import bounds
+from heldout.measures.probability import log_loss
+from heldout.measures.quantity import Bound, Quantity, micro_cells
 
-NEWCOMBE = procedure(
+# Two classifiers on different test sets: the difference of two independent estimates.
+
+NEWCOMBE = register_procedure(
     "unpaired-newcombe",
     "different cases",
     "Wilson's intervals of two shares, joined by Pythagoras; pooled z test. Default for shares.",
     "Newcombe (1998), Statistics in Medicine 17, 873-890, method 10",
 )
-NORMAL = procedure(
+NORMAL = register_procedure(
     "unpaired-normal",
     "different cases",
     "Difference ± z standard errors, with the variances of the two added (Wald).",
     "Mitchell (1997), Machine Learning, section 5.5",
     "too short near 0 and 1 and with few cases",
 )
-FISHER = procedure(
+FISHER = register_procedure(
     "fisher",
     "different cases",
     "Fisher's exact test of two shares; interval of Newcombe.",
     "Fisher (1935); Agresti (2013), Categorical Data Analysis, ch. 3",
     "rejects true nulls well below the rate it says: cautious",
 )
-DIRICHLET = procedure(
+DIRICHLET = register_procedure(
     "unpaired-dirichlet",
     "different cases",
     "Quantiles of the difference of two posteriors, drawn independently. Default for measures that are not shares.",
@@ -75,7 +84,7 @@ OTHER_SIDE = 1 << 40
 
 def two_shares(
     hits_a: float, n_a: float, hits_b: float, n_b: float, *, method: str = "newcombe", level: float = 0.95
-) -> Tested:
+) -> PairTest:
     """Compare a share of n_a cases with a share of n_b other cases.
 
     >>> errors = two_shares(30, 100, 20, 100, method="normal")
@@ -91,7 +100,7 @@ def two_shares(
             raise OptionError(f"{hits:g} of {n:g} is not a share.", hint="give counts with 0 ≤ hits ≤ n.")
     cases = int(n_a + n_b)
     if not n_a or not n_b:
-        return Tested(math.nan, math.nan, math.nan, level, name, math.nan, cases, undefined=NO_CASES)
+        return PairTest(math.nan, math.nan, math.nan, level, name, math.nan, cases, undefined=NO_CASES)
     p_a, p_b = hits_a / n_a, hits_b / n_b
     difference = p_a - p_b
     spread = p_a * (1 - p_a) / n_a + p_b * (1 - p_b) / n_b
@@ -104,7 +113,7 @@ def two_shares(
         both = (hits_a + hits_b) / (n_a + n_b)
         z = _ratio(difference, both * (1 - both) * (1 / n_a + 1 / n_b))
     p = _fisher(hits_a, n_a, hits_b, n_b) if name == FISHER.name else math.erfc(abs(z) / math.sqrt(2))
-    return Tested(
+    return PairTest(
         difference, low, high, level, name, p, cases,
         statistic=math.nan if name == FISHER.name else z,
         effect=2 * (math.asin(math.sqrt(p_a)) - math.asin(math.sqrt(p_b))), effect_name=EFFECT,
@@ -131,7 +140,7 @@ def newcombe_unpaired_limits(
 
 def compare_unpaired(
     a: Confusion, b: Confusion, quantity: Quantity, *, method: str | None = None, level: float = 0.95, seed: int = 0
-) -> Tested:
+) -> PairTest:
     """The difference of a quantity between A on its test set and B on another.
 
     Shares get Newcombe's interval, everything else the Dirichlet posteriors of the two tables. Rows that come in groups
@@ -163,7 +172,7 @@ def compare_unpaired(
         nan, cases = math.nan, a.n_cases + b.n_cases
         without = " and ".join(side for side, held in zip("AB", sides, strict=True) if math.isnan(held.value))
         reason = f"{without}: {asked.bound.undefined}"
-        return Tested(nan, nan, nan, level, name, nan, cases, undefined=reason)
+        return PairTest(nan, nan, nan, level, name, nan, cases, undefined=reason)
     if (
         name in OF_SHARES
         and shares[0] is not None
@@ -178,8 +187,8 @@ def compare_unpaired(
     drawn = sides[0].drawn(level, seed) - sides[1].drawn(level, seed + OTHER_SIDE)
     defined = drawn[~np.isnan(drawn)]
     low, high = (float(limit) for limit in order_limits(defined, level))
-    notes = set_aside(len(drawn) - len(defined), len(drawn)), tail_note(defined)
-    return Tested(
+    notes = note_undefined_draws(len(drawn) - len(defined), len(drawn)), tail_note(defined)
+    return PairTest(
         difference, min(low, difference), max(high, difference), level, name, tail_p(defined), a.n_cases + b.n_cases,
         effect=_effect(sides), effect_name=PER_CASE, note="; ".join(filter(None, notes)), interval_method=name,
     )  # fmt: skip
@@ -265,13 +274,13 @@ def _must_fit(name: str, sides: list[_Side], quantity: Quantity) -> None:
         raise OptionError("Fisher's test takes whole cases, and these have weights.", hint="use 'newcombe'.")
 
 
-def _normal(sides: list[_Side], level: float) -> Tested:
+def _normal(sides: list[_Side], level: float) -> PairTest:
     difference = sides[0].value - sides[1].value
     spread = sides[0].variance + sides[1].variance
     half = z_value(level) * math.sqrt(spread)
     z = _ratio(difference, spread)
     grouped = any(side.grouped for side in sides)
-    return Tested(
+    return PairTest(
         difference, difference - half, difference + half, level, NORMAL.name, math.erfc(abs(z) / math.sqrt(2)),
         sum(side.confusion.n_cases for side in sides), statistic=z, effect=_effect(sides), effect_name=PER_CASE,
         note="standard error over groups" if grouped else "", interval_method=NORMAL.name,
@@ -309,13 +318,13 @@ MOVER = "mover"
 Limits = tuple[float, float, float]
 
 
-def of_limits(first: Limits, second: Limits) -> Limits:
+def mover_difference(first: Limits, second: Limits) -> Limits:
     """The first less the second, with its limits; each is a value, a lower and an upper limit.
 
     Each limit of the difference takes the distances to the limits that push it there, joined by Pythagoras: Zou &
     Donner (2008), Statistics in Medicine 27, 1693-1702. For shares with Wilson's limits this is Newcombe's interval.
 
-    >>> print(*(f"{end:.3f}" for end in of_limits((0.9, 0.82, 0.95), (0.8, 0.71, 0.87))))
+    >>> print(*(f"{end:.3f}" for end in mover_difference((0.9, 0.82, 0.95), (0.8, 0.71, 0.87))))
     0.100 -0.006 0.203
     """
     (value, low, high), (other, other_low, other_high) = first, second
@@ -325,3 +334,48 @@ def of_limits(first: Limits, second: Limits) -> Limits:
         difference - math.hypot(value - low, other_high - other),
         difference + math.hypot(high - value, other - other_low),
     )
+
+
+# Two classifiers by their scores, each with cases of its own, from rankings and sums of losses without the rows.
+
+
+@dataclass(frozen=True, eq=False)
+class CountedSide:
+    """What is known of the scores of one classifier."""
+
+    ranking: Ranking
+    probabilities: Probabilities | None = None
+
+
+def compare_counted_unpaired(
+    one: CountedSide, two: CountedSide, bound: Bound, *, method: str | None = None, level: float = 0.95
+) -> PairTest:
+    """A − B of the ROC area, the Gini coefficient or a mean loss; everything else needs the rows."""
+    name = choose_score_method(bound, method, "different cases")
+    if name == DELONG_UNPAIRED.name:
+        found = delong_unpaired(one.ranking, two.ranking, level=level)
+        widths = [high - low for low, high in (bounds(side.ranking, "roc_auc") for side in (one, two))]
+        joined = any(side.ranking.joined is not None for side in (one, two))
+        return area_scaled(widen_by_slack(found, sum(widths) / 2) if joined else found, bound)
+    sides = one.probabilities, two.probabilities
+    if name not in (UNPAIRED_LOSS_T.name, UNPAIRED_HALL.name) or sides[0] is None or sides[1] is None:
+        raise OptionError(
+            f"{bound.name} of different cases is compared by {name}, which needs the rows, and these were not kept.",
+            hint=f"compare by {', '.join(AREAS)}, brier or log_loss by their usual methods, or give the rows.",
+        )
+    if sides[0].groups is not None or sides[1].groups is not None:
+        raise OptionError(
+            f"{bound.name} of different cases that come in groups needs the rows, and these were not kept.",
+            hint="leave out group, or give the rows.",
+        )
+    held = [getattr(side, bound.measure.name).centred() for side in sides]
+    moments = [
+        MeanMoments.of_sums(GapSums(side.n, own.centre, *map(float, own.sums[0, 1:])))
+        for side, own in zip((sides[0], sides[1]), held, strict=True)
+    ]
+    of_many = max(side.n_classes for side in (sides[0], sides[1])) > 2
+    largest = float("inf") if bound.measure.name == log_loss.name else 2.0 if of_many else 1.0
+    sizes = sides[0].n, sides[1].n
+    return unpaired_mean_test(
+        moments[0], moments[1], sizes, form="hall" if name == UNPAIRED_HALL.name else "t", level=level, largest=largest
+    )  # fmt: skip

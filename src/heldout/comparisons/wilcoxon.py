@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from heldout.arguments import check_level, closest, listing
+from heldout.arguments import check_level, check_whole, closest, listing
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import Tested, procedure
-from heldout.comparisons.ranks import ROUNDING, normal_p, tied_ranks
+from heldout.comparisons.fold_tests import Posterior, check_rope
+from heldout.comparisons.pair_test import PairTest, find_procedure, register_procedure
+from heldout.comparisons.ranks import (
+    ROUNDING,
+    normal_p,
+    tied_ranks,
+)
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.quantiles import z_value
 
@@ -21,13 +27,13 @@ Form = Literal["auto", "exact", "normal"]
 EXACT = 50
 EQUAL = "A and B are equal on every data set"
 
-WILCOXON = procedure(
+WILCOXON = register_procedure(
     "wilcoxon",
     "data sets",
     "The signed ranks of the differences: exact for up to 50 without ties, otherwise normal.",
     "Wilcoxon (1945), Demšar (2006)",
 )
-SIGN = procedure(
+SIGN = register_procedure(
     "sign",
     "data sets",
     "On how many data sets A wins, against a fair coin; ties are shared.",
@@ -126,7 +132,7 @@ def wilcoxon(
     form: Form = "auto",
     continuity: bool | None = None,
     level: float = 0.95,
-) -> Tested:
+) -> PairTest:
     """Wilcoxon's signed-rank test, with the median of all averages of two differences and its interval.
 
     `zeros` "drop" is what R and SciPy do; "split" is Demšar's, whose normal form corrects neither for ties nor for
@@ -153,7 +159,7 @@ def wilcoxon(
         normal = _normal_split if zeros == "split" else _normal
         p = _exact(ranked) if exact else normal(ranked, (zeros == "drop") if continuity is None else continuity)
         effect, notes = (ranked.plus - ranked.minus) / total, [_zero_note(ranked.zeros, zeros)]
-    return Tested(
+    return PairTest(
         median, low, high, level, WILCOXON.name, p, len(found), statistic=ranked.smaller, effect=effect,
         effect_name="rank-biserial correlation", note="; ".join(filter(None, [*notes, note])),
         interval_method="walsh-averages" if not math.isnan(low) else "",
@@ -225,7 +231,7 @@ def pseudomedian(differences: Floats, level: float) -> tuple[float, float, float
     return median, float(averages[place - 1]), float(averages[-place]), ""
 
 
-def sign_test(a: Any, b: Any, *, ties: Zeros = "split", level: float = 0.95) -> Tested:
+def sign_test(a: Any, b: Any, *, ties: Zeros = "split", level: float = 0.95) -> PairTest:
     """On how many data sets A is higher, against a fair coin; ties are split (one of an odd number goes) or dropped.
 
     The difference is the median one, with the interval that the same test gives it.
@@ -252,8 +258,126 @@ def sign_test(a: Any, b: Any, *, ties: Zeros = "split", level: float = 0.95) -> 
     notes = [EQUAL if none == len(found) else _zero_note(none, ties)]
     if not enough:
         notes.append(f"{len(found)} data sets are too few for a {100 * level:g} % interval")
-    return Tested(
+    return PairTest(
         float(np.median(found)), low, high, level, SIGN.name, p, len(found), statistic=float(above + shared),
         effect=(above - below) / len(found), effect_name="wins less losses, as a share of the data sets",
         note="; ".join(filter(None, notes)), interval_method="median-order" if enough else "",
     )  # fmt: skip
+
+
+# Draws at a time hold at most this many numbers.
+AT_ONCE = 1 << 22
+
+
+# So many draws place the limits of an interval; sorting more would cost more than it tells.
+FOR_LIMITS = 4000
+
+
+BAYES_SIGNED_RANK = register_procedure(
+    "bayes-signed-rank",
+    "data sets",
+    "The posterior of the signed ranks under a Dirichlet process, with a region of practical equivalence.",
+    "Benavoli et al. (2014, 2017)",
+)
+
+
+def bayes_signed_rank(
+    a: Any,
+    b: Any,
+    *,
+    rope: float = 0.0,
+    prior: float = 0.5,
+    draws: int = 50_000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Posterior:
+    """How likely A is higher, B is higher, or the difference stays within ± `rope`, on a further data set.
+
+    Each draw weighs the data sets anew, together with one of no difference whose weight is `prior`, and asks which of
+    the three most averages of two differences fall into. The probabilities are the shares of draws.
+
+    >>> a, b = [0.81, 0.92, 0.73, 0.88, 0.79, 0.85], [0.75, 0.90, 0.66, 0.83, 0.80, 0.79]
+    >>> found = bayes_signed_rank(a, b, rope=0.01, draws=5_000)
+    >>> found.a_higher > 0.95, round(sum(found.odds), 9)
+    (True, 1.0)
+    """
+    rope, draws = check_rope(rope), check_whole("draws", draws, 1)
+    check_level(level)
+    if not (isinstance(prior, int | float) and 0 < prior < math.inf):
+        raise OptionError(f"The weight of the prior must be above 0. Got {prior!r}.", hint="leave prior out for 0.5.")
+    found, _, _ = paired_values(a, b)
+    with_prior = np.concatenate([[0.0], found])
+    sums = with_prior[:, None] + with_prior[None, :]
+    # An average that lies on the edge counts half on either side of it.
+    above = (sums > 2 * rope) + 0.5 * (sums == 2 * rope)
+    below = (sums < -2 * rope) + 0.5 * (sums == -2 * rope)
+    weights = np.concatenate([[prior], np.ones(len(found))])
+    random = np.random.default_rng(check_whole("seed", seed, 0))
+    counts, limits = np.zeros(3), _MedianDraws(sums / 2, min(draws, FOR_LIMITS))
+    for begin in range(0, draws, step := max(AT_ONCE // len(weights), 1)):
+        drawn = random.dirichlet(weights, min(step, draws - begin))
+        higher, lower = (((drawn @ side) * drawn).sum(axis=1) for side in (above, below))
+        counts += _winners(higher, lower, rope)
+        limits.add(drawn)
+    odds = counts / draws
+    low, high = limits.between(level)
+    note = "A and B are equal on every data set" if not found.any() else ""
+    return Posterior(
+        pseudomedian(found, level)[0], low, high, level, BAYES_SIGNED_RANK.name, math.nan, len(found), note=note,
+        interval_method="posterior", rope=rope, a_higher=float(odds[0]), within=float(odds[1]), b_higher=float(odds[2]),
+    )  # fmt: skip
+
+
+def _winners(higher: Floats, lower: Floats, rope: float) -> Floats:
+    """How many draws each of the three has the most of; equal shares are divided."""
+    shares = np.stack([higher, 1 - higher - lower if rope else np.full(len(higher), -1.0), lower], axis=1)
+    best = shares >= shares.max(axis=1, keepdims=True) - 1e-12
+    return np.asarray((best / best.sum(axis=1, keepdims=True)).sum(axis=0))
+
+
+class _MedianDraws:
+    """The median average of two differences in each of the first draws."""
+
+    def __init__(self, averages: Floats, wanted: int) -> None:
+        self.rows, self.columns = np.triu_indices(len(averages))
+        flat = averages[self.rows, self.columns]
+        order = np.argsort(flat, kind="stable")
+        self.rows, self.columns, self.ordered = self.rows[order], self.columns[order], flat[order]
+        self.twice = np.where(self.rows == self.columns, 1.0, 2.0)
+        self.wanted = wanted
+        self.medians: list[float] = []
+
+    def add(self, drawn: Floats) -> None:
+        step = max(AT_ONCE // len(self.ordered), 1)
+        for begin in range(0, min(len(drawn), self.wanted - len(self.medians)), step):
+            part = drawn[begin : min(begin + step, begin + self.wanted - len(self.medians), len(drawn))]
+            reached = np.cumsum(part[:, self.rows] * part[:, self.columns] * self.twice, axis=1) >= 0.5
+            self.medians += self.ordered[reached.argmax(axis=1)].tolist()
+
+    def between(self, level: float) -> tuple[float, float]:
+        low, high = np.quantile(self.medians, [(1 - level) / 2, (1 + level) / 2])
+        return float(low), float(high)
+
+
+DATA_SET_TESTS: dict[str, Callable[..., PairTest]] = {
+    WILCOXON.name: wilcoxon,
+    SIGN.name: sign_test,
+    BAYES_SIGNED_RANK.name: bayes_signed_rank,
+}
+
+
+def compare_over_data_sets(
+    a: Any, b: Any, method: str = "wilcoxon", *, level: float = 0.95, **options: Any
+) -> PairTest:
+    """Two learners over data sets, one value of each per data set; `options` are those of the test.
+
+    >>> compare_over_data_sets([0.8, 0.9, 0.7, 0.9], [0.7, 0.8, 0.7, 0.8], "sign").statistic
+    3.0
+    """
+    used = find_procedure(method, "data sets")
+    if used.name not in DATA_SET_TESTS:
+        raise OptionError(
+            f"The method {used.name!r} is for a table of learners, and here are two.",
+            hint=f"use one of: {listing(DATA_SET_TESTS)}; or rank_learners.",
+        )
+    return DATA_SET_TESTS[used.name](a, b, level=level, **options)

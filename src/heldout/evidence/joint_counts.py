@@ -152,7 +152,7 @@ def _content(pairs: PairCounts) -> dict[tuple[Label, Label, Label], int]:
 
 # What the scores of several classifiers tell together of the same cases, as sums over the cases by class.
 
-Duel = tuple[int, int]
+IndexPair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,7 @@ class GroupedSums:
     up: Floats
     down: Floats
     sizes: tuple[int, int]
-    gaps: Mapping[str, Mapping[Duel, Floats]] = field(default_factory=dict)
+    gaps: Mapping[str, Mapping[IndexPair, Floats]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,11 +297,11 @@ class JointScores:
     """
 
     placed: tuple[Placements, ...]
-    up: Mapping[Duel, float]
-    down: Mapping[Duel, float]
-    apart: Mapping[Duel, int]
-    moved: Mapping[Duel, int]
-    losses: Mapping[str, Mapping[Duel, GapSums]] = field(default_factory=dict)
+    up: Mapping[IndexPair, float]
+    down: Mapping[IndexPair, float]
+    apart: Mapping[IndexPair, int]
+    moved: Mapping[IndexPair, int]
+    losses: Mapping[str, Mapping[IndexPair, GapSums]] = field(default_factory=dict)
     groups: GroupedSums | None = None
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from heldout.comparisons.pair_test import Tested
+from heldout.comparisons.pair_test import PairTest
 from heldout.comparisons.sample_size import cases_for_width, cases_needed
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.rules_imbalance import gain_over_commonest
@@ -89,7 +89,7 @@ def gain_not_shown(subject: Judged, *, power: float = 0.8) -> Answer:
     if not found.known:
         return NotApplicable("the difference has no interval here")
     n = case_number(subject)
-    gap = Tested(found.value, found.low, found.high, subject.level, "paired", math.nan, n)
+    gap = PairTest(found.value, found.low, found.high, subject.level, "paired", math.nan, n)
     facts: dict[str, object] = {
         "difference": found.value,
         "low": found.low,

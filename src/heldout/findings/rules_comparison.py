@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from heldout.arguments import listing
-from heldout.comparisons.corrections import adjust, decides
+from heldout.comparisons.corrections import adjust_p_values, is_significant
 from heldout.comparisons.fold_tests import Posterior
 from heldout.costs import more_accurate_costs_more
 from heldout.errors import OptionError
@@ -274,10 +274,10 @@ def few_data_sets(seen: ComparisonSubject) -> Answer:
     if seen.correction and len(held) > 1:
         # The best that can be: every pair has the smallest p there is.
         all_pairs = len(held) == math.comb(len(seen.names), 2)
-        best = adjust([least] * len(held), seen.correction, pairs_of=len(seen.names) if all_pairs else None)
+        best = adjust_p_values([least] * len(held), seen.correction, pairs_of=len(seen.names) if all_pairs else None)
         least, corrected = float(best.min()), f", corrected for {len(held):,} pairs,"
     facts["least_p"] = least
-    if decides(least, seen.level):
+    if is_significant(least, seen.level):
         return Passed(f"With {n:,} data sets p{corrected} can be as low as {least:.2g}.", facts)
     return Fired(
         f"With {n:,} data sets p{corrected} cannot be lower than {least:.2g}, so nothing can be shown at level "

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from heldout.arguments import check_whole
 from heldout.arrays import Floats
-from heldout.comparisons.corrections import adjust, left_out
-from heldout.comparisons.pair_test import Tested
-from heldout.comparisons.unpaired import MOVER, NEWCOMBE, NORMAL, compare_unpaired, of_limits
+from heldout.comparisons.corrections import adjust_p_values, describe_left_out
+from heldout.comparisons.pair_test import PairTest
+from heldout.comparisons.unpaired import MOVER, NEWCOMBE, NORMAL, compare_unpaired, mover_difference
 from heldout.engines.scores import RowScores
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
@@ -152,7 +152,7 @@ def _quick_method(confusion: Confusion, quantity: Quantity) -> str:
 
 def against_rest(
     inside: Confusion, outside: Confusion, quantity: Quantity, level: float, seed: int, *, quick: bool = False
-) -> Tested:
+) -> PairTest:
     """The difference of a quantity between a slice and the rest, two samples that share no case.
 
     >>> from heldout.measures.catalogue import find
@@ -171,7 +171,7 @@ def against_rest(
     return replace(found, p=exact_p(*shares[0], *shares[1]), method=EXACT, statistic=math.nan)
 
 
-def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: float) -> Tested:
+def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: float) -> PairTest:
     """The difference where rows come in groups, which may have rows on both sides.
 
     The influences of a group on the two sides are subtracted before they are squared, so that a group which is hard in
@@ -184,18 +184,18 @@ def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: 
     values = [float(np.asarray(subject.value).reshape(-1)[place]) for subject in sides]
     difference = values[0] - values[1]
     if math.isnan(difference):
-        return Tested(nan, nan, nan, level, CLUSTERED, nan, cases, undefined=quantity.bound.undefined)
+        return PairTest(nan, nan, nan, level, CLUSTERED, nan, cases, undefined=quantity.bound.undefined)
     influences = [_influence(subject, place) for subject in sides]
     fewest = min(len(keys) for keys, _ in influences)
     if fewest < 2:
-        return Tested(difference, nan, nan, level, CLUSTERED, nan, cases, note=ONE_SIDE)
+        return PairTest(difference, nan, nan, level, CLUSTERED, nan, cases, note=ONE_SIDE)
     keys, code = join_keys([keys for keys, _ in influences])
     signed = np.concatenate([influences[0][1], -influences[1][1]])
     together = np.bincount(code, weights=signed, minlength=len(keys))
     error = math.sqrt(len(keys) / (len(keys) - 1) * float((together**2).sum()))
     if not error:
         note = NO_SPREAD if difference else ""
-        return Tested(difference, nan, nan, level, CLUSTERED, nan if difference else 1.0, cases, note=note)
+        return PairTest(difference, nan, nan, level, CLUSTERED, nan if difference else 1.0, cases, note=note)
     from scipy.special import stdtr, stdtrit
 
     df = fewest - 1
@@ -205,7 +205,7 @@ def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: 
         reach = quantity.bound.measure.high - quantity.bound.measure.low
         low, high = max(low, -reach), min(high, reach)
     p = 2 * float(stdtr(df, -abs(difference) / error))
-    return Tested(
+    return PairTest(
         difference, low, high, level, CLUSTERED, p, cases, statistic=difference / error, df=float(df),
         note="standard error over groups", interval_method=CLUSTERED,
     )  # fmt: skip
@@ -238,19 +238,19 @@ def effective_trials(confusion: Confusion, quantity: Quantity) -> float:
     return float(np.asarray(subject.trials[1]).reshape(-1)[place])
 
 
-def of_estimates(inside: Estimate, outside: Estimate, level: float, cases: int) -> Tested:
+def of_estimates(inside: Estimate, outside: Estimate, level: float, cases: int) -> PairTest:
     """The difference of two independent estimates from their intervals alone.
 
     The p-value is that of a normal distribution whose standard error is told by the limit nearer to zero: Altman &
     Bland (2011), BMJ 343, d2304.
     """
     nan = math.nan
-    difference, low, high = of_limits(*((one.value, one.low, one.high) for one in (inside, outside)))
+    difference, low, high = mover_difference(*((one.value, one.low, one.high) for one in (inside, outside)))
     if math.isnan(difference):
-        return Tested(nan, nan, nan, level, MOVER, nan, cases, undefined=inside.undefined or outside.undefined)
+        return PairTest(nan, nan, nan, level, MOVER, nan, cases, undefined=inside.undefined or outside.undefined)
     error = (difference - low if difference > 0 else high - difference) / z_value(level)
     p = math.erfc(abs(difference) / error / math.sqrt(2)) if error > 0 else (nan if difference else 1.0)
-    return Tested(difference, low, high, level, MOVER, p, cases, interval_method=MOVER)
+    return PairTest(difference, low, high, level, MOVER, p, cases, interval_method=MOVER)
 
 
 NOT_COUNTED = "slices of two columns were not counted, because there are many rows"
@@ -299,7 +299,7 @@ def worst_of(
     pairs = [found for both in paired for found in _pairs(basis, quantity, both, least)]
     candidates = [*single, *pairs]
     p_values = [math.nan if basis.untested else found.p for found in candidates]
-    corrected = adjust(p_values, CORRECTION).tolist() if candidates else []
+    corrected = adjust_p_values(p_values, CORRECTION).tolist() if candidates else []
     order = sorted(
         (at for at, found in enumerate(candidates) if found.excess > 0 and found.beyond),
         key=lambda at: (-candidates[at].excess, at),
@@ -420,14 +420,14 @@ SHARED_GROUPS = "groups have rows inside and outside a slice, so the two are not
 TOO_FEW = f"fewer than {LEAST_CASES} cases, for which there is no exact test"
 ALL_INSIDE = "all cases are in this slice"
 
-Found = tuple[Divided, str, int, Estimate, Tested]
+Found = tuple[Divided, str, int, Estimate, PairTest]
 
 
 def slices_of(basis: Basis, quantity: Quantity, columns: Sequence[Divided], whole: Estimate) -> Slices:
     """A quantity in every slice of some columns, each against all other cases, corrected for their number."""
     found = list(_scored(basis, quantity, columns) if of_scores(quantity) else _counted(basis, quantity, columns))
     p_values = [found_tested.p for *_, found_tested in found]
-    corrected = adjust(p_values, CORRECTION).tolist() if found else []
+    corrected = adjust_p_values(p_values, CORRECTION).tolist() if found else []
     level, direction = basis.estimator.level, quantity.bound.measure.direction
     total = basis.n
     made = tuple(
@@ -438,7 +438,10 @@ def slices_of(basis: Basis, quantity: Quantity, columns: Sequence[Divided], whol
         for (column, label, cases, estimate, tested), p in zip(found, corrected, strict=True)
     )  # fmt: skip
     tested_number = sum(not math.isnan(p) for p in p_values)
-    notes = [*notes_of_tests(basis, tested_number), left_out(p_values) if 0 < tested_number < len(p_values) else ""]
+    notes = [
+        *notes_of_tests(basis, tested_number),
+        describe_left_out(p_values) if 0 < tested_number < len(p_values) else "",
+    ]
     alone = basis.undivided(columns)
     notes += notes_of_columns(alone)
     worse = sum(one.worse for one in made)
@@ -458,7 +461,9 @@ def _counted(basis: Basis, quantity: Quantity, columns: Sequence[Divided]) -> It
             yield column, column.labels[key], size, estimate, _tested(basis, inside, outside, quantity, level, seed)
 
 
-def _tested(basis: Basis, inside: Confusion, outside: Confusion, quantity: Quantity, level: float, seed: int) -> Tested:
+def _tested(
+    basis: Basis, inside: Confusion, outside: Confusion, quantity: Quantity, level: float, seed: int
+) -> PairTest:
     if not outside.n_cases:
         return _undefined(level, inside.n_cases)
     small = inside.clusters is None and _is_small(inside, outside, quantity)
@@ -468,9 +473,9 @@ def _tested(basis: Basis, inside: Confusion, outside: Confusion, quantity: Quant
     return replace(found, p=math.nan, note=TOO_FEW) if small else found
 
 
-def _undefined(level: float, cases: int) -> Tested:
+def _undefined(level: float, cases: int) -> PairTest:
     nan = math.nan
-    return Tested(nan, nan, nan, level, "none", nan, cases, undefined=ALL_INSIDE)
+    return PairTest(nan, nan, nan, level, "none", nan, cases, undefined=ALL_INSIDE)
 
 
 def _is_small(inside: Confusion, outside: Confusion, quantity: Quantity) -> bool:

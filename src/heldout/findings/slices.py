@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heldout.arguments import listing
-from heldout.comparisons.pair_test import Tested
+from heldout.comparisons.pair_test import PairTest
 from heldout.findings.wording import number_of
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
@@ -37,7 +37,7 @@ class Slice:
     cases: int
     share: float
     estimate: Estimate
-    tested: Tested
+    tested: PairTest
     p_corrected: float
     verdict: str
     excess: float = math.nan
@@ -261,7 +261,7 @@ def titled(e: Estimate) -> str:
     return f"{e.average} {title}" if e.average else title
 
 
-def _away(tested: Tested, e: Estimate) -> str:
+def _away(tested: PairTest, e: Estimate) -> str:
     way = "more" if tested.difference > 0 else "less"
     low, high = sorted((abs(tested.low), abs(tested.high)))
     return f"{number(abs(tested.difference), e.style)} {way} than elsewhere [{limits(low, high, e.style)}]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from heldout.comparisons.pair_test import Margin, Setting, Tested
+from heldout.comparisons.pair_test import Margin, PairTest, Setting
 from heldout.evidence import Label
 
 
@@ -69,7 +69,7 @@ class PairSubject(Protocol):
         """The value of the second."""
 
     @property
-    def tested(self) -> Tested:
+    def tested(self) -> PairTest:
         """The difference and its test."""
 
     @property

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from heldout.comparisons.corrections import decides
-from heldout.comparisons.omnibus import Together
-from heldout.comparisons.pair_test import Margin, Tested
+from heldout.comparisons.corrections import is_significant
+from heldout.comparisons.pair_test import Margin, OmnibusTest, PairTest
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.curves.drawn import drawn_together
 from heldout.errors import HeldoutError
@@ -60,7 +59,7 @@ class PairView(Protocol):
         """The value of the second."""
 
     @property
-    def tested(self) -> Tested:
+    def tested(self) -> PairTest:
         """The difference and its test."""
 
     @property
@@ -112,7 +111,7 @@ class ComparisonView(Protocol):
         """How p-values were corrected."""
 
     @property
-    def omnibus(self) -> tuple[Together, ...]:
+    def omnibus(self) -> tuple[OmnibusTest, ...]:
         """Tests of all classifiers together."""
 
     @property
@@ -270,12 +269,12 @@ def _tests(view: ComparisonView) -> Table:
     return Table(columns, rows, "The tests")
 
 
-def _omnibus(test: Together) -> str:
+def _omnibus(test: OmnibusTest) -> str:
     start = f"{test.about}, by {test.method}"
     if math.isnan(test.p):
         return f"{start[:1].upper()}{start[1:]}: {test.undefined or test.note}."
     df = "" if math.isnan(test.df) else f", df = {test.df:g}"
-    told = "differ" if decides(test.p, test.level) else "cannot be told apart"
+    told = "differ" if is_significant(test.p, test.level) else "cannot be told apart"
     p = p_text(test.p) if test.p < 0.001 else f"= {p_text(test.p)}"
     figures = "" if math.isnan(test.statistic) else f"statistic {number(test.statistic, 'plain')}{df}, "
     note = f" ({test.note})" if test.note else ""

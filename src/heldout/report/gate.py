@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from heldout.comparisons.pair_test import Tested
+from heldout.comparisons.pair_test import PairTest
 from heldout.evidence import Label
 from heldout.findings.catalogue import RULE_CATALOGUE
 from heldout.findings.rule import Finding
@@ -51,7 +51,7 @@ def why_baseline(
     written: Written,
     estimate: Estimate,
     baseline: float,
-    tested: Tested,
+    tested: PairTest,
     outcome: str,
     needed: int | None,
     unit: str,
@@ -132,7 +132,7 @@ class AgainstView(Protocol):
         """Its value."""
 
     @property
-    def tested(self) -> Tested:
+    def tested(self) -> PairTest:
         """The difference from it."""
 
 

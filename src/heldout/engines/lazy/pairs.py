@@ -24,7 +24,7 @@ from heldout.engines.lazy.losses import LEAST
 from heldout.engines.lazy.tables import fetched, pushed
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
-from heldout.evidence.joint_counts import Duel, GapSums, GroupedSums, JointScores, PairCounts, Placements
+from heldout.evidence.joint_counts import GapSums, GroupedSums, IndexPair, JointScores, PairCounts, Placements
 from heldout.evidence.score_bins import POINT, ScoreBins
 from heldout.predictions.alignment import common_labels, copied_ids, other_cases, other_sizes, other_truth, other_units
 from heldout.predictions.label_encoding import encode
@@ -319,7 +319,7 @@ def _check_same_rows(sums: dict[bool, dict[str, Any]], sides: Sequence[ScoredSid
             )
 
 
-def _by_group(table: Any, m: int, shifts: dict[tuple[str, Duel], float]) -> GroupedSums:
+def _by_group(table: Any, m: int, shifts: dict[tuple[str, IndexPair], float]) -> GroupedSums:
     up = table["up"].to_numpy().astype(bool)
     keys, code = np.unique(table["g0"].cast(str).to_numpy(), return_inverse=True)
 
@@ -328,7 +328,7 @@ def _by_group(table: Any, m: int, shifts: dict[tuple[str, Duel], float]) -> Grou
         return np.bincount(code[rows], weights=held[rows], minlength=len(keys)).astype(np.float64)
 
     every = np.ones(len(up), dtype=np.bool_)
-    gaps: dict[str, dict[Duel, NDArray[np.float64]]] = {}
+    gaps: dict[str, dict[IndexPair, NDArray[np.float64]]] = {}
     for name, duel in shifts:
         gaps.setdefault(name, {})[duel] = summed(f"{name}{duel[0]}_{duel[1]}", every)
     sides = [np.stack([summed(f"v{at}", rows) for at in range(m)]) for rows in (up, ~up)]
@@ -355,7 +355,7 @@ def _table(at: int, placed: Placements, beside: Any) -> Any:
     return pushed(pl.DataFrame(columns), beside)
 
 
-def _shift(sides: Sequence[ScoredSide], duel: Duel, place: int) -> float:
+def _shift(sides: Sequence[ScoredSide], duel: IndexPair, place: int) -> float:
     one, two = (sides[at].losses or (0.0, 0.0) for at in duel)
     return one[place] - two[place]
 
@@ -378,7 +378,7 @@ def _each_side(m: int, *, likely: bool) -> list[Any]:
     return made
 
 
-def _gaps(duel: Duel, shifts: dict[tuple[str, Duel], float], *, likely: bool) -> list[Any]:
+def _gaps(duel: IndexPair, shifts: dict[tuple[str, IndexPair], float], *, likely: bool) -> list[Any]:
     import narwhals.stable.v2 as nw
 
     one, two = duel
@@ -394,7 +394,7 @@ def _gaps(duel: Duel, shifts: dict[tuple[str, Duel], float], *, likely: bool) ->
     return made
 
 
-def _powers(duel: Duel, *, likely: bool) -> list[Any]:
+def _powers(duel: IndexPair, *, likely: bool) -> list[Any]:
     import narwhals.stable.v2 as nw
 
     own = f"{duel[0]}_{duel[1]}"
@@ -405,7 +405,7 @@ def _powers(duel: Duel, *, likely: bool) -> list[Any]:
     return made
 
 
-def _names(duel: Duel, *, likely: bool) -> list[str]:
+def _names(duel: IndexPair, *, likely: bool) -> list[str]:
     own = f"{duel[0]}_{duel[1]}"
     made = [f"area{own}_2", f"apart{own}", f"moved{own}"]
     return made + [f"{name}{own}{power}" for name in LOSSES if likely for power in ("", "_2", "_3")]
@@ -413,16 +413,16 @@ def _names(duel: Duel, *, likely: bool) -> list[str]:
 
 def _made(
     placed: tuple[Placements, ...],
-    duels: Sequence[Duel],
+    duels: Sequence[IndexPair],
     rows: dict[bool, dict[str, Any]],
-    shifts: dict[tuple[str, Duel], float],
+    shifts: dict[tuple[str, IndexPair], float],
 ) -> JointScores:
-    def total(name: str, duel: Duel, power: str = "", up: bool | None = None) -> float:
+    def total(name: str, duel: IndexPair, power: str = "", up: bool | None = None) -> float:
         chosen = [row for side, row in rows.items() if up is None or side is up]
         return float(sum(row[f"{name}{duel[0]}_{duel[1]}{power}"] for row in chosen))
 
     n = sum(int(row["n"]) for row in rows.values())
-    losses: dict[str, dict[Duel, GapSums]] = {}
+    losses: dict[str, dict[IndexPair, GapSums]] = {}
     for (name, duel), shift in shifts.items():
         sums = (total(name, duel, power) for power in ("", "_2", "_3"))
         losses.setdefault(name, {})[duel] = GapSums(n, shift, *sums)

@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arguments import listing
 from heldout.arrays import Flags, Floats
-from heldout.comparisons.pair_test import PER_CASE, Tested, per_case, per_case_of_two, procedure
+from heldout.comparisons.pair_test import PER_CASE, OmnibusTest, PairTest, per_case, per_case_of_two, register_procedure
 from heldout.engines.score_sort import rank
 from heldout.errors import ValuesError
 from heldout.evidence import Ranking
-from heldout.evidence.joint_counts import Duel, JointScores
+from heldout.evidence.joint_counts import IndexPair, JointScores
 from heldout.intervals.areas import HAIR, area, delong_logit, delong_variance
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.ranking import ONE_CLASS
@@ -32,7 +32,7 @@ from heldout.measures.ranking_batch import inner
 
 Interval = Literal["t", "mover"]
 
-DELONG = procedure(
+DELONG = register_procedure(
     "delong",
     "same cases",
     "Areas under two ROC curves: z test, and an interval with t of the smaller class.",
@@ -40,13 +40,13 @@ DELONG = procedure(
     "For two areas of .92 to .998 on 60 to 200 cases the interval held the truth .90 to .95 of the time, that of "
     "delong-mover .94 to .96; where both are .98 on 100 cases the test rejects a true null .009 of the time.",
 )
-DELONG_MOVER = procedure(
+DELONG_MOVER = register_procedure(
     "delong-mover",
     "same cases",
     "Areas under two ROC curves: z test, and an interval made of those of both areas on the logit scale.",
     "DeLong, DeLong & Clarke-Pearson (1988); Zou & Donner (2008), Construction of confidence intervals",
 )
-DELONG_UNPAIRED = procedure(
+DELONG_UNPAIRED = register_procedure(
     "delong-unpaired",
     "different cases",
     "Areas under two ROC curves: Welch's t with DeLong's variances, and an interval made of those of both areas.",
@@ -56,6 +56,7 @@ DELONG_UNPAIRED = procedure(
 TOO_FEW = "DeLong's variance needs two positives and two negatives, so there is no test."
 ALIKE = "Both rank the cases alike."
 BY_T, MADE_OF_TWO = "delong-t", "mover of delong-logit"
+NO_AREAS = "the areas have no variances, so they cannot be compared together"
 NO_SPREAD = (
     "No variance of the difference was seen; the test uses the standard error that the interval of the areas implies."
 )
@@ -125,7 +126,7 @@ def model_areas(
     (array([1.  , 0.75]), array([[0.   , 0.   ],
            [0.   , 0.125]]))
     """
-    held, mask = checked_scores(scores, positive)
+    held, mask = resolve_scores(scores, positive)
     found = _influence(held, mask, weight, groups)
     return Areas(found.values, found.covariance(), *found.sizes, n=len(mask))
 
@@ -139,7 +140,7 @@ def delong_paired(
     interval: Interval = "t",
     weight: Floats | None = None,
     groups: NDArray[Any] | None = None,
-) -> Tested:
+) -> PairTest:
     """Area of A less area of B on the same cases.
 
     The p-value is that of z, as published. The interval has t of the smaller class instead, which covers better with
@@ -151,7 +152,7 @@ def delong_paired(
     >>> print(f"{found.difference:.3f} [{found.low:.3f}, {found.high:.3f}] p = {found.p:.3f}")
     0.375 [-0.275, 1.000] p = 0.066
     """
-    held, mask = checked_scores([np.asarray(scores_a), np.asarray(scores_b)], positive)
+    held, mask = resolve_scores([np.asarray(scores_a), np.asarray(scores_b)], positive)
     found = _influence(held, mask, weight, groups)
     variance = found.covariance(np.array([[1.0, -1.0]]))[0, 0].item()
     areas = Areas(found.values, found.covariance(), *found.sizes, n=len(mask))
@@ -166,14 +167,14 @@ def delong_pairs(
     interval: Interval = "t",
     weight: Floats | None = None,
     groups: NDArray[Any] | None = None,
-) -> dict[tuple[int, int], Tested]:
+) -> dict[tuple[int, int], PairTest]:
     """Every pair of m models on the same cases: (0, 1), (0, 2) … (m − 2, m − 1); p-values are not corrected.
 
     >>> found = delong_pairs([[4, 2, 3, 1], [4, 3, 2, 1], [2, 3, 1, 4]], [True, True, False, False])
     >>> [(pair, tested.difference) for pair, tested in found.items()]
     [((0, 1), -0.25), ((0, 2), 0.25), ((1, 2), 0.5)]
     """
-    held, mask = checked_scores(scores, positive)
+    held, mask = resolve_scores(scores, positive)
     found = _influence(held, mask, weight, groups)
     covariance = found.covariance()
     areas = Areas(found.values, covariance, *found.sizes, n=len(mask))
@@ -213,7 +214,23 @@ def all_areas_equal(areas: Areas) -> AllEqual:
     return AllEqual(statistic, df, float(chdtrc(df, statistic)))
 
 
-def delong_unpaired(one: Ranking, two: Ranking, *, level: float = 0.95) -> Tested:
+def compare_all_areas(areas: Areas, name: str = "roc_auc", *, level: float = 0.95) -> OmnibusTest:
+    """DeLong's chi-square: are the areas under all ROC curves the same. The difference is that of best and worst.
+
+    >>> truth = [True, True, True, False, False, False]
+    >>> found = compare_all_areas(model_areas([[6, 5, 3, 4, 2, 1], [4, 6, 2, 5, 3, 1], [2, 3, 4, 5, 6, 1]], truth))
+    >>> found.df, found.about
+    (2.0, 'the areas under the ROC curves (roc_auc)')
+    """
+    found = all_areas_equal(areas)
+    return OmnibusTest(
+        float(np.ptp(areas.values)), np.nan, np.nan, level, DELONG.name, found.p, areas.n, found.statistic,
+        float(found.df), about=f"the areas under the ROC curves ({name})",
+        note=NO_AREAS if np.isnan(found.p) else "",
+    )  # fmt: skip
+
+
+def delong_unpaired(one: Ranking, two: Ranking, *, level: float = 0.95) -> PairTest:
     """Area of one ranking less that of another, which ranks different cases.
 
     The test is pROC's: Welch's t, each variance with as many degrees of freedom as there are cases (or groups), less
@@ -230,7 +247,7 @@ def delong_unpaired(one: Ranking, two: Ranking, *, level: float = 0.95) -> Teste
     if math.isnan(values[0]) or math.isnan(values[1]):
         return undefined_area(level, n, DELONG_UNPAIRED.name)
     difference = values[0] - values[1]
-    low, high = mover(values, (delong_logit(one, level), delong_logit(two, level)))
+    low, high = mover_limits(values, (delong_logit(one, level), delong_logit(two, level)))
     if math.isnan(sum(variances)):
         return _without_test(difference, level, n, DELONG_UNPAIRED.name)
     total, note, seen = sum(variances), "", variances
@@ -243,19 +260,19 @@ def delong_unpaired(one: Ranking, two: Ranking, *, level: float = 0.95) -> Teste
     df = total**2 / sum(part**2 / (size - 1) for part, size in zip(variances, units, strict=True))
     statistic = difference / math.sqrt(total)
     p = min(2 * float(stdtr(df, -abs(statistic))), 1.0)
-    return _with_disagreement(Tested(
+    return _with_disagreement(PairTest(
         difference, low, high, level, DELONG_UNPAIRED.name, p, n, statistic, df,
         effect=per_case_of_two(difference, math.sqrt(sum(seen)), _cases(one), _cases(two)), effect_name=PER_CASE,
         note=note, interval_method=MADE_OF_TWO,
     ), "Welch's t, as in pROC", "made of those of both areas")  # fmt: skip
 
 
-def mover(
+def mover_limits(
     values: tuple[float, float], limits: tuple[tuple[float, float], tuple[float, float]], correlation: float = 0.0
 ) -> tuple[float, float]:
     """Limits of a difference from the limits of its two sides, which recover the variances near each limit.
 
-    >>> mover((0.9, 0.8), ((0.8, 0.95), (0.7, 0.9)))
+    >>> mover_limits((0.9, 0.8), ((0.8, 0.95), (0.7, 0.9)))
     (-0.04..., 0.21...)
     """
     difference = values[0] - values[1]
@@ -266,17 +283,17 @@ def mover(
     return low, high
 
 
-def undefined_area(level: float, n: int, method: str) -> Tested:
+def undefined_area(level: float, n: int, method: str) -> PairTest:
     """What there is to say without positives or without negatives."""
-    return Tested(math.nan, -1.0, 1.0, level, method, math.nan, n, undefined=ONE_CLASS)
+    return PairTest(math.nan, -1.0, 1.0, level, method, math.nan, n, undefined=ONE_CLASS)
 
 
-def _without_test(difference: float, level: float, n: int, method: str) -> Tested:
-    return Tested(difference, -1.0, 1.0, level, method, math.nan, n, note=TOO_FEW)
+def _without_test(difference: float, level: float, n: int, method: str) -> PairTest:
+    return PairTest(difference, -1.0, 1.0, level, method, math.nan, n, note=TOO_FEW)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RankingSource:
     """What a test of two areas asks of the cases besides: the ranking of a model, and whether two rank all alike."""
 
     ranking: Callable[[int], Ranking]
@@ -284,8 +301,8 @@ class Seen:
     units: str = "cases"
 
 
-def _seen(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArray[Any] | None) -> Seen:
-    return Seen(
+def _seen(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArray[Any] | None) -> RankingSource:
+    return RankingSource(
         lambda place: rank(scores[place], mask, weight=weight, group=_coded(groups)),
         lambda one, two: _same_order(scores[one], scores[two]),
         "cases" if groups is None else "groups",
@@ -293,8 +310,14 @@ def _seen(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArray[An
 
 
 def paired_areas(
-    areas: Areas, pair: tuple[int, int], variance: float, seen: Seen, *, level: float = 0.95, interval: Interval = "t"
-) -> Tested:
+    areas: Areas,
+    pair: tuple[int, int],
+    variance: float,
+    seen: RankingSource,
+    *,
+    level: float = 0.95,
+    interval: Interval = "t",
+) -> PairTest:
     """The test of two areas on the same cases, from the areas and the variance of their difference."""
     name = DELONG.name if interval == "t" else DELONG_MOVER.name
     one, two = pair
@@ -308,7 +331,7 @@ def paired_areas(
     # Where every case has the same part in the difference there is no variance, but rounding may leave a trace of one.
     spreadless = not variance > (HAIR * difference) ** 2
     if spreadless and (seen.same_order(one, two) if extreme else abs(difference) <= HAIR):
-        return Tested(
+        return PairTest(
             0.0, 0.0, 0.0, level, name, 1.0, areas.n, 0.0, note=ALIKE, interval_method=BY_T
         )  # fmt: skip
     error, note, by = 0.0 if spreadless else math.sqrt(variance), "", BY_T
@@ -320,18 +343,18 @@ def paired_areas(
         # Areas that move together without any spread would leave the interval no width.
         known = product > 0 and not (spreadless and not extreme)
         correlation = float(areas.covariance[one, two]) / product if known else 0.0
-        low, high = mover(values, (sides[0], sides[1]), correlation)
+        low, high = mover_limits(values, (sides[0], sides[1]), correlation)
     else:
         half = float(t_value(level, areas.df)) * error
         low, high = difference - half, difference + half
     if not error > 0:
         if difference == 0:
-            return Tested(0.0, low, high, level, name, 1.0, areas.n, 0.0, interval_method=by)
+            return PairTest(0.0, low, high, level, name, 1.0, areas.n, 0.0, interval_method=by)
         error, note = math.sqrt(_implied(difference, low, high, level)), NO_SPREAD
     statistic = difference / error
     p = math.erfc(abs(statistic) / math.sqrt(2))
     low, high = max(low, -1.0), min(high, 1.0)
-    found = Tested(
+    found = PairTest(
         difference, low, high, level, name, p, areas.n, statistic, effect_name=PER_CASE,
         effect=per_case(difference, math.sqrt(max(variance, 0.0)), areas.n), note=note, interval_method=by,
     )  # fmt: skip
@@ -341,7 +364,7 @@ def paired_areas(
     )
 
 
-def _with_disagreement(found: Tested, test: str, interval: str) -> Tested:
+def _with_disagreement(found: PairTest, test: str, interval: str) -> PairTest:
     """Say so where the p-value and the interval, which rest on different distributions, do not agree."""
     outside = found.low > 0 or found.high < 0
     if (found.p <= 1 - found.level) == outside:
@@ -361,7 +384,7 @@ def _same_order(one: Floats, two: Floats) -> bool:
     return bool(np.array_equal(first, second))
 
 
-def checked_scores(scores: ArrayLike | list[NDArray[Any]], positive: ArrayLike) -> tuple[Floats, Flags]:
+def resolve_scores(scores: ArrayLike | list[NDArray[Any]], positive: ArrayLike) -> tuple[Floats, Flags]:
     """Scores as an array (m, n) and the mask of the positives, or an error that says what is wrong."""
     mask = np.asarray(positive, dtype=np.bool_)
     if isinstance(scores, list) and len({np.shape(row) for row in scores}) > 1:
@@ -494,12 +517,12 @@ def counted_areas(joint: JointScores) -> Areas:
 
 def delong_counted(
     joint: JointScores,
-    pair: Duel,
+    pair: IndexPair,
     ranking: Callable[[int], Ranking],
     *,
     level: float = 0.95,
     interval: Interval = "t",
-) -> Tested:
+) -> PairTest:
     """The area of the one less that of the other on the same cases, as `delong_paired` tests it; pairs in order."""
     one, two = pair
     sides = joint.placed[one], joint.placed[two]
@@ -507,12 +530,12 @@ def delong_counted(
     unseen = [sides[0].unseen[place] + sides[1].unseen[place] for place in (0, 1)]
     variance = _grouped_most(joint, pair, unseen) if joint.groups is not None else _most(joint, pair, unseen)
     units = "cases" if joint.groups is None else "groups"
-    alike = Seen(ranking, lambda *_: exact and not joint.moved[pair], units)
+    alike = RankingSource(ranking, lambda *_: exact and not joint.moved[pair], units)
     found = paired_areas(counted_areas(joint), pair, variance, alike, level=level, interval=interval)
-    return found if exact or math.isnan(found.p) else allowing(found, sides[0].slack + sides[1].slack)
+    return found if exact or math.isnan(found.p) else widen_by_slack(found, sides[0].slack + sides[1].slack)
 
 
-def allowing(found: Tested, slack: float) -> Tested:
+def widen_by_slack(found: PairTest, slack: float) -> PairTest:
     """The same with the interval and the p-value that hold wherever within the slack the difference is."""
     size = abs(found.difference)
     nearest = max(size - slack, 0.0) / size if size else 0.0
@@ -534,7 +557,7 @@ def allowing(found: Tested, slack: float) -> Tested:
     )
 
 
-def _most(joint: JointScores, pair: Duel, unseen: Sequence[float]) -> float:
+def _most(joint: JointScores, pair: IndexPair, unseen: Sequence[float]) -> float:
     """The largest variance of the difference that goes with what was seen; that itself where nothing is unseen."""
     seen = joint.up[pair], joint.down[pair]
     if not any(unseen):
@@ -553,7 +576,7 @@ def _grouped(joint: JointScores) -> Influence:
     return Influence(values, groups.up / p, groups.down / q, sizes, len(groups.n))
 
 
-def _grouped_most(joint: JointScores, pair: Duel, unseen: Sequence[float]) -> float:
+def _grouped_most(joint: JointScores, pair: IndexPair, unseen: Sequence[float]) -> float:
     """The same for groups: the form of Obuchowski's variance is never negative, so its root obeys the triangle too."""
     found = _grouped(joint)
     contrast = np.zeros((1, len(joint.placed)))
