@@ -182,12 +182,10 @@ def test_levels_and_seeds():
     assert same[0] == same[1] != same[2]
 
 
-def test_as_many_replicates_as_were_asked_for():
-    small, large = (
-        compare(GOOD, POOR, measure="average_precision", method="permutation", replicates=size) for size in (99, 1500)
-    )
-    assert small.p == pytest.approx(1 / 100)
-    assert large.p == pytest.approx(1 / 1501)
+@pytest.mark.parametrize(("asked", "drawn"), [(99, 99), (1500, 1500), (2000, 2000), (None, 999)])
+def test_as_many_replicates_of_scores_as_were_asked_for_and_999_unless_asked(asked, drawn):
+    found = compare(GOOD, POOR, measure="average_precision", method="permutation", replicates=asked)
+    assert found.p == pytest.approx(1 / (drawn + 1))
 
 
 # The answer

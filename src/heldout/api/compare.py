@@ -69,7 +69,7 @@ def compare(
     missing: Missing = "refuse",
     level: float = 0.95,
     seed: int = 0,
-    replicates: int = 2000,
+    replicates: int | None = None,
     mute: str | Iterable[str] = (),
     engine: str | None = None,
     master: str | None = None,
@@ -82,7 +82,8 @@ def compare(
     same splits, one file with several columns of predictions or scores (`predicted=["a", "b"]`), or one table of
     results (data sets × learners). `paired=False` says that the test sets differ. With more than two, all pairs are
     compared, or all with the `control`, and the p-values corrected (Holm unless said). A `margin` asks whether the
-    first is not worse, or not different, by more than that. `mute` names rules that are not to be checked.
+    first is not worse, or not different, by more than that. `mute` names rules that are not to be checked. Where a
+    method resamples, it draws `replicates`: 2,000 of counts and 999 of scores unless a number is given.
     Lazy frames (of Polars, DuckDB, Ibis, Spark or Dask) and files that are too large are joined and counted where they
     are; `engine`, `master`, `tolerance` and `passes` are those of `evaluate`.
 
@@ -95,7 +96,8 @@ def compare(
     """
     check_level(level)
     check_whole("seed", seed, 0)
-    check_whole("replicates", replicates, 1)
+    if replicates is not None:
+        check_whole("replicates", replicates, 1)
     muted = check_codes(mute)
     if not classifiers:
         raise OptionError("There is nothing to compare.", hint="give two or more evaluations, validations or files.")

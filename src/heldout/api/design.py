@@ -35,8 +35,8 @@ from heldout.predictions.table import Predictions
 
 # How contestants meet: what is asked of any meeting, and what all that were evaluated share.
 
-# What is drawn unless somebody says otherwise; of scores, which take longer, fewer.
-USUAL_REPLICATES, SCORE_REPLICATES = 2000, 999
+# Replicates that are drawn unless a number is given; scores take longer than counts.
+COUNT_REPLICATES, SCORE_REPLICATES = 2000, 999
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,19 @@ class CompareOptions:
 
     level: float = 0.95
     seed: int = 0
-    replicates: int = USUAL_REPLICATES
+    replicates: int | None = None
     method: str | None = None
     rope: float | None = None
 
     @property
+    def count_replicates(self) -> int:
+        """How often counts are drawn."""
+        return COUNT_REPLICATES if self.replicates is None else self.replicates
+
+    @property
     def score_replicates(self) -> int:
         """How often scores are drawn."""
-        return SCORE_REPLICATES if self.replicates == USUAL_REPLICATES else self.replicates
+        return SCORE_REPLICATES if self.replicates is None else self.replicates
 
 
 class PairingDesign(Protocol):
@@ -417,7 +422,7 @@ class SharedCases(EvaluatedDesign, ABC):
             )
         return compare_counts(
             self.counts(one, two), quantity, method=rules.method, level=rules.level, seed=rules.seed,
-            replicates=rules.replicates,
+            replicates=rules.count_replicates,
         )  # fmt: skip
 
     @abstractmethod

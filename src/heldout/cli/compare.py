@@ -11,6 +11,7 @@ import typer
 from heldout.arguments import closest, listing
 from heldout.cli.options import (
     INPUT,
+    INTERVALS,
     OUTPUT,
     RUNNING,
     Costs,
@@ -33,7 +34,6 @@ from heldout.cli.options import (
     Mute,
     Passes,
     Positive,
-    Replicates,
     Seed,
     Target,
     Tolerance,
@@ -160,7 +160,14 @@ def compare(
         ),
     ] = None,
     level: Level = 0.95,
-    replicates: Replicates = 2000,
+    replicates: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Bootstrap replicates; 2,000 of counts and 999 of scores unless given.",
+            rich_help_panel=INTERVALS,
+        ),
+    ] = None,
     seed: Seed = 0,
     full: Full = False,
     chart: Annotated[
