@@ -58,11 +58,11 @@ def written(folder: Path, kind: str = "parquet") -> Path:
         elif kind == "csv.gz":
             (folder / f"part-{place}.csv.gz").write_bytes(gzip.compress(part.write_csv().encode()))
         else:
-            part.write_ndjson(folder / f"part-{place}.jsonl")
+            part.write_ndjson(folder / f"part-{place}.{kind}")
     return folder
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "csv.gz", "jsonl"])
+@pytest.mark.parametrize("kind", ["parquet", "csv", "csv.gz", "jsonl", "json"])
 def test_the_batches_of_a_folder_are_its_rows_in_order_and_can_be_read_again(tmp_path, kind):
     folder = written(tmp_path / "preds", kind)
     (folder / "_SUCCESS").touch()
@@ -286,7 +286,7 @@ def test_files_without_rows_are_left_out_with_a_note(tmp_path, kind):
     assert found.notes == (f"1 file has no rows and was left out: first/bare.{kind}",)
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "json"])
 def test_text_of_no_bytes_is_a_part_without_rows(tmp_path, kind):
     folder = written(tmp_path / "preds", kind)
     for place in (7, 8):

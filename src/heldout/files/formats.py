@@ -33,7 +33,7 @@ class Format:
 
     `titles` are what people call it, in help and errors; `endings` are without `.gz`, which every format may have.
     `magic` are the first bytes of a binary format, and `holds` says in words what has them; `is_like` judges the first
-    bytes of text. Where two formats share an ending, the first bytes decide, and else the later of them has it.
+    bytes of text. Where two formats share an ending, the first bytes decide, and else the first of them has it.
     `header_line` says that the names of columns stand in the first line, `never_empty` that a file of no bytes was not
     written to its end, `remote` that Polars reads it from addresses, and `scan` how engines that can be named read it.
     """
@@ -75,7 +75,7 @@ def format_by_ending(ending: str) -> Format | None:
     >>> format_by_ending(".pq").name, format_by_ending(".txt")
     ('parquet', None)
     """
-    return next(iter(reversed(_with_ending(ending))), None)
+    return next(iter(_with_ending(ending)), None)
 
 
 def format_by_magic(head: bytes) -> Format | None:
@@ -105,7 +105,7 @@ def format_of(name: str, ending: str, head: bytes) -> Format:
             f"{name} is named like a text file ({ending}) but holds {by_magic.holds}.",
             hint=f"give it the ending of what it holds ({either(binary)}); save a workbook as CSV first.",
         )
-    return next((fmt for fmt in by_ending if len(by_ending) == 1 or _is_like(fmt, head)), by_ending[-1])
+    return next((fmt for fmt in by_ending if _is_like(fmt, head)), by_ending[0])
 
 
 def is_shared(ending: str) -> bool:

@@ -78,28 +78,44 @@ def _parsed_line_by_line(data: bytes, file: str) -> pl.DataFrame:
         if line.strip():
             rows.append(_object(line, number, file))
     names = dict.fromkeys(key for row in rows for key in row)
-    return pl.DataFrame([_column(name, [row.get(name) for row in rows]) for name in names])
+    return pl.DataFrame([column_of_values(name, [row.get(name) for row in rows]) for name in names])
 
 
 def _object(line: bytes, number: int, file: str) -> dict[str, Any]:
     hint = 'each line must be one whole object, such as {"truth": "yes", "predicted": "no"}.'
+    value = parse_json(line, f"{file}, line {number}", hint)
+    if not isinstance(value, dict):
+        raise FileError(f"{file}, line {number}: expected a JSON object, found {name_of_value(value)}.", hint=hint)
+    return value
+
+
+def parse_json(text: bytes, where: str, hint: str) -> Any:
+    """The value that a text holds, or the error that says where it is none."""
     try:
-        value = json.loads(line)
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        raise FileError(f"{where} is not JSON: {error.msg} at {line}character {error.colno}.", hint=hint) from None
     except ValueError as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        at = f" at character {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise FileError(f"{file}, line {number} is not JSON: {reason}{at}.", hint=hint) from None
+        raise FileError(f"{where} is not JSON: {error}.", hint=hint) from None
     except RecursionError:
-        raise FileError(f"{file}, line {number} is nested too deeply.", hint=hint) from None
-    if _SURROGATE.search(line) and not _is_text(json.dumps(value, ensure_ascii=False)):
+        raise FileError(f"{where} is nested too deeply.", hint=hint) from None
+    if _SURROGATE.search(text) and not _is_text(json.dumps(value, ensure_ascii=False)):
         raise FileError(
-            f"{file}, line {number} holds half of a surrogate pair, which is no character.",
+            f"{where} holds half of a surrogate pair, which is no character.",
             hint="write both halves of the pair, or the character itself in UTF-8.",
         )
-    if not isinstance(value, dict):
-        found = {list: "an array", str: "a text", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
-        raise FileError(f"{file}, line {number}: expected a JSON object, found {found}.", hint=hint)
     return value
+
+
+def name_of_value(value: object) -> str:
+    """What JSON calls a value.
+
+    >>> name_of_value([1]), name_of_value(True)
+    ('an array', 'a boolean')
+    """
+    names = {list: "an array", dict: "an object", str: "a text", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")
 
 
 def _is_text(text: str) -> bool:
@@ -110,7 +126,7 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _column(name: str, values: list[Any]) -> pl.Series:
+def column_of_values(name: str, values: Sequence[Any]) -> pl.Series:
     """A column of the type that all of its values share; where they share none, their text."""
     import polars as pl
 
@@ -192,7 +208,7 @@ def _shared_type(name: str, files: dict[Any, str], beyond: str | None) -> Any:
 FORMAT = Format(
     name="json lines",
     titles=("JSON lines",),
-    endings=(".jsonl", ".ndjson"),
+    endings=(".jsonl", ".ndjson", ".json"),
     is_like=lambda head: head.removeprefix(BOM).lstrip().startswith(b"{"),
     read=read_json_lines,
     names=lambda content: tuple(read_json_lines(content).columns),
