@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from heldout.costs import Costs
     from heldout.engines.accumulator import Evidence
     from heldout.errors import HeldoutError
-    from heldout.evaluation import Evaluation
     from heldout.evidence import Confusion, Ranking
-    from heldout.findings.review import Review
     from heldout.gate import Gate
     from heldout.intervals.estimate import Estimate
     from heldout.report.report import Report
     from heldout.resampling.bias_variance import BiasVariance
     from heldout.resampling.learning_curve import LearningCurve
+    from heldout.results.evaluation import Evaluation
+    from heldout.results.validation import Validation, Validations
+    from heldout.review import Review
     from heldout.thresholds.decision import Decision
-    from heldout.validation import Validation, Validations
 
 __version__ = "0.1.0"
 
@@ -48,7 +48,7 @@ _HOMES = {
     "Costs": "heldout.costs",
     "Decision": "heldout.thresholds.decision",
     "Estimate": "heldout.intervals.estimate",
-    "Evaluation": "heldout.evaluation",
+    "Evaluation": "heldout.results.evaluation",
     "Evidence": "heldout.engines.accumulator",
     "Gate": "heldout.gate",
     "HeldoutError": "heldout.errors",
@@ -57,8 +57,8 @@ _HOMES = {
     "Ranking": "heldout.evidence",
     "Report": "heldout.report.report",
     "Review": "heldout.findings.review",
-    "Validation": "heldout.validation",
-    "Validations": "heldout.validation",
+    "Validation": "heldout.results.validation",
+    "Validations": "heldout.results.validation",
     "bias_variance": "heldout.api.learning_curve",
     "card": "heldout.cards.api",
     "cases_for_auc_difference": "heldout.comparisons.sample_size",

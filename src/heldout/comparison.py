@@ -11,15 +11,16 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from heldout.arguments import listing
 from heldout.comparisons.optimal_ranges import OptimalRanges
-from heldout.comparisons.pair_test import Margin, OmnibusTest, PairTest, Setting
+from heldout.comparisons.pair_test import Margin, OmnibusTest, Setting
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.errors import OptionError
 from heldout.evidence import Label
-from heldout.findings.review import Review, review
-from heldout.findings.rule import Finding
+from heldout.findings.review import review
 from heldout.measures.catalogue import read_quantity
 from heldout.report.comparison import comparison_blocks, comparison_page
 from heldout.result import Result
+from heldout.results.difference import PairTest
+from heldout.review import Finding, Review
 from heldout.show.blocks import Block
 
 Outcome = Literal["a", "b", "undecided", "same"]

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from heldout.comparison import Alike
-from heldout.comparisons.pair_test import PairTest
 from heldout.errors import FileError
 from heldout.evidence import Label
-from heldout.findings.rule import Finding
 from heldout.intervals.estimate import Estimate
 from heldout.report.gate import gate_blocks
 from heldout.report.junit import junit_xml
 from heldout.result import Result
+from heldout.results.difference import PairTest
+from heldout.review import Finding
 from heldout.show.blocks import Block
 from heldout.thresholds.requirement import Written
 

@@ -9,7 +9,8 @@ import math
 import numbers
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final, overload
@@ -42,13 +43,27 @@ _TEXTS = frozenset({"measure", "class", "average", "method"})
 _FLOATS = frozenset({"value", "low", "high", "level"})
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _Kind: TypeAlias = Literal["text", "float", "int", "bool"]
+Detail: TypeAlias = Literal["screen", "full", "page"]
+
+
+def bound_late(name: str) -> Callable[..., Any]:
+    """The function that "module:function" names, imported when it is called.
+
+    Results stand below what renders, reviews and slices them, and name it in a class variable: this is the only way up.
+
+    >>> bound_late("math:sqrt")(4)
+    2.0
+    """
+    module, _, function = name.partition(":")
+    bound: Callable[..., Any] = getattr(import_module(module), function)
+    return bound
 
 
 class Result(ABC):
     """An answer that can be read, stored and bound with others.
 
     A frozen dataclass inherits this, names its `schema`, and says two things: `rows`, the tidy figures,
-    and `blocks`, how it reads. Everything else is derived here and nowhere overridden.
+    and `blocks`, how it reads, or who renders it. Everything else is derived here and nowhere overridden.
 
     >>> from dataclasses import dataclass
     >>> from heldout.show.blocks import Prose
@@ -71,18 +86,29 @@ class Result(ABC):
     schema: ClassVar[str]
     # Where the rows stand in the document; empty where the facts hold them.
     rows_name: ClassVar[str] = "estimates"
+    # What says how it reads, as "module:function" of a layer above; empty where it says so itself.
+    _rendered_by: ClassVar[str] = ""
 
     @abstractmethod
     def rows(self) -> list[dict[str, object]]:
         """Flat, tidy rows of scalars, each beginning with `ROW_KEYS`."""
 
-    @abstractmethod
     def blocks(self) -> list[Block]:
         """How the answer reads, from top to bottom."""
+        return self._render("screen")
 
     def page_blocks(self) -> list[Block]:
         """How it reads on a page of its own; what `blocks` says, unless there is more to show."""
-        return self.blocks()
+        return self._render("page") if self._rendered_by else self.blocks()
+
+    @final
+    def _render(self, detail: Detail, *, chosen: bool = False) -> list[Block]:
+        """How it reads on a screen, in full or on a page; `chosen` leaves out what nobody asked for."""
+        if not self._rendered_by:
+            message = f"{type(self).__name__} neither has blocks of its own nor names what renders it"
+            raise NotImplementedError(message)
+        blocks: list[Block] = bound_late(self._rendered_by)(self, detail, chosen=chosen)
+        return blocks
 
     def facts(self) -> dict[str, object]:
         """What stands beside the rows in the JSON document, such as n and the confusion matrix."""

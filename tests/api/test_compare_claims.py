@@ -15,8 +15,9 @@ import heldout
 from heldout.api import compare as front
 from heldout.api.pairwise import count_cases_needed, decide_winner
 from heldout.comparisons.fold_tests import Posterior
-from heldout.comparisons.pair_test import PROCEDURES, PairTest
+from heldout.comparisons.pair_test import PROCEDURES
 from heldout.errors import OptionError
+from heldout.results.difference import PairTest
 
 compare: Any = front.compare
 evaluate: Any = heldout.evaluate

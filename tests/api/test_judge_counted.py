@@ -13,9 +13,9 @@ from heldout.api.check import check
 from heldout.api.evaluate import evaluate
 from heldout.engines.memory import counted
 from heldout.errors import OptionError
-from heldout.evaluation import Evaluation
 from heldout.evidence.counted import Counted
 from heldout.predictions.source import gather
+from heldout.results.evaluation import Evaluation
 from heldout.show.blocks import Section
 from heldout.show.html import render_html
 

@@ -9,17 +9,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from statsmodels.stats.weightstats import _zstat_generic2
 
-from heldout.comparisons import pair_test
 from heldout.comparisons.mcnemar import mcnemar
 from heldout.comparisons.pair_test import interval_level, judge_margin
 from heldout.errors import OptionError
+from heldout.results.difference import PairTest
 
 LEVEL = interval_level(0.95)
 
 
 def seen(low, high, difference=None):
     middle = (low + high) / 2 if difference is None else difference
-    return pair_test.PairTest(middle, low, high, LEVEL, "tango", 0.5, 500)
+    return PairTest(middle, low, high, LEVEL, "tango", 0.5, 500)
 
 
 @pytest.mark.parametrize(

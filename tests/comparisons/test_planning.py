@@ -12,7 +12,6 @@ from scipy import stats
 from statsmodels.stats.proportion import samplesize_proportions_2indep_onetail
 from tests.oracles.figures import read_json
 
-from heldout.comparisons import pair_test
 from heldout.comparisons.mcnemar import mcnemar_p
 from heldout.comparisons.sample_size import (
     METHODS,
@@ -28,6 +27,7 @@ from heldout.comparisons.sample_size import (
 from heldout.errors import OptionError
 from heldout.intervals.areas import hanley_mcneil_variance
 from heldout.intervals.proportion import wilson
+from heldout.results.difference import PairTest
 
 
 @settings(max_examples=25, deadline=None)
@@ -132,12 +132,12 @@ def test_the_power_for_areas_is_that_of_simulated_scores():
 
 
 def test_cases_needed_from_a_comparison():
-    seen = pair_test.PairTest(0.02, -0.01, 0.05, 0.95, "tango", 0.19, 500)
+    seen = PairTest(0.02, -0.01, 0.05, 0.95, "tango", 0.19, 500)
     error = 0.03 / 1.959963985
     expected = 500 * ((1.959963985 + 0.841621234) / (0.02 / error)) ** 2
     assert cases_needed(seen) == math.ceil(expected)
     assert (cases_needed(seen, 0.9) or 0) > math.ceil(expected)
-    turned = pair_test.PairTest(-0.02, -0.05, 0.01, 0.95, "tango", 0.19, 500)
+    turned = PairTest(-0.02, -0.05, 0.01, 0.95, "tango", 0.19, 500)
     assert cases_needed(turned) == cases_needed(seen)
 
 
@@ -147,7 +147,7 @@ def test_cases_needed_from_a_comparison():
      (0.1, 0, 0.2, 0), (1e-12, -0.5, 0.5, 10)],
 )  # fmt: skip
 def test_where_no_number_of_cases_would_show_it(difference, low, high, n):
-    assert cases_needed(pair_test.PairTest(difference, low, high, 0.95, "tango", 1.0, n)) is None
+    assert cases_needed(PairTest(difference, low, high, 0.95, "tango", 1.0, n)) is None
 
 
 def test_an_answer_reads_and_is_stored():
@@ -179,7 +179,7 @@ def test_an_answer_reads_and_is_stored():
         lambda: cases_for_auc_difference(0.8, 1.0),
         lambda: cases_for_auc_difference(0.8, 0.7, 1.0),
         lambda: cases_for_auc_difference(0.8, 0.7, 0.5, 0.0),
-        lambda: cases_needed(pair_test.PairTest(0.1, 0, 0.2, 0.95, "tango", 0.05, 10), power=1.0),
+        lambda: cases_needed(PairTest(0.1, 0, 0.2, 0.95, "tango", 0.05, 10), power=1.0),
     ],
 )
 def test_questions_without_an_answer_are_refused(call):

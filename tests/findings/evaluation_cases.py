@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import heldout
-from heldout.evaluation import Evaluation
+from heldout.results.evaluation import Evaluation
 
 
 @dataclass(frozen=True)

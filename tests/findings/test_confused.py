@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from heldout import evaluate
 from heldout.evidence import Confusion
-from heldout.findings.cases import confused
+from heldout.results.cases import confused
 
 MATRIX = [[40, 7, 3], [2, 50, 11], [0, 1, 86]]
 

@@ -10,7 +10,7 @@ import pytest
 
 from heldout import evaluate
 from heldout.errors import OptionError
-from heldout.findings import cases
+from heldout.results import cases
 
 
 def binary(n=500, seed=0):

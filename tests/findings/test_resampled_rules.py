@@ -8,25 +8,12 @@ import pytest
 from tests.findings.resampled_cases import CASES, cases, folds_of_file, validate, validated
 
 import heldout
-from heldout.comparison import Comparison
 from heldout.errors import OptionError
-from heldout.evaluation import Evaluation
 from heldout.findings.catalogue import RULE_CATALOGUE
-from heldout.findings.subjects_comparison import ComparisonSubject
-from heldout.findings.subjects_learning import CurveSubject
-from heldout.findings.subjects_validation import FoldedSubject, ValidationSubject
-from heldout.resampling.learning_curve import LearningCurve
-from heldout.validation import Validation
+from heldout.results.validation import Validation
 
 # What was measured of a method is quoted whole.
 QUOTED = {"H052"}
-
-
-def subjects(
-    one: Evaluation, two: Validation, three: LearningCurve, four: Comparison
-) -> tuple[FoldedSubject, ValidationSubject, CurveSubject, ComparisonSubject]:
-    """The results are what their rules ask for; the type checker reads this."""
-    return one, two, three, four
 
 
 def test_every_rule_has_a_case_that_fires_and_one_that_passes():

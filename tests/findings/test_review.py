@@ -11,9 +11,11 @@ from tests.findings.evaluation_cases import of_matrix
 import heldout
 from heldout.errors import OptionError
 from heldout.findings.catalogue import RULE_CATALOGUE, find_rule
-from heldout.findings.review import SHOWN, Review, check_codes, review
-from heldout.findings.rule import RULES, Finding, Fired, NotApplicable, Passed, rule
+from heldout.findings.review import check_codes, review
+from heldout.findings.rule import RULES, Fired, NotApplicable, Passed, rule
+from heldout.report.review import SHOWN
 from heldout.result import ROW_KEYS
+from heldout.review import Finding, Review
 
 
 def finding(code: str, outcome="fired", severity="act") -> Finding:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from heldout.api.evaluate import evaluate
-from heldout.evaluation import Evaluation
+from heldout.results.evaluation import Evaluation
 
 
 def sliced(**columns: Any) -> Evaluation:

@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 from heldout import evaluate
 from heldout.errors import ColumnError, OptionError
-from heldout.findings.slices import verdict
+from heldout.results.slices import verdict
 
 RNG = np.random.default_rng(21)
 

@@ -11,7 +11,6 @@ import pytest
 from heldout.api.evaluate import evaluate
 from heldout.engines.memory import counted
 from heldout.engines.scores import CountedScores
-from heldout.evaluation import Evaluation
 from heldout.evidence.counted import Counted, ScoreTally
 from heldout.evidence.score_bins import ScoreBins
 from heldout.intervals.area_bounds import area_bounds, bounds_note
@@ -19,6 +18,7 @@ from heldout.predictions.scores import raw_scores
 from heldout.predictions.table import assemble
 from heldout.report.provenance import evaluation_facts
 from heldout.report.slider import threshold_explorer
+from heldout.results.evaluation import Evaluation
 
 N = 3000
 DRAW = np.random.default_rng(11)

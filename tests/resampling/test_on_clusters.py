@@ -12,7 +12,7 @@ from tests.resampling.making import two_clouds
 from tests.resampling.test_workers import whereabouts
 
 import heldout
-from heldout.validation import Validation
+from heldout.results.validation import Validation
 
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 

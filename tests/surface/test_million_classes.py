@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from heldout import Confusion, evaluate
-from heldout.evaluation import Evaluation
+from heldout.results.evaluation import Evaluation
 from heldout.show.text import render_text
 
 K = 100_000

@@ -12,15 +12,13 @@ from heldout.api.baseline import Baseline, baseline_of
 from heldout.api.evaluate import evaluate
 from heldout.api.options import CheckArguments, EngineArguments, defaults_of, takes
 from heldout.arguments import closest, listing
-from heldout.comparisons.pair_test import PROCEDURES, PairTest
+from heldout.comparisons.pair_test import PROCEDURES
 from heldout.comparisons.sample_size import cases_needed
 from heldout.errors import FileError, OptionError
-from heldout.evaluation import Evaluation
 from heldout.evidence.storage import is_evidence_file
 from heldout.files.input_stream import load, utf8_text
 from heldout.findings.catalogue import RULE_CATALOGUE, find_rule
 from heldout.findings.review import check_codes
-from heldout.findings.rule import Finding
 from heldout.gate import Gate, Outcome, Requirement, decide
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import read_quantity
@@ -28,6 +26,9 @@ from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import lost_rows
 from heldout.report.gate import why_baseline, why_value
 from heldout.report.notes import unsaid
+from heldout.results.difference import PairTest
+from heldout.results.evaluation import Evaluation
+from heldout.review import Finding
 from heldout.thresholds.requirement import HOW, Written, read_all
 
 # Findings that a gate forbids, by their codes or by how severe they are.

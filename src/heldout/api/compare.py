@@ -40,7 +40,7 @@ from heldout.evidence import Label
 from heldout.findings.review import check_codes
 from heldout.measures.catalogue import read_quantity
 from heldout.predictions.table import Missing
-from heldout.validation import Validations
+from heldout.results.validation import Validations
 
 MarginKind = Literal["non-inferiority", "equivalence"]
 

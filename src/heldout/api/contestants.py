@@ -22,7 +22,6 @@ from heldout.api.external_cases import (
 )
 from heldout.arguments import listing
 from heldout.errors import OptionError
-from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.files import column_names, read_table
 from heldout.files.batches import many_files
@@ -31,7 +30,8 @@ from heldout.predictions.columns import check_column, guess, is_usual
 from heldout.predictions.scores import may_be_score
 from heldout.predictions.source import gather, without_use
 from heldout.predictions.table import Missing
-from heldout.validation import Validation, Validations
+from heldout.results.evaluation import Evaluation
+from heldout.results.validation import Validation, Validations
 
 # Rows with missing values: what one contestant lacks is dropped from all, so that the rest stay the same cases.
 

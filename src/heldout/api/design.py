@@ -17,12 +17,11 @@ from heldout.comparison import Alike, Side
 from heldout.comparisons.delong import DELONG, DELONG_MOVER, compare_all_areas, delong_pairs, model_areas
 from heldout.comparisons.mcnemar import compare_all_accuracies
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges
-from heldout.comparisons.pair_test import OmnibusTest, PairTest, Setting
+from heldout.comparisons.pair_test import OmnibusTest, Setting
 from heldout.comparisons.paired_counts import compare_counts
 from heldout.comparisons.paired_scores import AREAS, compare_scores
 from heldout.comparisons.roc_pair import RocComparison, compare_roc
 from heldout.errors import OptionError
-from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label, join_labels
 from heldout.evidence.joint_counts import PairCounts
 from heldout.intervals.count_estimator import Estimator
@@ -32,6 +31,8 @@ from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import Paired
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.table import Predictions
+from heldout.results.difference import PairTest
+from heldout.results.evaluation import Evaluation
 
 # How contestants meet: what is asked of any meeting, and what all that were evaluated share.
 

@@ -15,7 +15,6 @@ from heldout.arguments import listing
 from heldout.engines import memory
 from heldout.engines.accumulator import checked_threshold
 from heldout.errors import OptionError, ValuesError
-from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.files import check_matrix
@@ -24,6 +23,7 @@ from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import Asked, Source, gather
 from heldout.predictions.table import Predictions
 from heldout.resampling.outcome import case_counts
+from heldout.results.evaluation import Evaluation
 
 
 @takes(EvaluateArguments)

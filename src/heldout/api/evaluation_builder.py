@@ -17,7 +17,6 @@ from heldout.costs import Costs, read_costs, settle_costs
 from heldout.engines.memory import count_folds
 from heldout.engines.scores import CountedScores, RowScores, ScoreEvidence
 from heldout.errors import OptionError, ValuesError
-from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.evidence.folds import FoldCounts
@@ -40,6 +39,7 @@ from heldout.predictions.positive_class import choose_positive, suspicions
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions, dropped_note, strangers_note
 from heldout.resampling.outcome import sharing
+from heldout.results.evaluation import Evaluation
 
 # What a column of folds beside predictions says of how they depend on each other.
 

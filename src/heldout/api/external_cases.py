@@ -17,7 +17,7 @@ from heldout.comparison import Alike
 from heldout.comparisons.delong import DELONG, DELONG_MOVER, compare_all_areas, counted_areas, delong_counted
 from heldout.comparisons.mcnemar import compare_all_accuracies
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges
-from heldout.comparisons.pair_test import OmnibusTest, PairTest
+from heldout.comparisons.pair_test import OmnibusTest
 from heldout.comparisons.paired_losses import PAIRED_HALL, PAIRED_LOSS_T, MeanMoments, paired_mean_test
 from heldout.comparisons.paired_scores import AREAS, choose_score_method
 from heldout.comparisons.roc_pair import RocComparison
@@ -26,7 +26,6 @@ from heldout.engines.clusters.engine_errors import engine_errors
 from heldout.engines.lazy.pairs import LazyCases, LazySide, lazy_cases
 from heldout.engines.stream.pairs import ROW
 from heldout.errors import OptionError
-from heldout.evaluation import Evaluation
 from heldout.evidence import Ranking
 from heldout.evidence.counted import Counted
 from heldout.evidence.joint_counts import PairCounts
@@ -36,6 +35,8 @@ from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import lost_order
 from heldout.predictions.scores import class_of
 from heldout.predictions.source import Named
+from heldout.results.difference import PairTest
+from heldout.results.evaluation import Evaluation
 
 # Contestants whose rows are not held: lazy frames, and files that are too large for memory.
 

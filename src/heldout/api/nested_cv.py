@@ -10,7 +10,6 @@ from typing import Any
 from heldout.api.evaluation_builder import Settings
 from heldout.arguments import method_key
 from heldout.errors import OptionError
-from heldout.evaluation import Evaluation
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimate, FoldEstimator
 from heldout.intervals.quantiles import z_value
@@ -20,6 +19,7 @@ from heldout.measures.quantity import Quantity
 from heldout.plans import Plan
 from heldout.plans.folds import KFold
 from heldout.resampling.nested_cv import METHOD, REPEATS, NestedCV, check_folds, nested_cv
+from heldout.results.evaluation import Evaluation
 
 MEASURES = ("error_rate", "accuracy")
 PASSED_ON = ("jobs", "on_error", "shortcuts", "progress")

@@ -26,18 +26,19 @@ from heldout.api.external_cases import LazyContestant, join_lazy_cases
 from heldout.arguments import listing
 from heldout.comparison import Alike
 from heldout.comparisons.fold_tests import FoldValues, compare_folds
-from heldout.comparisons.pair_test import OmnibusTest, PairTest, Setting
+from heldout.comparisons.pair_test import OmnibusTest, Setting
 from heldout.comparisons.paired_scores import compare_scores_unpaired
 from heldout.comparisons.unpaired import CountedSide, compare_counted_unpaired, compare_unpaired
 from heldout.engines.scores import RowScores
 from heldout.errors import OptionError, ValuesError
-from heldout.evaluation import Evaluation
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import Paired, key_texts, other_units, pair
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.table import Predictions
 from heldout.resampling.outcome import sharing
-from heldout.validation import Validation
+from heldout.results.difference import PairTest
+from heldout.results.evaluation import Evaluation
+from heldout.results.validation import Validation
 
 # Contestants that were tested on cases of their own, taken as independent test sets.
 

@@ -11,13 +11,14 @@ from heldout.arguments import listing
 from heldout.comparison import Alike, Known, Outcome, Pair
 from heldout.comparisons.corrections import adjust_p_values, describe_left_out, find_correction, is_significant
 from heldout.comparisons.fold_tests import CERTAIN, Posterior
-from heldout.comparisons.pair_test import PROCEDURES, PairTest, check_margin, interval_level, judge_margin
+from heldout.comparisons.pair_test import PROCEDURES, check_margin, interval_level, judge_margin
 from heldout.comparisons.sample_size import cases_needed
 from heldout.errors import OptionError
 from heldout.intervals.quantiles import z_value
 from heldout.measures.declare import Direction
 from heldout.measures.quantity import Quantity
 from heldout.report.comparison import p_text
+from heldout.results.difference import PairTest
 from heldout.show.blocks import Style
 from heldout.show.numbers import count, digits_between, limits, number
 

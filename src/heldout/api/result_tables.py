@@ -18,11 +18,12 @@ from heldout.api.pairwise import (
 from heldout.arguments import listing
 from heldout.comparison import Comparison, Outcome, Pair
 from heldout.comparisons.corrections import adjust_p_values
-from heldout.comparisons.pair_test import PROCEDURES, PairTest, find_procedure
+from heldout.comparisons.pair_test import PROCEDURES, find_procedure
 from heldout.comparisons.ranks import ResultTable
 from heldout.comparisons.wilcoxon import DATA_SET_TESTS, compare_over_data_sets
 from heldout.errors import OptionError
 from heldout.report.comparison import UNNAMED
+from heldout.results.difference import PairTest
 from heldout.show.numbers import limits, plain
 
 DEFAULT = "wilcoxon"

@@ -14,7 +14,6 @@ from heldout.api.learning_data import Data, cases_of, named_learners, ready
 from heldout.api.nested_cv import check_nested, fit_nested, nested_note, with_nested
 from heldout.api.tuning import InnerSplits, tuned, with_inner
 from heldout.errors import OptionError
-from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion, Label
 from heldout.findings.review import check_codes
 from heldout.intervals.count_estimator import Estimator
@@ -41,7 +40,8 @@ from heldout.resampling.outcome import (
 )
 from heldout.resampling.run import run
 from heldout.resampling.split_task import Inner
-from heldout.validation import Validation, Validations
+from heldout.results.evaluation import Evaluation
+from heldout.results.validation import Validation, Validations
 
 # What can be known to be wrong with the settings before anything is fitted, so that no fit is wasted on it.
 

@@ -37,7 +37,6 @@ from heldout.cards.surrogate import FoldLikeness, fit_surrogate
 from heldout.cards.usefulness import performance
 from heldout.engines import memory
 from heldout.errors import ColumnError, LearnerError, OptionError, first_line
-from heldout.evaluation import Evaluation
 from heldout.evidence import Label
 from heldout.intervals.target import Dependence
 from heldout.learners.data import read_problem
@@ -54,7 +53,8 @@ from heldout.resampling.fit_warnings import hearing
 from heldout.resampling.outcome import Run, dependence, gathered
 from heldout.resampling.split_task import Classes, classes_predicted, scores_given
 from heldout.resampling.workers import Jobs, Progress
-from heldout.validation import Validation
+from heldout.results.evaluation import Evaluation
+from heldout.results.validation import Validation
 
 # The card of a model that is fitted already, from cases that it has not seen: nothing is fitted again.
 

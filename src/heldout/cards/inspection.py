@@ -35,7 +35,6 @@ from heldout.cards.surrogate import (
 )
 from heldout.cards.usefulness import Judged, Usefulness, not_useful, usefulness
 from heldout.errors import ColumnError, HeldoutError, LearnerError, first_line
-from heldout.evaluation import Evaluation
 from heldout.evidence import Label
 from heldout.intervals.target import Dependence
 from heldout.learners.learner import clone_learner
@@ -45,6 +44,7 @@ from heldout.resampling.fit_warnings import hearing
 from heldout.resampling.outcome import Run
 from heldout.resampling.split_task import Classes, Inner, classes_predicted, rows_of
 from heldout.resampling.workers import WORTHWHILE, Jobs, Progress, Ticker
+from heldout.results.evaluation import Evaluation
 
 # Looking into the model of every fold: what shuffling its columns does, and whether a small tree can stand for it.
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from heldout.arrays import Codes, Floats
 from heldout.curves.decision import GRID, net_benefit
 from heldout.errors import OptionError
-from heldout.evaluation import Evaluation
 from heldout.evidence import Label
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.quantiles import t_value
@@ -20,6 +19,7 @@ from heldout.intervals.score_limits import mean_cost_limits
 from heldout.measures.catalogue import headline_quantities
 from heldout.report.evaluation import titled
 from heldout.report.verdict import against_constant
+from heldout.results.evaluation import Evaluation
 
 Ranges = tuple[tuple[float, float], ...]
 

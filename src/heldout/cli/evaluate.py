@@ -52,7 +52,7 @@ from heldout.errors import OptionError
 from heldout.files.formats import titles_in_batches, titles_of_formats
 
 if TYPE_CHECKING:
-    from heldout.evaluation import Evaluation
+    from heldout.results.evaluation import Evaluation
 
 # Options that are about the rows of a file, of which a matrix has none.
 OF_LARGE = ("engine", "master", "tolerance", "passes")

@@ -299,7 +299,7 @@ def _document(result: Result, form: str, outputs: Outputs) -> str:
     if form == "json":
         return result.to_json()
     if form == "predictions":
-        from heldout.validation import Validation
+        from heldout.results.validation import Validation
 
         return result.predictions_csv() if isinstance(result, Validation) else ""
     if form == "html":
@@ -368,7 +368,7 @@ def cut_markdown(text: str, most: int = SUMMARY) -> str:
 
 
 def _title(result: Result) -> str:
-    from heldout.evaluation import Evaluation
+    from heldout.results.evaluation import Evaluation
     from heldout.show.blocks import Title
 
     if isinstance(result, Evaluation):
@@ -384,7 +384,7 @@ def _blocks(result: Result, *, full: bool, chosen: bool) -> list[Block]:
 
 
 def _report(result: Result, outputs: Outputs) -> None:
-    from heldout.evaluation import Evaluation
+    from heldout.results.evaluation import Evaluation
 
     if outputs.layout == "weka" and isinstance(result, Evaluation):
         from heldout.report.weka import weka_text

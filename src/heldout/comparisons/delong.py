@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arguments import listing
 from heldout.arrays import Flags, Floats
-from heldout.comparisons.pair_test import PER_CASE, OmnibusTest, PairTest, per_case, per_case_of_two, register_procedure
+from heldout.comparisons.pair_test import PER_CASE, OmnibusTest, per_case, per_case_of_two, register_procedure
 from heldout.engines.score_sort import rank
 from heldout.errors import ValuesError
 from heldout.evidence import Ranking
@@ -29,6 +29,7 @@ from heldout.intervals.areas import HAIR, area, delong_logit, delong_variance
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.ranking import ONE_CLASS
 from heldout.measures.ranking_batch import inner
+from heldout.results.difference import PairTest
 
 Interval = Literal["t", "mover"]
 

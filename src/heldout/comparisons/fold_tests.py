@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from heldout.arguments import check_level, check_whole, listing
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import PairTest, Procedure, find_procedure, register_procedure
+from heldout.comparisons.pair_test import Procedure, find_procedure, register_procedure
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.quantiles import t_value
+from heldout.results.difference import PairTest
 
 # Two learners over the same splits of one data set: Student's t, naive, or corrected for the rows they share.
 

@@ -11,9 +11,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.comparisons.pair_test import OmnibusTest, PairTest, find_procedure, register_procedure
+from heldout.comparisons.pair_test import OmnibusTest, find_procedure, register_procedure
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.score_limits import paired_difference_limits
+from heldout.results.difference import PairTest
 
 MID_P = register_procedure(
     "mcnemar",

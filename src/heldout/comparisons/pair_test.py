@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -13,40 +13,12 @@ from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.intervals.quantiles import z_value
 from heldout.measures.declare import Direction
+from heldout.results.difference import PairTest
 from heldout.show.numbers import digits_between, limits, number, plain
 
 # The test of two: a difference with its interval, the procedure behind it, its size, and p-values from draws.
 
 # What every comparison of two comes to: a difference with its interval, a test, and what it rests on.
-
-
-@dataclass(frozen=True, slots=True)
-class PairTest:
-    """The difference A − B of a measure, its interval and a test of no difference.
-
-    `method` names the procedure, `statistic` its figure and `df` the degrees of freedom, nan where it has none. `n` is
-    the number of cases, folds or data sets behind it. `effect` is a size of the difference that does not depend on n,
-    and `effect_name` says which. `undefined` says why the difference is nan where it is; `note` what else a reader must
-    know, such as how often the method rejects where it should not.
-    """
-
-    # Its name begins as those of tests do; pytest is not to take it for one.
-    __test__: ClassVar[bool] = False
-
-    difference: float
-    low: float
-    high: float
-    level: float
-    method: str
-    p: float
-    n: int
-    statistic: float = math.nan
-    df: float = math.nan
-    effect: float = math.nan
-    effect_name: str = ""
-    undefined: str = ""
-    note: str = ""
-    interval_method: str = ""
 
 
 # The procedures by name: what each compares, where it comes from, and what was measured of it.

@@ -24,7 +24,6 @@ from heldout.comparisons.mcnemar import EFFECT, MID_P, TESTS, mcnemar, mcnemar_p
 from heldout.comparisons.pair_test import (
     PER_CASE,
     ROUNDING,
-    PairTest,
     find_procedure,
     per_case,
     permutation_note,
@@ -40,6 +39,7 @@ from heldout.intervals.proportion import wilson
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.score_limits import paired_difference_limits
 from heldout.measures.quantity import Quantity
+from heldout.results.difference import PairTest
 
 SAME_ANSWERS = "the two give the same answer to every case"
 ALIKE = "every case that counts differs in the same way, so the standard error is zero and says nothing"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import PER_CASE, PairTest, per_case_of_two, register_procedure
+from heldout.comparisons.pair_test import PER_CASE, per_case_of_two, register_procedure
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.joint_counts import GapSums
@@ -24,6 +24,7 @@ from heldout.intervals.losses import ALIKE, hall
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.probability import NO_CASES, brier, log_loss
 from heldout.measures.quantity import Bound
+from heldout.results.difference import PairTest
 
 Form = Literal["hall", "t"]
 

@@ -27,7 +27,6 @@ from heldout.comparisons.delong import (
 )
 from heldout.comparisons.pair_test import (
     PER_CASE,
-    PairTest,
     Procedure,
     Setting,
     find_procedure,
@@ -64,6 +63,7 @@ from heldout.comparisons.score_resampling import (
 from heldout.errors import OptionError, ValuesError
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import gini, roc_auc, value_range
+from heldout.results.difference import PairTest
 
 Scores = NDArray[Any]
 

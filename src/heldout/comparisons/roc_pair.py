@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arrays import Floats
 from heldout.comparisons.delong import delong_paired, resolve_scores
-from heldout.comparisons.pair_test import PairTest
 from heldout.comparisons.score_resampling import draw_cases, score_starts, sum_ties
 from heldout.curves.curve import Curve
 from heldout.curves.roc import roc
@@ -26,6 +25,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.intervals.draws import order_limits
 from heldout.result import Result
+from heldout.results.difference import PairTest
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import count, limits, share
 

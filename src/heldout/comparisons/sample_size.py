@@ -11,12 +11,12 @@ import numpy as np
 
 from heldout.arguments import check_level, closest, listing, method_key
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import PairTest
 from heldout.errors import OptionError
 from heldout.intervals import proportion
 from heldout.intervals.areas import hanley_mcneil_variance
 from heldout.intervals.quantiles import z_value
 from heldout.result import Result
+from heldout.results.difference import PairTest
 from heldout.show.blocks import Block, Note, Prose
 
 # How many cases a question takes, as an answer that can be read and stored.

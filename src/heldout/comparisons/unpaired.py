@@ -13,7 +13,6 @@ from heldout.arrays import Floats
 from heldout.comparisons.delong import DELONG_UNPAIRED, delong_unpaired, widen_by_slack
 from heldout.comparisons.pair_test import (
     PER_CASE,
-    PairTest,
     find_procedure,
     per_case_of_two,
     register_procedure,
@@ -38,6 +37,7 @@ from heldout.measures.cells import class_cells
 from heldout.measures.certified import bounds
 from heldout.measures.probability import log_loss
 from heldout.measures.quantity import Bound, Quantity, micro_cells
+from heldout.results.difference import PairTest
 
 # Two classifiers on different test sets: the difference of two independent estimates.
 

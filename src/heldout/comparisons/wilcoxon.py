@@ -12,7 +12,7 @@ import numpy as np
 from heldout.arguments import check_level, check_whole, closest, listing
 from heldout.arrays import Floats
 from heldout.comparisons.fold_tests import Posterior, check_rope
-from heldout.comparisons.pair_test import PairTest, find_procedure, register_procedure
+from heldout.comparisons.pair_test import find_procedure, register_procedure
 from heldout.comparisons.ranks import (
     ROUNDING,
     normal_p,
@@ -20,6 +20,7 @@ from heldout.comparisons.ranks import (
 )
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.quantiles import z_value
+from heldout.results.difference import PairTest
 
 Zeros = Literal["drop", "split"]
 Form = Literal["auto", "exact", "normal"]

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import replace
+from typing import Any
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
 from heldout.findings.catalogue import RULE_CATALOGUE, find_rule
-from heldout.findings.rule import About, Finding, Outcome
-from heldout.result import Result
-from heldout.show.blocks import Block, Cell, Column, Note, Prose, Table
+from heldout.findings.rule import About
+from heldout.resampling.learning_curve import LearningCurve
+from heldout.results.evaluation import Evaluation
+from heldout.results.validation import Validation, Validations
+from heldout.review import Finding, Review
 
 # Limits of rules that a person changed: by code and name, refused where there is no such rule or limit.
 
-Limits: TypeAlias = Mapping[str, Mapping[str, float]]
 EXAMPLE = "write limits={'H014': {'width': 0.1}} (--limit H014.width=0.1)."
 
 
@@ -58,160 +59,6 @@ def _number(code: str, name: str, value: Any) -> float:
     return float(value)
 
 
-# More findings than this push everything else off the screen.
-SHOWN = 6
-EXPLAIN = "heldout explain CODE"
-
-
-@dataclass(frozen=True, slots=True)
-class Review(Result):
-    """What the rules say: those that fired, those that passed, and those that had nothing to look at."""
-
-    schema: ClassVar[str] = "heldout/review@1"
-    rows_name: ClassVar[str] = "findings"
-
-    findings: tuple[Finding, ...]
-    muted: tuple[str, ...] = ()
-    limits: Limits = field(default_factory=dict)
-
-    def of(self, outcome: Outcome) -> tuple[Finding, ...]:
-        """The findings with one outcome, the severe ones first."""
-        return tuple(sorted((f for f in self.findings if f.outcome == outcome), key=_rank))
-
-    @property
-    def fired(self) -> tuple[Finding, ...]:
-        """What was found."""
-        return self.of("fired")
-
-    def __getitem__(self, code: str) -> Finding:
-        """The finding of a code."""
-        wanted = str(code).strip().casefold()
-        for finding in self.findings:
-            if finding.code.casefold() == wanted:
-                return finding
-        if wanted in {muted.casefold() for muted in self.muted}:
-            raise OptionError(f"The rule {code} was muted, so it found nothing.", hint="leave it out of mute.")
-        codes = [finding.code for finding in self.findings]
-        near = closest(str(code), codes)
-        raise OptionError(
-            f"The review has no rule {code!r}. It has: {listing(codes)}.",
-            hint=f"did you mean {near}?" if near else "heldout explain lists all rules.",
-        )
-
-    def __add__(self, other: object) -> Review:
-        if not isinstance(other, Review):
-            return NotImplemented
-        muted = tuple(dict.fromkeys((*self.muted, *other.muted)))
-        return Review((*self.findings, *other.findings), muted, {**self.limits, **other.limits})
-
-    def rows(self) -> list[dict[str, object]]:
-        """One row per rule."""
-        return [
-            {
-                "measure": "finding",
-                "class": None,
-                "average": None,
-                "value": math.nan,
-                "low": math.nan,
-                "high": math.nan,
-                "level": math.nan,
-                "method": "",
-                "n": None,
-                "code": finding.code,
-                "outcome": finding.outcome,
-                "severity": finding.severity,
-                "title": finding.title,
-                "advice": finding.advice,
-                "reference": finding.reference,
-            }
-            for finding in self.findings
-        ]
-
-    def facts(self) -> dict[str, object]:
-        """The counts in words, what was muted, and the limits that were changed."""
-        return {"summary": self.summary(), "muted": list(self.muted), "limits": _plain(self.limits)}
-
-    def summary(self) -> str:
-        """How many of each: "2 to act on · 1 to know · 21 passed · 6 not applicable"."""
-        act = sum(finding.severity == "act" for finding in self.fired)
-        counts = (
-            (act, "to act on"),
-            (len(self.fired) - act, "to know"),
-            (len(self.of("passed")), "passed"),
-            (len(self.of("not applicable")), "not applicable"),
-            (len(self.muted), "muted"),
-        )
-        said = [f"{number} {words}" for number, words in counts if number]
-        return " · ".join(said if self.fired else ["nothing found", *said])
-
-    def blocks(self) -> list[Block]:
-        """The counts, and a line for each that fired, as many as fit a screen."""
-        hint = f" ({EXPLAIN})" if self.fired else ""
-        left = len(self.fired) - SHOWN
-        lines: list[Block] = [Prose(self.summary() + hint, label="Findings")]
-        lines += [_note(finding) for finding in self.fired[:SHOWN]]
-        lines += [Note(f"… and {left} more; --full shows them.")] if left > 0 else []
-        return lines + self._changed()
-
-    def _changed(self) -> list[Block]:
-        """A line with the limits that were changed, if any were."""
-        if not self.limits:
-            return []
-        said = ", ".join(
-            f"{code}.{name} = {value:g} instead of {_default(code, name):g}"
-            for code, held in self.limits.items()
-            for name, value in held.items()
-        )
-        return [Note(f"Limits changed: {said}.")]
-
-    def full_blocks(self) -> list[Block]:
-        """Every rule with its outcome: what was found, what was seen, and why a rule had nothing to look at."""
-        blocks: list[Block] = [Prose(self.summary(), label="Findings"), *map(_note, self.fired)]
-        if self.fired:
-            columns = (Column("code"), Column("to"), Column("reference", wrap=True))
-            held = [(f.code, "act on" if f.severity == "act" else "know", f.reference) for f in self.fired]
-            blocks.append(Table(columns, tuple(held), "Where the findings come from"))
-        for outcome, caption, header in (
-            ("passed", "Looked at, and nothing found", "what was seen"),
-            ("not applicable", "Not applicable, because …", "because"),
-        ):
-            rows: list[tuple[Cell, ...]] = [(f.code, f.title) for f in self.findings if f.outcome == outcome]
-            if rows:
-                blocks.append(Table((Column("code"), Column(header, wrap=True)), tuple(rows), caption))
-        if self.muted:
-            blocks.append(Note(f"Muted: {', '.join(self.muted)}."))
-        return blocks + self._changed()
-
-    def document(self) -> dict[str, Any]:
-        """What stands in a JSON document: the findings that fired, and the outcome of the others."""
-        return {
-            "findings": [finding.document() for finding in self.fired],
-            "passed": [finding.code for finding in self.findings if finding.outcome == "passed"],
-            "not_applicable": {f.code: f.title for f in self.findings if f.outcome == "not applicable"},
-            "muted": list(self.muted),
-            "limits": _plain(self.limits),
-        }
-
-
-def _rank(finding: Finding) -> tuple[bool, bool]:
-    """What to act on before what to know, and first of all what makes the rest pointless."""
-    rule = RULE_CATALOGUE.get(finding.code)
-    return finding.severity != "act", rule is None or not rule.first
-
-
-def _plain(limits: Limits) -> dict[str, dict[str, float]]:
-    return {code: dict(held) for code, held in limits.items()}
-
-
-def _default(code: str, name: str) -> float:
-    return next(limit.default for limit in RULE_CATALOGUE[code].limits if limit.name == name)
-
-
-def _note(finding: Finding) -> Note:
-    text = f"{finding.title} {finding.advice}".strip()
-    return Note(text, "warning" if finding.severity == "act" else "note", finding.code)
-
-
 def check_codes(codes: str | Iterable[str] | None) -> tuple[str, ...]:
     """Codes to mute, refused where there is no such rule.
 
@@ -231,6 +78,26 @@ def review(
     asked = [rule for rule in rules if rule.code not in muted]
     changed = {rule.code: dict((limits or {})[rule.code]) for rule in asked if rule.code in (limits or {})}
     return Review(tuple(rule(subject, **changed.get(rule.code, {})) for rule in asked), muted, changed)
+
+
+def review_evaluation(evaluation: Evaluation) -> Review:
+    """What the rules say of an evaluation."""
+    return review("evaluation", evaluation, evaluation.mute, evaluation.limits)
+
+
+def review_validation(validation: Validation) -> Review:
+    """What the rules say of the splits, and then of what they show."""
+    return review("validation", validation, validation.mute) + validation.evaluation.review
+
+
+def review_validations(validations: Validations) -> Review:
+    """What the rules say of learners that saw the same splits."""
+    return reviewed_together({validation.learner: validation.review for validation in validations})
+
+
+def review_learning_curve(curve: LearningCurve) -> Review:
+    """What the rules say of a learning curve."""
+    return review("learning curve", curve, curve.mute)
 
 
 # One review of several results of the same kind, such as learners validated by the same splits.

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-Severity: TypeAlias = Literal["act", "know"]
-Outcome: TypeAlias = Literal["fired", "passed", "not applicable"]
+from heldout.review import Finding, Severity
+
 About: TypeAlias = Literal["evaluation", "validation", "learning curve", "comparison"]
 
 
@@ -44,30 +44,6 @@ Answer: TypeAlias = Fired | Passed | NotApplicable
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What came of one rule on one result."""
-
-    code: str
-    outcome: Outcome
-    severity: Severity
-    title: str
-    facts: Mapping[str, Any]
-    advice: str
-    reference: str
-
-    def document(self) -> dict[str, object]:
-        """The finding as it stands in the JSON document."""
-        return {
-            "code": self.code,
-            "severity": self.severity,
-            "title": self.title,
-            "facts": dict(self.facts),
-            "advice": self.advice,
-            "reference": self.reference,
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Limit:
     """A named limit of a rule: its default, and where that comes from."""
 
@@ -100,15 +76,19 @@ class Rule:
         """What the rule says of a result; `limits` replace defaults by name."""
         answer = self.function(subject, **limits)
         if isinstance(answer, NotApplicable):
-            return Finding(self.code, "not applicable", self.severity, answer.reason, {}, "", self.reference)
+            return Finding(
+                self.code, "not applicable", self.severity, answer.reason, {}, "", self.reference, self.first
+            )
         if isinstance(answer, Passed):
-            return Finding(self.code, "passed", self.severity, answer.title, answer.facts, "", self.reference)
+            return Finding(
+                self.code, "passed", self.severity, answer.title, answer.facts, "", self.reference, self.first
+            )
         severity = answer.severity or self.severity
         if (severity, self.severity) == ("act", "know"):
             message = f"rule {self.code} is declared as one to know, and may not be more"
             raise ValueError(message)
         advice = answer.advice or self.advice
-        return Finding(self.code, "fired", severity, answer.title, answer.facts, advice, self.reference)
+        return Finding(self.code, "fired", severity, answer.title, answer.facts, advice, self.reference, self.first)
 
 
 RULES: dict[str, Rule] = {}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 
-from heldout.comparisons.pair_test import PairTest
 from heldout.comparisons.sample_size import cases_for_width, cases_needed
+from heldout.findings.evaluation_evidence import NOT_KEPT, case_number
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.rules_imbalance import gain_over_commonest
-from heldout.findings.subjects import NOT_KEPT, Judged, case_number
-from heldout.findings.wording import between, figure, number_of, quoted
+from heldout.findings.wording import between, figure, quoted
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
-from heldout.show.numbers import count, share
+from heldout.results.difference import PairTest
+from heldout.results.evaluation import Evaluation
+from heldout.show.numbers import count, number_of, share
 
 OF_CLASS = "recall", "precision"
 
@@ -29,7 +30,7 @@ OF_CLASS = "recall", "precision"
         "spread": "Mitchell (1997), ch. 5: n·p·(1 − p) of at least 5",
     },
 )
-def normal_interval_fails(subject: Judged, *, cases: float = 30, spread: float = 5.0) -> Answer:
+def normal_interval_fails(subject: Evaluation, *, cases: float = 30, spread: float = 5.0) -> Answer:
     """The normal interval was asked for where there are too few cases for it, or the share is too near 0 or 1.
 
     With an error rate of .01 on 20 cases the interval that says 95 % holds the true rate 18 % of the time.
@@ -76,7 +77,7 @@ def _called(estimate: Estimate) -> str:
     reference="Tango (1998), Statistics in Medicine 17; Connor (1987), Biometrics 43",
     limits={"power": "Cohen (1988), Statistical Power Analysis, p. 56: a power of .8"},
 )
-def gain_not_shown(subject: Judged, *, power: float = 0.8) -> Answer:
+def gain_not_shown(subject: Evaluation, *, power: float = 0.8) -> Answer:
     """It is more accurate than always answering the commonest class, but by less than chance could do.
 
     The interval of the difference holds 0, so these cases do not support the claim that the model is of use.
@@ -115,7 +116,7 @@ def gain_not_shown(subject: Judged, *, power: float = 0.8) -> Answer:
     reference="Newcombe (1998), Statistics in Medicine 17; Cumming (2014), Psychological Science 25(1)",
     limits={"width": "convention: wider than .2, the first decimal of the number is not known"},
 )
-def headline_too_wide(subject: Judged, *, width: float = 0.2) -> Answer:
+def headline_too_wide(subject: Evaluation, *, width: float = 0.2) -> Answer:
     """The interval of the recall or precision of the positive class, or else of the accuracy, is wide.
 
     A recall between .4 and .7 is no answer to whether the classifier is good enough.
@@ -164,7 +165,7 @@ def _for_half(estimate: Estimate, level: float) -> int:
         "groups": "convention: fewer than 10 values are kinds of cases, to be looked at as slices",
     },
 )
-def groups_ignored(subject: Judged, *, repeats: float = 1.1, groups: float = 10) -> Answer:
+def groups_ignored(subject: Evaluation, *, repeats: float = 1.1, groups: float = 10) -> Answer:
     """A column that was not used looks like groups: its name says so, and values stand in several rows.
 
     Rows of one patient, user or site resemble each other, so that they tell less than as many independent ones, and
@@ -202,7 +203,7 @@ def groups_ignored(subject: Judged, *, repeats: float = 1.1, groups: float = 10)
     reference="Cameron & Miller (2015), Journal of Human Resources 50(2)",
     limits={"groups": "Cameron & Miller (2015), sec. VI: few is fewer than 20 to 50"},
 )
-def few_groups(subject: Judged, *, groups: float = 20) -> Answer:
+def few_groups(subject: Evaluation, *, groups: float = 20) -> Answer:
     """The cases come in so few groups that the spread between them is itself uncertain.
 
     Cluster-robust intervals are right for many groups; with few they are too narrow, even with the t quantile.
@@ -229,7 +230,7 @@ def few_groups(subject: Judged, *, groups: float = 20) -> Answer:
     reference="Kish (1965), Survey Sampling, ch. 11",
     limits={"share": "convention: the weights take away more than half of the cases (a design effect above 2)"},
 )
-def weights_leave_few(subject: Judged, *, share: float = 0.5) -> Answer:
+def weights_leave_few(subject: Evaluation, *, share: float = 0.5) -> Answer:
     """The weights are so unequal that the cases count as less than half as many equal ones.
 
     The effective number of cases is (Σw)² / Σw²: a few heavy cases decide every measure.

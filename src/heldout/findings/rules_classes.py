@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from heldout.findings.evaluation_evidence import MOSTLY_STRANGE, OTHER_CLASSES, class_sizes, strangers
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects import MOSTLY_STRANGE, OTHER_CLASSES, Judged, class_sizes, strangers
-from heldout.findings.wording import number_of, quoted, several
+from heldout.findings.wording import quoted, several
 from heldout.measures.catalogue import find
-from heldout.show.numbers import percent
+from heldout.results.evaluation import Evaluation
+from heldout.show.numbers import number_of, percent
 
 # Rules about the classes of an evaluation: too few cases, never answered, undefined, or only one.
 
@@ -25,7 +26,7 @@ AVERAGED = "precision", "recall", "f1"
     reference="Brown, Cai & DasGupta (2001), Statistical Science 16(2)",
     limits={"cases": "convention: at 10 cases the 95 % interval of a recall of one half is .53 wide (Wilson)"},
 )
-def class_with_few_cases(subject: Judged, *, cases: float = 10) -> Answer:
+def class_with_few_cases(subject: Evaluation, *, cases: float = 10) -> Answer:
     """A class has so few cases that what is said of it is hardly more than a guess.
 
     With 5 cases of a class its recall can only be 0, .2, .4, …, and one case is worth a fifth of it.
@@ -65,7 +66,7 @@ def class_with_few_cases(subject: Judged, *, cases: float = 10) -> Answer:
     reference="He & Garcia (2009), IEEE TKDE 21(9)",
     limits={"cases": "a class without a case could not have been found"},
 )
-def class_never_predicted(subject: Judged, *, cases: float = 1) -> Answer:
+def class_never_predicted(subject: Evaluation, *, cases: float = 1) -> Answer:
     """A class that has cases is never the answer, so none of them is found.
 
     Its recall is 0 and its precision undefined, which averages over the classes can hide.
@@ -99,7 +100,7 @@ def class_never_predicted(subject: Judged, *, cases: float = 1) -> Answer:
     reference="Forman & Scholz (2010), SIGKDD Explorations 12(1), on precision and F that are undefined",
     limits={"classes": "one class left out makes it another average"},
 )
-def macro_over_undefined(subject: Judged, *, classes: float = 1) -> Answer:
+def macro_over_undefined(subject: Evaluation, *, classes: float = 1) -> Answer:
     """A macro average was taken over fewer classes than there are, because it is undefined for the others.
 
     A class that is never answered has no precision: leaving it out flatters the average, and two models are then
@@ -138,7 +139,7 @@ def macro_over_undefined(subject: Judged, *, classes: float = 1) -> Answer:
     reference="Fawcett (2006), Pattern Recognition Letters 27",
     limits={"classes": "telling apart takes two"},
 )
-def one_class_in_truth(subject: Judged, *, classes: float = 2) -> Answer:
+def one_class_in_truth(subject: Evaluation, *, classes: float = 2) -> Answer:
     """The truth holds one class only, so many measures are undefined and the others say little.
 
     A file cut after sorting by class, a filter, or a wrong column of truth are the usual reasons.
@@ -168,7 +169,7 @@ def one_class_in_truth(subject: Judged, *, classes: float = 2) -> Answer:
     },
     first=True,
 )
-def classes_of_another_column(subject: Judged, *, share: float = 0.5, cases: float = 10) -> Answer:
+def classes_of_another_column(subject: Evaluation, *, share: float = 0.5, cases: float = 10) -> Answer:
     """Most predictions name classes that have no case at all.
 
     A wrong column, other letter case, or numbers for names: every measure of such a pair is near 0, whatever the

@@ -7,12 +7,13 @@ import numpy as np
 from heldout.costs import more_accurate_costs_more
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
+from heldout.findings.evaluation_evidence import NOT_KEPT, is_exact, needs_rows, ranking_of
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.rules_probabilities import calibration_of
 from heldout.findings.rules_threshold import Stakes, best_of, counts_at, order_of
-from heldout.findings.subjects import NOT_KEPT, Judged, is_exact, needs_rows, ranking_of
 from heldout.findings.wording import figure, quoted
 from heldout.intervals.score_limits import mean_cost_limits
+from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import plain, share
 
 NO_COSTS = "no costs were given"
@@ -29,7 +30,7 @@ CHOOSE = f"Choose a threshold by the costs, judged on other cases: {HONESTLY}"
     reference="Tan, Steinbach & Kumar (2005), ch. 5; Elkan (2001), IJCAI",
     limits={"apart": "costs that are equal but for rounding"},
 )
-def symmetric_costs(subject: Judged, *, apart: float = 1e-9) -> Answer:
+def symmetric_costs(subject: Evaluation, *, apart: float = 1e-9) -> Answer:
     """Every error costs the same, and so does every hit: then the cost says no more than the accuracy does.
 
     With q for an error and p for a hit the cost of n cases is n·(q − (q − p)·accuracy), a line in the accuracy: it
@@ -70,7 +71,7 @@ def symmetric_costs(subject: Judged, *, apart: float = 1e-9) -> Answer:
     reference="Elkan (2001), IJCAI; Sheng & Ling (2006), AAAI",
     limits={"excess": "convention: a tenth more than need be"},
 )
-def costs_not_used(subject: Judged, *, excess: float = 0.1) -> Answer:
+def costs_not_used(subject: Evaluation, *, excess: float = 0.1) -> Answer:
     """At the threshold in use the cases cost clearly more than at the one that the costs call for.
 
     For probabilities that is spared / (spared + found), from what each right answer saves; for other scores the
@@ -105,7 +106,7 @@ def costs_not_used(subject: Judged, *, excess: float = 0.1) -> Answer:
     return Passed(f"{where} a case costs {plain(cost)}; no other is clearly cheaper.", facts)
 
 
-def _counts_in_use(subject: Judged, ranking: Ranking, used: float) -> tuple[float, float]:
+def _counts_in_use(subject: Evaluation, ranking: Ranking, used: float) -> tuple[float, float]:
     """TP and FP at the threshold in use; where it falls inside a bin of scores, those that were counted at it."""
     if is_exact(ranking) or subject.threshold is None or subject.positive is None:
         return counts_at(ranking, used)
@@ -120,7 +121,7 @@ def _where(used: float, *, given: bool) -> str:
     )
 
 
-def _use(subject: Judged, threshold: float) -> str:
+def _use(subject: Evaluation, threshold: float) -> str:
     """What to do about the threshold that the costs call for, which is right for calibrated probabilities only."""
     seen = calibration_of(subject)
     if not isinstance(seen, str) and seen.is_off():
@@ -137,7 +138,7 @@ def _dearer(where: str, cost: float, other: float, cheaper: float) -> str:
     return f"{where} a case costs {plain(cost)}, {there} {plain(cheaper)}."
 
 
-def _ready(subject: Judged) -> tuple[Ranking, Stakes, float] | str:
+def _ready(subject: Evaluation) -> tuple[Ranking, Stakes, float] | str:
     """The ranking, the costs of two classes and the threshold in use, or what is missing of them."""
     if subject.costs is None:
         return NO_COSTS
@@ -157,7 +158,7 @@ def _ready(subject: Judged) -> tuple[Ranking, Stakes, float] | str:
     return used if isinstance(used, str) else (ranking, stakes, used)
 
 
-def _in_use(subject: Judged, positive: Label) -> float | str:
+def _in_use(subject: Evaluation, positive: Label) -> float | str:
     """The threshold that was given, or the one that the predicted classes imply, or why neither is known."""
     if subject.threshold is not None:
         return subject.threshold
@@ -170,7 +171,7 @@ def _in_use(subject: Judged, positive: Label) -> float | str:
 
 
 def _least_saving(
-    subject: Judged,
+    subject: Evaluation,
     stakes: Stakes,
     totals: tuple[float, float],
     used: tuple[float, float],
@@ -199,7 +200,7 @@ def _least_saving(
     reference="Tan, Steinbach & Kumar (2005), ch. 5; Provost & Fawcett (1997), KDD",
     limits={"excess": "any excess counts; what would matter is for the user to say"},
 )
-def accurate_but_dearer(subject: Judged, *, excess: float = 0.0) -> Answer:
+def accurate_but_dearer(subject: Evaluation, *, excess: float = 0.0) -> Answer:
     """The classifier is more accurate than always giving the cheapest answer, and yet costs more.
 
     Where one error costs far more than the other, accuracy and cost can rank two models in opposite ways.

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Bits, Codes
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects_validation import ValidationSubject
 from heldout.learners.problem import Problem
 from heldout.plans.splits import Drawn, Splits
 from heldout.predictions.columns import is_unit, words_of
 from heldout.predictions.weights import groups
+from heldout.results.validation import Validation
 from heldout.show.numbers import percent
 
 # The features of a problem column by column, whatever they were given in, and which of their rows are the same.
@@ -157,7 +157,7 @@ DATE = re.compile(r"\d{4}-\d{2}(-\d{2}|$)")
         "times": "ten times what independent features would bring about; dependent ones bring more: a convention",
     },
 )
-def copies_in_training(seen: ValidationSubject, *, share: float = 0.01, times: float = 10.0) -> Answer:
+def copies_in_training(seen: Validation, *, share: float = 0.01, times: float = 10.0) -> Answer:
     """Rows that are tested stand, with the same features and the same class, among those that train.
 
     Such cases are no new cases: a learner that remembers gets them right. With a few coarse features some rows are the
@@ -191,7 +191,7 @@ def copies_in_training(seen: ValidationSubject, *, share: float = 0.01, times: f
     reference="Kohavi (1995), IJCAI 14; Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 4.5",
     limits={"apart": "ten points: stratified parts are never further off than one case is worth; a convention"},
 )
-def shares_apart(seen: ValidationSubject, *, apart: float = 0.1) -> Answer:
+def shares_apart(seen: Validation, *, apart: float = 0.1) -> Answer:
     """A class is much more, or much less, common in a test part than in all the data.
 
     A class that is over-represented in the test part is under-represented in training, and accuracy depends on the mix.
@@ -233,7 +233,7 @@ def shares_apart(seen: ValidationSubject, *, apart: float = 0.1) -> Answer:
     reference="Saeb, Lonini, Jayaraman, Mohr & Kording (2017), GigaScience 6; Roberts et al. (2017), Ecography 40",
     limits={"rows": "two rows to a group on average: with fewer there is hardly a group"},
 )
-def torn_groups(seen: ValidationSubject, *, rows: float = 2) -> Answer:
+def torn_groups(seen: Validation, *, rows: float = 2) -> Answer:
     """A column names what was measured more than once, such as patients, and the splits put its rows on both sides.
 
     The model then meets in the test part what it met in training, and the error is that on old patients, not new ones.
@@ -272,7 +272,7 @@ def torn_groups(seen: ValidationSubject, *, rows: float = 2) -> Answer:
     advice="If the model is to predict the future, use 'time-ordered 5'.",
     reference="Tashman (2000), International Journal of Forecasting 16(4); Roberts et al. (2017), Ecography 40",
 )
-def out_of_time(seen: ValidationSubject) -> Answer:
+def out_of_time(seen: Validation) -> Answer:
     """A column holds times, and the splits train on cases that came after those they test.
 
     What lies ahead is not known when the model is used, and cases near each other in time are alike: such an error is

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Floats
 from heldout.evidence.folds import FoldCounts
+from heldout.findings.evaluation_evidence import NOT_KEPT
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects import NOT_KEPT
-from heldout.findings.subjects_validation import FoldedSubject
 from heldout.findings.wording import quoted
 from heldout.intervals.fold_estimates import FoldEstimate, FoldEstimator
 from heldout.measures.catalogue import find
+from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import share
 
 NO_FOLDS = "the predictions do not come in folds"
@@ -33,7 +33,7 @@ ALONE = "every fold is one case, as leave-one-out means it"
     reference="Mitchell (1997), Machine Learning, ch. 5: folds of at least 30 cases",
     limits={"cases": "Mitchell (1997), table 5.5: k disjoint sets of at least 30 cases each"},
 )
-def small_folds(seen: FoldedSubject, *, cases: float = 30) -> Answer:
+def small_folds(seen: Evaluation, *, cases: float = 30) -> Answer:
     """The smallest test part has too few cases for its own value to mean much.
 
     The value of a measure in a fold of a dozen cases jumps by whole steps, and a mean of such values, or their spread,
@@ -62,7 +62,7 @@ def small_folds(seen: FoldedSubject, *, cases: float = 30) -> Answer:
     advice="Leave out the method over folds: F is then made once from all counts, and the ROC area fold by fold.",
     reference="Forman & Scholz (2010), SIGKDD Explorations 12(1)",
 )
-def wrong_way_together(seen: FoldedSubject) -> Answer:
+def wrong_way_together(seen: Evaluation) -> Answer:
     """F is a mean over folds, or the ROC area is made from the scores of several models together.
 
     A mean of F over folds is biased, the more the rarer the class, and undefined in folds without it. Scores of
@@ -113,7 +113,7 @@ def wrong_way_together(seen: FoldedSubject) -> Answer:
     advice="Use method='corrected-t', or leave out the method.",
     reference="Nadeau & Bengio (2003), Machine Learning 52; Bengio & Grandvalet (2004), JMLR 5",
 )
-def folds_as_independent(seen: FoldedSubject) -> Answer:
+def folds_as_independent(seen: Evaluation) -> Answer:
     """The intervals take the folds as independent, though their models share training cases.
 
     In simulations such 95 % intervals held the true error 90 to 95 % of the time over 10 folds, and little more than
@@ -144,7 +144,7 @@ def folds_as_independent(seen: FoldedSubject) -> Answer:
     advice="Use 10-fold where the ROC area matters.",
     reference="Forman & Scholz (2010), SIGKDD Explorations 12(1); Airola et al. (2011), CSDA 55",
 )
-def nothing_to_rank(seen: FoldedSubject) -> Answer:
+def nothing_to_rank(seen: Evaluation) -> Answer:
     """Every fold holds cases of one class only, so no measure of ranking is defined in any.
 
     Put together over folds, scores of different models would be ranked against each other; under leave-one-out this is
@@ -177,7 +177,7 @@ def nothing_to_rank(seen: FoldedSubject) -> Answer:
     advice="Use as many folds as the rarest class has cases, or fewer, or join that class with another.",
     reference="Kohavi (1995), IJCAI 14; Forman & Scholz (2010), SIGKDD Explorations 12(1)",
 )
-def too_rare_to_stratify(seen: FoldedSubject) -> Answer:
+def too_rare_to_stratify(seen: Evaluation) -> Answer:
     """A class cannot be in every fold, because it has fewer cases than there are folds.
 
     In the folds without it its recall is undefined and it cannot be ranked; and where all its cases are in one fold,
@@ -205,7 +205,7 @@ def too_rare_to_stratify(seen: FoldedSubject) -> Answer:
     return Passed(f'The rarest class, "{name}", has {number:,} cases for {folds:,} folds.', facts)
 
 
-def _no_partition(seen: FoldedSubject) -> str:
+def _no_partition(seen: Evaluation) -> str:
     """Why the folds are no partitions of the cases with several cases each, where they are not."""
     sizes, plan = _sizes(seen), seen.estimator.plan
     if plan is None or _number(seen) < 2:
@@ -220,18 +220,18 @@ def _no_partition(seen: FoldedSubject) -> str:
     return ""
 
 
-def _folds(seen: FoldedSubject) -> FoldCounts | None:
+def _folds(seen: Evaluation) -> FoldCounts | None:
     made = seen.estimator
     return made.folds if isinstance(made, FoldEstimator) else None
 
 
-def _number(seen: FoldedSubject) -> int:
+def _number(seen: Evaluation) -> int:
     """The number of folds, 0 where the predictions do not come in folds."""
     folds = _folds(seen)
     return 0 if folds is None else len(folds)
 
 
-def _sizes(seen: FoldedSubject) -> NDArray[np.int64] | str:
+def _sizes(seen: Evaluation) -> NDArray[np.int64] | str:
     """The number of predictions in each fold, whatever they weigh, or why it is not known."""
     folds = _folds(seen)
     if folds is None:
@@ -247,7 +247,7 @@ def _sizes(seen: FoldedSubject) -> NDArray[np.int64] | str:
     return f"{NOT_KEPT}, and of folds with weights their weight is known but not how many cases each has"
 
 
-def _truth(seen: FoldedSubject) -> Floats | None:
+def _truth(seen: Evaluation) -> Floats | None:
     """The number of cases of each class in each fold, or their weight."""
     folds = _folds(seen)
     if folds is None or not len(folds):
@@ -257,6 +257,6 @@ def _truth(seen: FoldedSubject) -> Floats | None:
     return np.asarray(table)
 
 
-def _refused(seen: FoldedSubject) -> bool:
+def _refused(seen: Evaluation) -> bool:
     plan = seen.estimator.plan
     return plan is not None and bool(plan.refused) and plan.factor == 1 and not plan.ratio

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from heldout.evidence import Confusion, Label
+from heldout.findings.evaluation_evidence import class_sizes, reported
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects import Judged, class_sizes, reported
-from heldout.findings.wording import between, number_of, quoted
+from heldout.findings.wording import between, quoted
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.score_limits import mean_cost_limits, paired_difference_limits
 from heldout.intervals.target import Dependence
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
-from heldout.show.numbers import share
+from heldout.results.evaluation import Evaluation
+from heldout.show.numbers import number_of, share
 
 # How much more accurate a classifier is than always giving one answer, on the same cases.
 
@@ -107,7 +108,7 @@ EVEN = 0.5
     reference="Provost, Fawcett & Kohavi (1998), ICML; Tan, Steinbach & Kumar (2005), ch. 5",
     limits={"gain": "convention: any gain counts; the least that would matter is for the user to say"},
 )
-def no_better_than_commonest(subject: Judged, *, gain: float = 0.0) -> Answer:
+def no_better_than_commonest(subject: Evaluation, *, gain: float = 0.0) -> Answer:
     """The accuracy is at most that of always answering the commonest class.
 
     Of 9,990 and 10 cases a model that never finds one of the 10 is 99.9 % accurate: a high accuracy says nothing
@@ -139,7 +140,7 @@ def no_better_than_commonest(subject: Judged, *, gain: float = 0.0) -> Answer:
     return Passed(f"Accuracy {share(found.accuracy)} is above {beside} by {gap}.", facts)
 
 
-def _exchanged_is_better(subject: Judged, found: Gain) -> bool:
+def _exchanged_is_better(subject: Evaluation, found: Gain) -> bool:
     """Whether always saying the other of two classes would clearly beat the commonest one."""
     return subject.confusion.n_classes == 2 and 1 - subject.get("accuracy").high > found.constant
 
@@ -157,7 +158,9 @@ def _exchanged_is_better(subject: Judged, found: Gain) -> bool:
         "cases": "convention: of fewer than 10 cases nothing can be said (H006)",
     },
 )
-def accuracy_hides_rare_class(subject: Judged, *, ratio: float = 4.0, gap: float = 0.3, cases: float = 10) -> Answer:
+def accuracy_hides_rare_class(
+    subject: Evaluation, *, ratio: float = 4.0, gap: float = 0.3, cases: float = 10
+) -> Answer:
     """A class is rare, and its F-score is far below the accuracy.
 
     Accuracy is a mean over cases, so the commonest class decides it; how a rare class fares, often the one that
@@ -205,7 +208,7 @@ def accuracy_hides_rare_class(subject: Judged, *, ratio: float = 4.0, gap: float
         "precision": "convention: below one half, averaged over recall, most answers that name the class are wrong",
     },
 )
-def roc_hides_poor_precision(subject: Judged, *, area: float = 0.8, precision: float = 0.5) -> Answer:
+def roc_hides_poor_precision(subject: Evaluation, *, area: float = 0.8, precision: float = 0.5) -> Answer:
     """The ROC area of a class is high, but its average precision is low.
 
     The false positive rate divides by all negatives: where these are many, even a small rate is a flood of false
@@ -247,7 +250,7 @@ def roc_hides_poor_precision(subject: Judged, *, area: float = 0.8, precision: f
         "cases and in .05 of those of 256"
     },
 )
-def balanced_by_hand(subject: Judged, *, chance: float = 0.05) -> Answer:
+def balanced_by_hand(subject: Evaluation, *, chance: float = 0.05) -> Answer:
     """Every class has exactly the same number of cases, as hardly any population has.
 
     Precision, accuracy, F and calibration depend on how frequent the classes are: measured on balanced cases, they
@@ -290,7 +293,7 @@ def _chance_of_balance(classes: int, each: float) -> float:
     reference="Lipton, Elkan & Naryanaswamy (2014), ECML PKDD; Flach & Kull (2015), NIPS",
     limits={"gain": "any gain counts; the least that would matter is for the user to say"},
 )
-def f1_no_better_than_always_positive(subject: Judged, *, gain: float = 0.0) -> Answer:
+def f1_no_better_than_always_positive(subject: Evaluation, *, gain: float = 0.0) -> Answer:
     """The F1 of the positive class is clearly below that of answering it for every case, or the same answers.
 
     F takes no notice of true negatives: where the positive class has a share π, a model that always names it has an
@@ -320,7 +323,7 @@ def f1_no_better_than_always_positive(subject: Judged, *, gain: float = 0.0) -> 
     return Passed(f"The {said}{beside} answering it would give: {share(always)}.", facts)
 
 
-def _never_ahead(subject: Judged, always: float) -> bool:
+def _never_ahead(subject: Evaluation, always: float) -> bool:
     """Whether always answering the positive class is clearly the better, or what the classifier does.
 
     F1 is above θ where the mean of 2 − 2θ for a true positive and −θ for an error is positive. Against always

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects_learning import CurveSubject
 from heldout.findings.wording import between
+from heldout.resampling.learning_curve import LearningCurve
 from heldout.show.numbers import share
 
 
@@ -19,7 +19,7 @@ from heldout.show.numbers import share
     reference="Cortes, Jackel, Solla, Vapnik & Denker (1993), NIPS 6; Perlich, Provost & Simonoff (2003), JMLR 4",
     limits={"drop": "one point of error for a doubling of the data: a convention"},
 )
-def still_falling(curve: CurveSubject, *, drop: float = 0.01) -> Answer:
+def still_falling(curve: LearningCurve, *, drop: float = 0.01) -> Answer:
     """With twice as many cases the error would be clearly lower.
 
     A learner that is judged on too few cases looks worse than it is, and the ranking of learners may turn with more.
@@ -56,7 +56,7 @@ def still_falling(curve: CurveSubject, *, drop: float = 0.01) -> Answer:
         "test": "one error in ten test cases, beyond doubt: a convention",
     },
 )
-def memorising(curve: CurveSubject, *, training: float = 0.005, test: float = 0.1) -> Answer:
+def memorising(curve: LearningCurve, *, training: float = 0.005, test: float = 0.1) -> Answer:
     """At the largest training set the training error is nil and the test error is high.
 
     The training error then says nothing, and what is learned is the cases themselves more than what they have in
@@ -82,7 +82,7 @@ def memorising(curve: CurveSubject, *, training: float = 0.005, test: float = 0.
     reference="Hall (1992), The Bootstrap and Edgeworth Expansion, app. I",
     limits={"draws": "five draws can be resampled in 126 ways, three in only ten (Hall, 1992, app. I)"},
 )
-def few_draws(curve: CurveSubject, *, draws: float = 5) -> Answer:
+def few_draws(curve: LearningCurve, *, draws: float = 5) -> Answer:
     """There are too few training sets of each size to tell the course of the curve from its noise.
 
     The limits of the law come from resampling the draws, and with a handful of them there is little to resample.

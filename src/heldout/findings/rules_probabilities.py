@@ -12,12 +12,13 @@ from heldout.curves.curve import Curve
 from heldout.curves.reliability import reliability
 from heldout.engines.scores import ScoreEvidence
 from heldout.evidence.probabilities import Probabilities
+from heldout.findings.evaluation_evidence import probabilities_of, reported
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects import Judged, probabilities_of, reported
-from heldout.findings.wording import between, number_of
+from heldout.findings.wording import between
 from heldout.intervals.score_methods import score_limits
 from heldout.measures.catalogue import find
-from heldout.show.numbers import percent, share
+from heldout.results.evaluation import Evaluation
+from heldout.show.numbers import number_of, percent, share
 
 # Whether predicted probabilities come true: the expected calibration error as the rules look at it.
 
@@ -39,7 +40,7 @@ class Calibration:
         return self.low > error
 
 
-def calibration_of(subject: Judged) -> Calibration | str:
+def calibration_of(subject: Evaluation) -> Calibration | str:
     """The calibration of the probabilities, or why it is not known."""
     found = probabilities_of(subject)
     if isinstance(found, str):
@@ -67,7 +68,7 @@ COARSE = 2
     reference="Niculescu-Mizil & Caruana (2005), ICML; Bröcker & Smith (2007), Weather and Forecasting 22(3)",
     limits={"error": "convention: probabilities that are off by .02 on average seldom change a decision"},
 )
-def miscalibrated(subject: Judged, *, error: float = MATTERS) -> Answer:
+def miscalibrated(subject: Evaluation, *, error: float = MATTERS) -> Answer:
     """The expected calibration error is above what chance gives and what matters.
 
     Costs, thresholds by rule, and any sentence such as "80 % sure" need probabilities that come true as often as
@@ -145,7 +146,7 @@ def _both_ends(curve: Curve, at: int, other: int) -> str:
     return f"Probabilities are {how} at both ends: {said[0]} of the time, {said[1]}"
 
 
-def _advice(subject: Judged) -> str:
+def _advice(subject: Evaluation) -> str:
     """Other words than the rule's where the scores do not rank either."""
     areas = {e.average or e.class_: e for e in reported(subject, "roc_auc")}
     area = areas.get("macro", areas.get(subject.positive))
@@ -164,7 +165,7 @@ def _advice(subject: Judged) -> str:
     reference="Good (1952), JRSS B 14(1); Lindley (1985), Making Decisions, p. 104 (Cromwell's rule)",
     limits={"cases": "one such case makes the log loss infinite"},
 )
-def impossible_came_true(subject: Judged, *, cases: float = 1) -> Answer:
+def impossible_came_true(subject: Evaluation, *, cases: float = 1) -> Answer:
     """Cases came true to which the model gave a probability of 0.
 
     The log loss of such a case is infinite, and no evidence could ever change such a mind; the log loss reported takes

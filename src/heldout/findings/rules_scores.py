@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.evidence.ranking import Ranking
+from heldout.findings.evaluation_evidence import IN_BINS, case_number, class_sizes, is_exact, ranking_of, reported
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects import IN_BINS, Judged, case_number, class_sizes, is_exact, ranking_of, reported
-from heldout.findings.wording import between, number_of, quoted
+from heldout.findings.wording import between, quoted
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
-from heldout.show.numbers import percent, share
+from heldout.results.evaluation import Evaluation
+from heldout.show.numbers import number_of, percent, share
 
 # Scores that repeat to the last digit, and whether their truth repeats with them, as that of copied rows does.
 
@@ -100,7 +101,7 @@ def _at_most(successes: int, trials: int, share: float) -> float:
     reference="Fawcett (2006), Pattern Recognition Letters 27; Flach & Wu (2005), IJCAI",
     limits={"half": "one half is what a coin reaches"},
 )
-def area_below_half(subject: Judged, *, half: float = 0.5) -> Answer:
+def area_below_half(subject: Evaluation, *, half: float = 0.5) -> Answer:
     """The ROC area lies below one half beyond doubt, so the scores rank the wrong way round.
 
     Labels or scores are then reversed far more often than a model is worse than a coin; scores are never turned
@@ -146,7 +147,7 @@ def area_below_half(subject: Judged, *, half: float = 0.5) -> Answer:
         "tied": "convention: a tied pair counts one half; 1 % of them can move the area by .005",
     },
 )
-def few_distinct_scores(subject: Judged, *, distinct: float = 10, tied: float = 0.01) -> Answer:
+def few_distinct_scores(subject: Evaluation, *, distinct: float = 10, tied: float = 0.01) -> Answer:
     """The scores have few distinct values, so that many positives and negatives share one.
 
     The area is then that of straight lines between few points, which is mostly less than what the same model would
@@ -188,7 +189,7 @@ def few_distinct_scores(subject: Judged, *, distinct: float = 10, tied: float = 
     },
 )
 def too_good(
-    subject: Judged, *, nearly: float = 0.999, sure: float = 0.98, cases: float = 100, least: float = 10
+    subject: Evaluation, *, nearly: float = 0.999, sure: float = 0.98, cases: float = 100, least: float = 10
 ) -> Answer:
     """Balanced accuracy or the ROC area is nearly perfect on many cases, and its interval leaves little doubt.
 
@@ -234,7 +235,7 @@ def too_good(
     },
 )
 def cases_counted_twice(
-    subject: Judged, *, distinct: float = 100, times: float = 2, rows: float = 5, chance: float = 1e-4
+    subject: Evaluation, *, distinct: float = 100, times: float = 2, rows: float = 5, chance: float = 1e-4
 ) -> Answer:
     """No score belongs to one row alone, or scores of many digits repeat and always with the same truth.
 

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from heldout.engines.score_sort import rank
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
+from heldout.findings.evaluation_evidence import IN_BINS, NOT_KEPT, is_exact, needs_rows, ranking_of, why_no_scores
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects import IN_BINS, NOT_KEPT, Judged, is_exact, needs_rows, ranking_of, why_no_scores
-from heldout.findings.wording import figure, number_of
+from heldout.findings.wording import figure
 from heldout.measures.catalogue import find
 from heldout.predictions.table import Predictions
-from heldout.show.numbers import percent
+from heldout.results.evaluation import Evaluation
+from heldout.show.numbers import number_of, percent
 
 # What a threshold comes to on ranked cases, and which threshold is best: a few sums, in blocks, without copies.
 
@@ -206,7 +207,7 @@ JUDGE = "If it was chosen on these cases, judge it on others, or use heldout thr
         "in about 3 of 40 draws",
     },
 )
-def threshold_chosen_on_test_cases(subject: Judged, *, distinct: float = 10, digits: float = 4) -> Answer:
+def threshold_chosen_on_test_cases(subject: Evaluation, *, distinct: float = 10, digits: float = 4) -> Answer:
     """The threshold is one of the scores, or halfway between two, and the best one here.
 
     Best for accuracy, F1, Youden's J or the costs that were given; a round one that is best for one of them alone may
@@ -252,7 +253,7 @@ def digits_of(value: float) -> int:
     return len(f"{abs(value):.15e}".partition("e")[0].replace(".", "").rstrip("0"))
 
 
-def _aims(subject: Judged) -> Mapping[str, Aim]:
+def _aims(subject: Evaluation) -> Mapping[str, Aim]:
     """What a threshold may have been searched for; the cost only where it was given and is not the accuracy again."""
     if subject.costs is None or subject.positive is None or len(subject.costs) != 2:
         return AIMS
@@ -260,7 +261,7 @@ def _aims(subject: Judged) -> Mapping[str, Aim]:
     return AIMS if stakes.saved[0] == stakes.saved[1] > 0 else {**AIMS, "cost": stakes.less}
 
 
-def _searchable(subject: Judged, distinct: float) -> Ranking | str:
+def _searchable(subject: Evaluation, distinct: float) -> Ranking | str:
     """The ranking in which a threshold may have been searched for, or why there is none."""
     ranking = ranking_of(subject)
     if isinstance(ranking, str):
@@ -290,7 +291,7 @@ def _on_the_cases(ranking: Ranking, threshold: float) -> bool:
     reference="scikit-learn user guide, Support vector machines: scores and probabilities may be inconsistent",
     limits={"share": "convention: 1 % of the cases, more than rounding of scores explains"},
 )
-def predictions_beside_scores(subject: Judged, *, share: float = 0.01) -> Answer:
+def predictions_beside_scores(subject: Evaluation, *, share: float = 0.01) -> Answer:
     """The predicted classes are not those that a threshold, or the highest score, would give.
 
     Then ROC area and calibration speak of another classifier than accuracy, precision and recall: the columns are

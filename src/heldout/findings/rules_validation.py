@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects_validation import ValidationSubject
+from heldout.results.validation import Validation
 from heldout.show.numbers import limits, share
 
 RESUBSTITUTION = "resubstitution"
@@ -22,7 +22,7 @@ TRAINING_CASES = "it was tested on the cases it was trained on"
     advice="Use 10-fold.",
     reference="Mitchell (1997), Machine Learning, ch. 5; Efron (1983), JASA 78",
 )
-def tested_on_training_cases(seen: ValidationSubject) -> Answer:
+def tested_on_training_cases(seen: Validation) -> Answer:
     """The plan tests the model on the very cases that it was trained on.
 
     The error of a model on its own training cases is too low, and for one that remembers them it is nothing at all: the
@@ -49,7 +49,7 @@ def tested_on_training_cases(seen: ValidationSubject) -> Answer:
     reference="Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4)",
     limits={"chance": "the usual 5 %, here of two errors of so many cases being equal by chance (de Moivre & Laplace)"},
 )
-def identical_errors(seen: ValidationSubject, *, chance: float = 0.05) -> Answer:
+def identical_errors(seen: Validation, *, chance: float = 0.05) -> Answer:
     """Every case gets the same answer from models that were trained on it and from those that were not.
 
     A model that was trained before the splits were made answers as it always does, whichever split tests it. Where
@@ -95,7 +95,7 @@ def identical_errors(seen: ValidationSubject, *, chance: float = 0.05) -> Answer
     reference="Mitchell (1997), Machine Learning, ch. 3; Hastie, Tibshirani & Friedman (2009), ch. 7",
     limits={"gap": "five points of error beyond doubt: a convention"},
 )
-def overfitting(seen: ValidationSubject, *, gap: float = 0.05) -> Answer:
+def overfitting(seen: Validation, *, gap: float = 0.05) -> Answer:
     """The error on test cases is higher than that on training cases, by more than a limit and beyond doubt.
 
     The training error of such a model says nothing of new cases; and a simpler one, with more training error, may have
@@ -123,7 +123,7 @@ def overfitting(seen: ValidationSubject, *, gap: float = 0.05) -> Answer:
     advice="Find out why, and run it again: what is missing may be what is hard.",
     reference="Little & Rubin (2002), Statistical Analysis with Missing Data, ch. 1",
 )
-def missing_splits(seen: ValidationSubject) -> Answer:
+def missing_splits(seen: Validation) -> Answer:
     """The learner failed in some splits, or was interrupted before the last.
 
     The splits that are missing are not missing at random where the learner failed because of what is in them.
@@ -155,7 +155,7 @@ def missing_splits(seen: ValidationSubject) -> Answer:
     reference="Kohavi (1995), IJCAI 14; Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 4.5",
     limits={"cases": "convention: with 1,000 test cases the 95 % interval of a share is at most 6.2 points wide"},
 )
-def one_holdout(seen: ValidationSubject, *, cases: float = 1000) -> Answer:
+def one_holdout(seen: Validation, *, cases: float = 1000) -> Answer:
     """One part of the data is tested, once, though there are few enough cases to test them all.
 
     What is tested does not train and what trains is not tested: with little data both suffer, and another draw of the
@@ -170,7 +170,7 @@ def one_holdout(seen: ValidationSubject, *, cases: float = 1000) -> Answer:
     return Passed(f"The holdout tests {tested:,} cases.", facts)
 
 
-def _no_two_errors(seen: ValidationSubject) -> str:
+def _no_two_errors(seen: Validation) -> str:
     """Why there are no two errors to compare, where there are none."""
     if seen.plan.judging.kind == RESUBSTITUTION:
         return TRAINING_CASES

@@ -7,21 +7,21 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
-from heldout.arguments import closest, listing
+from heldout.arguments import listing
 from heldout.engines.memory import count_slices
-from heldout.errors import ColumnError, OptionError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.evidence.slices import SliceCounts
-from heldout.findings.wording import number_of
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
 from heldout.measures.quantity import Quantity
 from heldout.predictions.slices import SliceColumn
 from heldout.predictions.table import Predictions
+from heldout.results.slices import Divided
+from heldout.show.numbers import number_of
 from heldout.show.text_width import shorten
 
 # Fewer cases than this are no slice worth a search: the usual least number for shares of a sample, Mitchell (1997),
@@ -32,18 +32,6 @@ SHARED_MODELS = (
     "the models of one plan share training cases, so a test that takes cases as independent says too much: there are "
     "intervals of each slice and no p-values"
 )
-
-
-class Divided(Protocol):
-    """A column that divides the cases, whether or not it is known which rows are in which slice."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The names of its slices."""
 
 
 @dataclass(frozen=True)
@@ -171,27 +159,6 @@ class CountedBasis(Basis):
     def paired(self, columns: Sequence[Divided]) -> list[tuple[Divided, Divided]]:
         """The pairs of columns that were counted."""
         return [(a, b) for a, b in itertools.combinations(columns, 2) if (a.name, b.name) in self.counted.pairs]
-
-
-def chosen_columns(held: tuple[Divided, ...], columns: str | Iterable[str] | None) -> tuple[Divided, ...]:
-    """Of the slice columns those of these names, or all of them."""
-    if not held:
-        raise OptionError(
-            "There are no slices: no columns were named that divide the cases.",
-            hint="name them: evaluate(…, slices=['sex', 'age']), --slice COLUMN, or 'all'.",
-        )
-    if columns is None:
-        return held
-    by_name = {column.name: column for column in held}
-    wanted = [columns] if isinstance(columns, str) else list(columns)
-    for name in wanted:
-        if name not in by_name:
-            near = closest(str(name), by_name)
-            raise ColumnError(
-                f"{shorten(repr(name), 60)} is none of the slice columns. There are: {listing(by_name)}.",
-                hint=f"did you mean {near!r}?" if near else "use one of these.",
-            )
-    return tuple(by_name[name] for name in dict.fromkeys(wanted))
 
 
 def notes_of_tests(basis: Basis, searched: int) -> list[str]:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from heldout.arguments import check_whole
 from heldout.arrays import Floats
 from heldout.comparisons.corrections import adjust_p_values, describe_left_out
-from heldout.comparisons.pair_test import PairTest
 from heldout.comparisons.unpaired import MOVER, NEWCOMBE, NORMAL, compare_unpaired, mover_difference
 from heldout.engines.scores import RowScores
 from heldout.errors import OptionError
@@ -24,15 +23,13 @@ from heldout.findings.slice_basis import (
     CORRECTION,
     LEAST_CASES,
     Basis,
-    Divided,
+    CountedBasis,
     RowBasis,
     excess_of,
     notes_of_columns,
     notes_of_tests,
     of_scores,
 )
-from heldout.findings.slices import Slice, Slices, verdict
-from heldout.findings.wording import number_of
 from heldout.intervals.cluster_errors import effective_scale
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
@@ -42,6 +39,10 @@ from heldout.intervals.target import Subject
 from heldout.measures.cells import class_cells
 from heldout.measures.quantity import Quantity
 from heldout.predictions.table import Predictions
+from heldout.results.difference import PairTest
+from heldout.results.evaluation import Evaluation
+from heldout.results.slices import Divided, Slice, Slices, verdict
+from heldout.show.numbers import number_of
 
 # A slice against the rest of the cases: the difference of a measure, its interval, and a test that keeps its level.
 
@@ -524,3 +525,27 @@ def _groups_shared(parts: Sequence[Predictions]) -> bool:
     if groups[0] is None or groups[1] is None:
         return False
     return bool(np.intersect1d(groups[0].codes, groups[1].codes).size)
+
+
+class SliceSearch:
+    """The slices of an evaluation, made from its rows or from what was counted of them."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.basis: Basis
+        if evaluation.counted is not None:
+            self.basis = CountedBasis(evaluation.estimator, evaluation.scores, evaluation.counted)
+        elif evaluation.predictions is not None:
+            self.basis = RowBasis(evaluation.estimator, evaluation.scores, evaluation.predictions)
+        else:
+            message = "there are no cases to slice"
+            raise TypeError(message)
+
+    def of_columns(self, quantity: Quantity, columns: Sequence[Divided], whole: Estimate) -> Slices:
+        """A quantity in every slice of some columns."""
+        return slices_of(self.basis, quantity, columns, whole)
+
+    def worst(
+        self, quantity: Quantity, columns: Sequence[Divided], whole: Estimate, *, depth: int, most: int
+    ) -> Slices:
+        """The slices in which most goes wrong beyond what goes wrong elsewhere."""
+        return worst_of(self.basis, quantity, columns, whole, depth=depth, most=most)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from heldout.comparisons.pair_test import Margin, PairTest, Setting
+from heldout.comparisons.pair_test import Margin, Setting
 from heldout.evidence import Label
+from heldout.results.difference import PairTest
 
 
 class KnownSubject(Protocol):

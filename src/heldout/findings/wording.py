@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from heldout.evidence import Label
 from heldout.show.escape import visible
-from heldout.show.numbers import count, plain, share
+from heldout.show.numbers import plain, share
 from heldout.show.text_width import shorten
 
 LONGEST = 30
@@ -40,15 +40,6 @@ def between(low: float, high: float) -> str:
     ('.77 [.680, .850]', '')
     """
     return "" if math.isnan(low) or math.isnan(high) else f" [{share(low)}, {share(high)}]"
-
-
-def number_of(n: float, one: str, more: str = "") -> str:
-    """A number of things.
-
-    >>> number_of(1, "case"), number_of(1200, "case"), number_of(2, "class", "classes")
-    ('1 case', '1,200 cases', '2 classes')
-    """
-    return f"{count(n)} {one if n == 1 else more or one + 's'}"
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from heldout.comparisons.corrections import is_significant
-from heldout.comparisons.pair_test import Margin, OmnibusTest, PairTest
+from heldout.comparisons.pair_test import Margin, OmnibusTest
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.curves.drawn import drawn_together
 from heldout.errors import HeldoutError
 from heldout.evidence import Label
-from heldout.findings.review import Review
-from heldout.findings.shown import findings_section
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Bound
 from heldout.report.interval_chart import Mark, interval_chart
+from heldout.report.review import findings_section
+from heldout.results.difference import PairTest
+from heldout.review import Review
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Section, Span, Style, Table, Title
 from heldout.show.chart import Chart
 from heldout.show.numbers import digits_between, number

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
 import numpy as np
 
 from heldout.arguments import listing
 from heldout.evidence import Confusion
-from heldout.evidence.counted import Counted
-from heldout.findings.cases import confused
-from heldout.findings.slice_basis import Divided
 from heldout.findings.slice_search import NOT_COUNTED
-from heldout.findings.slices import Slices
 from heldout.intervals.area_bounds import BINNED
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
@@ -24,7 +19,10 @@ from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
 from heldout.measures.quantity import AVERAGES
 from heldout.report.notes import unsaid
 from heldout.report.verdict import sentences
-from heldout.report.view import View
+from heldout.result import Detail
+from heldout.results.cases import confused
+from heldout.results.evaluation import Evaluation
+from heldout.results.slices import Slices
 from heldout.show.blocks import Block, Cell, Column, Heat, Note, Number, Prose, Range, Section, Span, Table, Title
 from heldout.show.escape import visible
 from heldout.show.numbers import count, percent
@@ -37,7 +35,7 @@ SHOWN_CLASSES = 12
 SHOWN_PAIRS = 5
 
 
-def estimate_table(view: View, estimates: Iterable[Estimate], names: Iterable[str], caption: str = "") -> Table:
+def estimate_table(view: Evaluation, estimates: Iterable[Estimate], names: Iterable[str], caption: str = "") -> Table:
     """One line per estimate: name, value, interval, and the interval drawn."""
     listed = list(estimates)
     floor = track_floor(listed)
@@ -63,7 +61,7 @@ def _span(e: Estimate, floor: float) -> Cell:
     return None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high, floor)
 
 
-def class_table(view: View, shown: Iterable[int], caption: str = "") -> Table:
+def class_table(view: Evaluation, shown: Iterable[int], caption: str = "") -> Table:
     """One line per class: its cases, precision, recall and F1 with intervals."""
     confusion = view.confusion
     measures = ("precision", "recall", "f1")
@@ -81,7 +79,7 @@ def class_table(view: View, shown: Iterable[int], caption: str = "") -> Table:
     return Table(tuple(columns), tuple(rows), caption)
 
 
-def average_table(view: View) -> Table:
+def average_table(view: Evaluation) -> Table:
     """Macro, weighted and micro averages of precision, recall and F1."""
     columns = [Column("average"), Column("", "right")]
     rows: list[tuple[Cell, ...]] = []
@@ -113,7 +111,7 @@ def matrix_table(confusion: Confusion) -> Table:
     return Table(tuple(columns), tuple(rows))
 
 
-def binary_matrix(view: View) -> Table:
+def binary_matrix(view: Evaluation) -> Table:
     """The 2 × 2 matrix with the positive class first, and the rates of its rows and columns beside it."""
     confusion = view.confusion
     first = confusion.index(view.positive) if view.positive is not None else 0
@@ -225,20 +223,33 @@ FULL = "--full shows all"
 OF_CLASS = ("precision", "recall", "f1")
 
 
-def evaluation_blocks(view: View, *, full: bool = False) -> list[Block]:
+def render_evaluation(evaluation: Evaluation, detail: Detail = "screen", *, chosen: bool = False) -> list[Block]:
+    """The report on a screen, in full or as a page; `chosen` shows only the estimates that were asked for."""
+    if detail == "page":
+        # The page is built from what stands here.
+        from heldout.report.evaluation_page import chosen_page, evaluation_page
+
+        return chosen_page(evaluation) if chosen else evaluation_page(evaluation)
+    if chosen:
+        return [*chosen_blocks(evaluation), *chosen_slice_blocks(evaluation)]
+    full = detail == "full"
+    return [*evaluation_blocks(evaluation, full=full), *slice_blocks(evaluation, full=full)]
+
+
+def evaluation_blocks(view: Evaluation, *, full: bool = False) -> list[Block]:
     """The report; `full` adds every measure, every class, the whole matrix and every rule."""
     found = view.review.full_blocks() if full else view.review.blocks()
     return [_title(view), *([_columns(view)] if view.source.columns else []), *body_blocks(view, full=full), *found]
 
 
-def chosen_blocks(view: View) -> list[Block]:
+def chosen_blocks(view: Evaluation) -> list[Block]:
     """What was read, and only the estimates that were asked for."""
     columns = [_columns(view)] if view.source.columns else []
     # Findings are not shown here, so what is wrong with a method that was asked for stands by itself.
     return [_title(view), *columns, *chosen_tables(view), *method_notes(view.estimates), *_notes(view, view.notes)]
 
 
-def chosen_tables(view: View) -> list[Block]:
+def chosen_tables(view: Evaluation) -> list[Block]:
     """Only the estimates that were asked for."""
     names = [titled(e) for e in view.estimates]
     over_folds = folded(view.estimates)
@@ -247,7 +258,7 @@ def chosen_tables(view: View) -> list[Block]:
     return [estimate_table(view, view.estimates, names)]
 
 
-def body_blocks(view: View, *, full: bool = False) -> list[Block]:
+def body_blocks(view: Evaluation, *, full: bool = False) -> list[Block]:
     """The verdict, the measures, the matrix and the notes: a report without its title."""
     blocks: list[Block] = [Prose(" ".join(sentences(view)), label="Verdict"), *_headline(view, full=full)]
     if view.positive is not None and view.confusion.n_classes == 2:
@@ -259,7 +270,7 @@ def body_blocks(view: View, *, full: bool = False) -> list[Block]:
     return [*blocks, *_notes(view, unsaid(view.notes, view.source, view.review.fired))]
 
 
-def _title(view: View) -> Title:
+def _title(view: Evaluation) -> Title:
     confusion = view.confusion
     parts = [view.source.name] if view.source.name else []
     cases = f"{count(confusion.n_cases)} case" + "s" * (confusion.n_cases != 1)
@@ -275,14 +286,14 @@ def _title(view: View) -> Title:
     return Title(" · ".join(parts))
 
 
-def _columns(view: View) -> Prose:
+def _columns(view: Evaluation) -> Prose:
     guessed = view.source.guessed
     flags = ", ".join(f"--{role}" for role in guessed)
     said = f" ({listing(guessed)} guessed from the column names; {flags} to change)" if guessed else ""
     return Prose(view.source.sentence() + said)
 
 
-def _headline(view: View, *, full: bool = False) -> list[Block]:
+def _headline(view: Evaluation, *, full: bool = False) -> list[Block]:
     reported = {(e.measure, e.class_, e.average): e for e in view.estimates}
     estimates = []
     for asked in headline_quantities(
@@ -307,7 +318,7 @@ def titled(e: Estimate) -> str:
     return f"{e.average} {title}" if e.average else title
 
 
-def _classes(view: View, *, full: bool) -> list[Block]:
+def _classes(view: Evaluation, *, full: bool) -> list[Block]:
     confusion = view.confusion
     k = confusion.n_classes
     places: Sequence[int] = range(k)
@@ -327,7 +338,7 @@ def _classes(view: View, *, full: bool) -> list[Block]:
     return blocks
 
 
-def _everything(view: View) -> list[Block]:
+def _everything(view: Evaluation) -> list[Block]:
     blocks: list[Block] = []
     overall = [e for e in view.estimates if e.class_ is None and e.average is None]
     blocks.append(estimate_table(view, overall, [find(e.measure).title for e in overall], "All cases"))
@@ -347,7 +358,7 @@ def _everything(view: View) -> list[Block]:
 EXPLAINED = frozenset({"precision", "recall", "hand_till_auc", *(bound.name for bound in headline("screen"))})
 
 
-def _notes(view: View, said: Sequence[str]) -> list[Block]:
+def _notes(view: Evaluation, said: Sequence[str]) -> list[Block]:
     blocks: list[Block] = [noted(note) for note in said]
     if view.confusion.clusters is not None:
         blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
@@ -397,33 +408,7 @@ CHOSEN = 3
 PAIRED_ROWS = 200_000_000
 
 
-class Sliced(Protocol):
-    """An evaluation as the reports of its slices see it."""
-
-    @property
-    def slice_columns(self) -> tuple[Divided, ...]:
-        """The columns that divide the cases."""
-
-    @property
-    def counted(self) -> Counted | None:
-        """What was counted, where the rows were not kept."""
-
-    @property
-    def confusion(self) -> Confusion:
-        """The counted evidence."""
-
-    @property
-    def estimates(self) -> tuple[Estimate, ...]:
-        """Every estimate that was asked for."""
-
-    def slices(self, measure: str | None = None) -> Slices:
-        """A measure, the error rate unless said, in every slice."""
-
-    def worst_slices(self, measure: str | None = None, depth: int = 2, most: int = 10) -> Slices:
-        """The slices in which most goes wrong."""
-
-
-def slice_blocks(view: Sliced, *, full: bool = False) -> list[Block]:
+def slice_blocks(view: Evaluation, *, full: bool = False) -> list[Block]:
     """What a report says of the slices; nothing where no columns divide the cases."""
     columns = len(view.slice_columns)
     if not columns:
@@ -446,7 +431,7 @@ def slice_blocks(view: Sliced, *, full: bool = False) -> list[Block]:
     return blocks + _slice_notes(found)[: None if full else 1]
 
 
-def chosen_slice_blocks(view: Sliced) -> list[Block]:
+def chosen_slice_blocks(view: Evaluation) -> list[Block]:
     """The measures that were asked for, slice by slice."""
     if not view.slice_columns:
         return []

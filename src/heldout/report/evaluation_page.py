@@ -18,7 +18,6 @@ from heldout.curves.thinning import shortened
 from heldout.errors import HeldoutError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.probabilities import Probabilities
-from heldout.findings.shown import findings_section
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_scores import FoldScores
 from heldout.measures.catalogue import find, headline_quantities
@@ -27,11 +26,11 @@ from heldout.measures.quantity import AVERAGES
 from heldout.report.evaluation import fold_table, folded, noted, rule_notes, titled
 from heldout.report.explanations import explorer_sections, how_sections, section_name
 from heldout.report.notes import unsaid
-from heldout.report.page_view import PageView
 from heldout.report.provenance import evaluation_facts
+from heldout.report.review import findings_section
 from heldout.report.slider import threshold_explorer, why_none
 from heldout.report.verdict import sentences
-from heldout.report.view import View
+from heldout.results.evaluation import Evaluation
 from heldout.show.blocks import Block, Cell, Column, Heat, Note, Number, Prose, Range, Section, Span, Table, Title
 from heldout.show.chart import Chart
 from heldout.show.escape import visible
@@ -48,7 +47,7 @@ POOLED = (
 SHOWN_FOLDS = 20
 
 
-def curve_blocks(view: PageView, *, moves: bool) -> list[Block]:
+def curve_blocks(view: Evaluation, *, moves: bool) -> list[Block]:
     """Every curve that the scores allow; `moves` marks the explorer's threshold on each."""
     if view.scores is None:
         return []
@@ -65,7 +64,7 @@ def curve_blocks(view: PageView, *, moves: bool) -> list[Block]:
     return [*blocks[:2], *calibrated, *blocks[2:]]
 
 
-def _of_positive(view: PageView, positive: Label, *, moves: bool) -> list[Block]:
+def _of_positive(view: Evaluation, positive: Label, *, moves: bool) -> list[Block]:
     whole = view.ranking(positive)
     why = one_class(whole)
     if why:
@@ -83,7 +82,7 @@ def _of_positive(view: PageView, positive: Label, *, moves: bool) -> list[Block]
     return [*charts["shown"], Section("Cumulative gains and lift", tuple(charts["folded"]), "gains", folded=True)]
 
 
-def _of_folds(view: PageView) -> list[Block]:
+def _of_folds(view: Evaluation) -> list[Block]:
     """One ROC curve per fold for two classes: each model ranks its own cases only."""
     scores, positive = view.scores, view.positive
     told: list[Block] = [Prose(POOLED)]
@@ -104,7 +103,7 @@ def _of_folds(view: PageView) -> list[Block]:
     return [drawn_alike(curves, "ROC curve of every fold", "one fold each", said), *told]
 
 
-def _of_classes(view: PageView) -> list[Block]:
+def _of_classes(view: Evaluation) -> list[Block]:
     """One curve per class, each against the rest, for as many as can be told apart: the largest."""
     confusion = view.confusion
     places = sorted(range(confusion.n_classes), key=lambda at: -confusion.truth_totals[at])
@@ -124,7 +123,7 @@ def _of_classes(view: PageView) -> list[Block]:
     ]
 
 
-def _reliability(view: PageView, tallied: Probabilities) -> list[Chart]:
+def _reliability(view: Evaluation, tallied: Probabilities) -> list[Chart]:
     try:
         return [drawn(reliability(tallied, level=view.level, positive=view.positive))]
     except HeldoutError:
@@ -168,7 +167,7 @@ def measures_table(estimates: Iterable[Estimate], names: Iterable[str], level: f
     return Table(columns, tuple(rows), caption)
 
 
-def class_blocks(view: View) -> list[Block]:
+def class_blocks(view: Evaluation) -> list[Block]:
     """One line per class with precision, recall and F1, their intervals drawn, and the averages below."""
     confusion = view.confusion
     places = confusion.largest(SHOWN_CLASSES).tolist()
@@ -248,7 +247,7 @@ CONFUSED = 15
 NAMED = 60
 
 
-def evaluation_page(view: PageView) -> list[Block]:
+def evaluation_page(view: Evaluation) -> list[Block]:
     """Everything that there is to see of an evaluation, in reading order."""
     return [
         title_of(view),
@@ -259,7 +258,7 @@ def evaluation_page(view: PageView) -> list[Block]:
     ]
 
 
-def chosen_page(view: PageView) -> list[Block]:
+def chosen_page(view: Evaluation) -> list[Block]:
     """Only the estimates that were asked for, how they were made, and where they come from."""
     names = [titled(e) for e in view.estimates]
     return [
@@ -272,12 +271,12 @@ def chosen_page(view: PageView) -> list[Block]:
     ]
 
 
-def page_body(view: PageView) -> list[Block]:
+def page_body(view: Evaluation) -> list[Block]:
     """From the findings to how each number was made: what the pages of an evaluation and of a validation share."""
     return [findings_section(view.review), *measured(view), *how_blocks(view, view.estimates)]
 
 
-def measured(view: PageView) -> list[Block]:
+def measured(view: Evaluation) -> list[Block]:
     """The threshold or the matrix, the curves, the classes, all measures, and where it fails."""
     explorer = threshold_explorer(view)
     blocks: list[Block] = []
@@ -294,7 +293,7 @@ def measured(view: PageView) -> list[Block]:
     return [*blocks, *_notes(view), _everything(view)]
 
 
-def title_of(view: PageView) -> Title:
+def title_of(view: Evaluation) -> Title:
     """What the page is about, and how much was read."""
     confusion = view.confusion
     parts = [f"{count(confusion.n_cases)} case" + "s" * (confusion.n_cases != 1)]
@@ -309,7 +308,7 @@ def title_of(view: PageView) -> Title:
     return Title(view.source.name or "Evaluation of a classifier", " · ".join(parts))
 
 
-def _read(view: PageView) -> list[Block]:
+def _read(view: Evaluation) -> list[Block]:
     if not view.source.columns:
         return []
     guessed = view.source.guessed
@@ -318,14 +317,14 @@ def _read(view: PageView) -> list[Block]:
     return [Prose(f"{read}{said}", label="Read")]
 
 
-def _headline(view: PageView, *scopes: Scope) -> list[Estimate]:
+def _headline(view: Evaluation, *scopes: Scope) -> list[Estimate]:
     """Those of the measures shown first that were estimated."""
     estimates = {(e.measure, e.class_, e.average): e for e in reversed(view.estimates)}
     asked = headline_quantities("page", view.positive, macro_too=("ranking",))
     return [estimates[one.key] for one in asked if one.bound.measure.scope in scopes and one.key in estimates]
 
 
-def _measures(view: PageView, held: list[Estimate], names: list[str]) -> Section:
+def _measures(view: Evaluation, held: list[Estimate], names: list[str]) -> Section:
     over_folds = folded(held)
     if over_folds is None:
         return Section("Measures", (measures_table(held, names, view.level),), "measures")
@@ -333,7 +332,7 @@ def _measures(view: PageView, held: list[Estimate], names: list[str]) -> Section
     return Section("Measures", (table, *rule_notes(over_folds)), "measures")
 
 
-def _curves(view: PageView, *, moves: bool) -> list[Block]:
+def _curves(view: Evaluation, *, moves: bool) -> list[Block]:
     if view.scores is None:
         return []
     held = _headline(view, "ranking", "pairs", "probability")
@@ -345,14 +344,14 @@ def _curves(view: PageView, *, moves: bool) -> list[Block]:
     return [Section("Scores and curves", tuple(blocks), "curves")] if blocks else []
 
 
-def _pairs(view: PageView) -> list[Block]:
+def _pairs(view: Evaluation) -> list[Block]:
     """The classes that are taken for each other most, where there are more than two."""
     if view.confusion.n_classes < 3:
         return []
     return _asked(view, "confused", most=CONFUSED)
 
 
-def _failures(view: PageView) -> list[Block]:
+def _failures(view: Evaluation) -> list[Block]:
     """Worst slices and hardest cases, where the evaluation has them."""
     blocks: list[Block] = []
     if view.slice_columns:
@@ -369,7 +368,7 @@ def _failures(view: PageView) -> list[Block]:
     return blocks
 
 
-def _asked(view: PageView, name: str, **options: Any) -> list[Block]:
+def _asked(view: Evaluation, name: str, **options: Any) -> list[Block]:
     """The blocks of one of the evaluation's further answers, without a title of their own; nothing where refused."""
     ask = getattr(view, name, None)
     if ask is None:
@@ -381,7 +380,7 @@ def _asked(view: PageView, name: str, **options: Any) -> list[Block]:
     return [Prose(b.text) if isinstance(b, Title) else b for b in found.blocks()]
 
 
-def _notes(view: PageView) -> list[Block]:
+def _notes(view: Evaluation) -> list[Block]:
     blocks: list[Block] = [noted(note) for note in unsaid(view.notes, view.source, view.review.fired)]
     if view.confusion.clusters is not None:
         blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
@@ -390,7 +389,7 @@ def _notes(view: PageView) -> list[Block]:
     return [Section("Notes", tuple(blocks), "notes")] if blocks else []
 
 
-def _everything(view: PageView) -> Section:
+def _everything(view: Evaluation) -> Section:
     """Every estimate that was made of all cases, of the positive class and averaged; of each class in its section."""
     groups = [
         ("All cases", [e for e in view.estimates if e.class_ is None and e.average is None]),
@@ -404,7 +403,7 @@ def _everything(view: PageView) -> Section:
     return Section("Every measure", blocks, "everything", folded=True)
 
 
-def how_blocks(view: PageView, estimates: tuple[Estimate, ...], *, moved: bool = True) -> list[Block]:
+def how_blocks(view: Evaluation, estimates: tuple[Estimate, ...], *, moved: bool = True) -> list[Block]:
     """One section with a folded section for each measure; `moved` says that there is a threshold to move."""
     sections: list[Block] = list(how_sections(view, estimates))
     sections += explorer_sections(view) if moved and not why_none(view) else []

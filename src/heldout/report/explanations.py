@@ -16,7 +16,7 @@ from heldout.measures.cells import class_cells, evidence_cells
 from heldout.measures.quantity import Bound, micro_cells
 from heldout.measures.symbolic import COST_ALARM, COST_MISS, N, Symbol, cost_per_case, traced
 from heldout.report.catalogue import entry
-from heldout.report.page_view import PageView
+from heldout.results.evaluation import Evaluation
 from heldout.show.blocks import Block, Cell, Column, Facts, Note, Number, Prose, Range, Section, Table
 from heldout.show.escape import visible
 from heldout.show.explorer import POSITION, Expression
@@ -98,7 +98,7 @@ def section_name(measure: str) -> str:
     return "how-" + re.sub(r"[^a-z0-9._]+", "-", measure.casefold()).strip("-")
 
 
-def how_sections(view: PageView, estimates: Sequence[Estimate]) -> list[Section]:
+def how_sections(view: Evaluation, estimates: Sequence[Estimate]) -> list[Section]:
     """One folded section for each measure among the estimates, in their order."""
     by_measure: dict[str, list[Estimate]] = {}
     for e in estimates:
@@ -106,7 +106,7 @@ def how_sections(view: PageView, estimates: Sequence[Estimate]) -> list[Section]
     return [_section(view, measure, held) for measure, held in by_measure.items()]
 
 
-def _section(view: PageView, name: str, held: Sequence[Estimate]) -> Section:
+def _section(view: Evaluation, name: str, held: Sequence[Estimate]) -> Section:
     bound = find(name, costs=view.costs)
     measure = bound.measure
     kept = {"formula", "parameters", "range", "undefined", "also called", "reference"}
@@ -145,7 +145,7 @@ def method_words(method: str) -> str:
     return " ".join(filter(None, [method + (":" if summary else ""), summary, f"({reference})" if reference else ""]))
 
 
-def _table(view: PageView, bound: Bound, held: Sequence[Estimate]) -> Table:
+def _table(view: Evaluation, bound: Bound, held: Sequence[Estimate]) -> Table:
     counted = bound.measure.name in COUNTED
     rows: list[tuple[Cell, ...]] = [
         (
@@ -194,7 +194,7 @@ def counts_put_in(confusion: Confusion, bound: Bound, e: Estimate) -> str:
     return put_in(expression, {name: float(numbers[name]) for name in bound.measure.cells})
 
 
-def _behind(view: PageView, e: Estimate) -> str:
+def _behind(view: Evaluation, e: Estimate) -> str:
     """What a measure of scores was made from."""
     if e.class_ is None or e.class_ not in view.confusion.labels:
         return f"the scores of {count(view.confusion.n_cases)} cases"
@@ -215,7 +215,7 @@ READ = {"tp": "TP", "fn": "FN", "fp": "FP", "tn": "TN", N: "n", POSITION: "t"}
 READ |= {COST_MISS: "cost of a miss", COST_ALARM: "cost of a false alarm"}
 
 
-def explorer_sections(view: PageView) -> list[Section]:
+def explorer_sections(view: Evaluation) -> list[Section]:
     """The sections that the explorer's own figures lead to."""
     sections = [_cost()] if view.costs is None else []
     if view.scores is not None and view.scores.evidence.probabilities is not None:

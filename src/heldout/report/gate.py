@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from heldout.comparisons.pair_test import PairTest
 from heldout.evidence import Label
 from heldout.findings.catalogue import RULE_CATALOGUE
-from heldout.findings.rule import Finding
 from heldout.intervals.estimate import Estimate
+from heldout.results.difference import PairTest
+from heldout.review import Finding
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Severity, Span, Style, Table, Title
 from heldout.show.escape import visible
 from heldout.show.numbers import count, limits, number

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from heldout.findings.rule import Finding
 from heldout.predictions.source import Source
+from heldout.review import Finding
 
 # The rule that says of a column of this role that it was not used.
 SAID_BY = {"fold": "H034"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from heldout.intervals.area_bounds import area_bounds, bounds_words
 from heldout.intervals.fold_scores import FoldScores
 from heldout.measures.catalogue import find
-from heldout.report.page_view import PageView
+from heldout.results.evaluation import Evaluation
 from heldout.show.escape import visible
 from heldout.show.numbers import count, plain
 from heldout.show.text_width import shorten
 
 
-def _ranked(view: PageView) -> list[tuple[str, str]]:
+def _ranked(view: Evaluation) -> list[tuple[str, str]]:
     """Whether every distinct score was kept for the ranking, where one was made."""
     scores, ranked = view.scores, any(find(e.measure).measure.scope == "ranking" for e in view.estimates)
     if scores is None or view.positive is None or scores.evidence.per_class or isinstance(scores, FoldScores):
@@ -23,7 +23,7 @@ def _ranked(view: PageView) -> list[tuple[str, str]]:
     return [("ranking", f"{places} bins of scores: {words}" if words else f"exact: {places} distinct scores")]
 
 
-def evaluation_facts(view: PageView) -> list[tuple[str, str]]:
+def evaluation_facts(view: Evaluation) -> list[tuple[str, str]]:
     """What was read for an evaluation, and how it was computed."""
     confusion, made = view.confusion, view.estimator
     facts = [("file", view.source.name)] if view.source.name else []

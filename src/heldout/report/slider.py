@@ -38,7 +38,7 @@ from heldout.measures.symbolic import (
     of_two_classes,
 )
 from heldout.report.explanations import COST_SECTION, NET, NET_SECTION, UNIT_COSTS, method_words, section_name
-from heldout.report.page_view import PageView
+from heldout.results.evaluation import Evaluation
 from heldout.show.escape import visible
 from heldout.show.explorer import Explorer, Expression, Knob, Moving
 from heldout.show.numbers import count, number, plain
@@ -313,7 +313,7 @@ CHANGED = (
 )
 
 
-def why_none(view: PageView) -> str:
+def why_none(view: Evaluation) -> str:
     """Why there is no threshold to move, or nothing."""
     if view.scores is None:
         return "no scores were given, so there is no threshold to move"
@@ -327,7 +327,7 @@ def why_none(view: PageView) -> str:
     return ""
 
 
-def threshold_explorer(view: PageView) -> Explorer | None:
+def threshold_explorer(view: Evaluation) -> Explorer | None:
     """The explorer of an evaluation of two classes with one score per case; nothing where `why_none` says why."""
     if why_none(view) or view.positive is None or view.scores is None:
         return None
@@ -374,7 +374,7 @@ def _knobs(prevalence: float, costs: Any, place: int, *, given: bool, name: str)
 
 
 def _figures(
-    view: PageView, ranking: Ranking, current: float | None, place: int, costs: Any
+    view: Evaluation, ranking: Ranking, current: float | None, place: int, costs: Any
 ) -> tuple[Positions, tuple[Moving, ...]]:
     bounds = [*(find(name) for name in FIGURES), find("expected_cost", costs=costs)]
     right = costs[place, place], costs[1 - place, 1 - place]
@@ -404,7 +404,7 @@ def _figures(
     return found, tuple(moving)
 
 
-def _at_current(view: PageView, place: int) -> tuple[Ranking, float | None]:
+def _at_current(view: Evaluation, place: int) -> tuple[Ranking, float | None]:
     """The ranking and the threshold of the predictions.
 
     Where it falls into a bin of scores the bin is divided there: how many cases reach it was counted. If it cannot be
@@ -419,7 +419,7 @@ def _at_current(view: PageView, place: int) -> tuple[Ranking, float | None]:
     return (ranking, None) if divided is None else (divided, current)
 
 
-def _named(view: PageView) -> Label:
+def _named(view: Evaluation) -> Label:
     if view.positive is None:
         message = "there is no positive class"
         raise TypeError(message)
@@ -431,7 +431,7 @@ def _corners(found: Positions, ranking: Ranking) -> Floats:
     return np.stack(held, axis=1).astype(np.float64)
 
 
-def _moving(view: PageView, bound: Bound, limits: Limits | None, place: int, costs: Any) -> Moving:
+def _moving(view: Evaluation, bound: Bound, limits: Limits | None, place: int, costs: Any) -> Moving:
     measure = bound.measure
     formula = cost_per_case(place, costs) if measure.kind == "cost" else of_two_classes(bound)
     title = "cost per case" if measure.kind == "cost" else bound.title
@@ -445,7 +445,7 @@ def _moving(view: PageView, bound: Bound, limits: Limits | None, place: int, cos
     return Moving(bound.name, title, formula, *ends, method, style, how, bound.undefined)
 
 
-def _seen(view: PageView, ranking: Ranking, found: Positions) -> list[Confusion]:
+def _seen(view: Evaluation, ranking: Ranking, found: Positions) -> list[Confusion]:
     """The whole evidence at each position, weights and groups kept, the classes in the order of the evaluation."""
     positive, labels = _named(view), view.confusion.labels
     negative = next(label for label in labels if label != positive)
@@ -457,7 +457,7 @@ def _seen(view: PageView, ranking: Ranking, found: Positions) -> list[Confusion]
     ]
 
 
-def _rows(view: PageView, short: Ranking) -> Ranking | None:
+def _rows(view: Evaluation, short: Ranking) -> Ranking | None:
     """How many cases, whatever their weight, stand at each score of a shortened ranking."""
     if view.scores is None:
         return None
@@ -470,7 +470,7 @@ def _rows(view: PageView, short: Ranking) -> Ranking | None:
     return Ranking(short.scores, *sums)
 
 
-def _start(view: PageView, found: Positions, ranking: Ranking) -> str:
+def _start(view: Evaluation, found: Positions, ranking: Ranking) -> str:
     """What the threshold that it starts at has to do with the predicted classes."""
     fits = found.tp[found.start], found.fp[found.start]
     corners = view.confusion.corners[view.confusion.index(_named(view))]
@@ -483,7 +483,7 @@ def _start(view: PageView, found: Positions, ranking: Ranking) -> str:
     return "The predicted classes that were given are not those of one threshold; it starts at the nearest."
 
 
-def _detail(view: PageView, found: Positions, ranking: Ranking, positive: str) -> str:
+def _detail(view: Evaluation, found: Positions, ranking: Ranking, positive: str) -> str:
     said = [f"A case is called {positive} when its score is at least the threshold."]
     if found.left_out:
         what = "distinct scores" if ranking.joined is None else "bins of scores"

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from heldout.arguments import listing
-from heldout.findings.review import Review
-from heldout.findings.shown import findings_section
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimate
-from heldout.learners.problem import Problem
 from heldout.measures.catalogue import find, headline_quantities
-from heldout.plans.plan import Plan
 from heldout.report.evaluation import body_blocks, chosen_tables, titled
 from heldout.report.evaluation_page import how_blocks, measured
 from heldout.report.interval_chart import Mark, interval_chart
-from heldout.report.page_view import PageView
 from heldout.report.report import renamed
+from heldout.report.review import findings_section
 from heldout.report.verdict import sentences
-from heldout.report.view import View
-from heldout.resampling.outcome import Optimism, Run
+from heldout.resampling.outcome import Run
+from heldout.result import Detail
+from heldout.results.evaluation import Evaluation
+from heldout.results.validation import Validation, Validations
+from heldout.review import Review
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Section, Table, Title
 from heldout.show.numbers import count, limits, number, percent, share
 from heldout.show.provenance import provenance_section
@@ -31,70 +28,25 @@ from heldout.show.provenance import provenance_section
 SHOWN_FOLDS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class FoldLine:
-    """One split: what it is called, its sizes, a few values, and how long the fit took."""
-
-    name: str
-    train: int
-    test: int
-    values: tuple[tuple[str, float], ...]
-    seconds: float
+def render_validation(validation: Validation, detail: Detail = "screen", *, chosen: bool = False) -> list[Block]:
+    """The report on a screen, in full or as a page; `chosen` shows only what was asked for."""
+    if chosen:
+        return validation_blocks(validation, chosen=True)
+    return validation_page(validation) if detail == "page" else validation_blocks(validation, full=detail == "full")
 
 
-class ValidationView(Protocol):
-    """A validation as its report sees it."""
-
-    @property
-    def learner(self) -> str:
-        """The name of the learner."""
-
-    @property
-    def plan(self) -> Plan:
-        """The plan."""
-
-    @property
-    def run(self) -> Run:
-        """What was run."""
-
-    @property
-    def problem(self) -> Problem:
-        """The data."""
-
-    @property
-    def fingerprint(self) -> str:
-        """What tells whether two validations may be paired."""
-
-    @property
-    def evaluation(self) -> View:
-        """The measures."""
-
-    @property
-    def optimism(self) -> Optimism | None:
-        """What the .632 rule found, where it was asked for."""
-
-    @property
-    def gap(self) -> Estimate:
-        """The overfitting gap."""
-
-    @property
-    def folds(self) -> tuple[FoldLine, ...]:
-        """Every split."""
-
-    @property
-    def distinct_share(self) -> float:
-        """The mean share of the cases that a training set holds."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences that a reader must see."""
-
-    @property
-    def review(self) -> Review:
-        """What the rules found."""
+def render_validations(validations: Validations, detail: Detail = "screen", *, chosen: bool = False) -> list[Block]:
+    """All learners in one table; in full and on a page each by itself below."""
+    learners, missing = validations.held, validations.missing
+    if detail == "page" and not chosen:
+        return validations_page(learners, validations.review, missing)
+    overview = several_blocks(learners, chosen=chosen, missing=missing)
+    if detail == "full" and not chosen:
+        return [*overview, *(block for validation in learners for block in validation.full_blocks())]
+    return [*overview, *validations.review.blocks()]
 
 
-def validation_blocks(view: ValidationView, *, full: bool = False, chosen: bool = False) -> list[Block]:
+def validation_blocks(view: Validation, *, full: bool = False, chosen: bool = False) -> list[Block]:
     """The report; `full` adds every measure and fold, `chosen` shows only what was asked for."""
     blocks: list[Block] = [title_of(view), Prose(f"{_capital(view.plan.target)}.", label="Estimates")]
     if chosen:
@@ -106,9 +58,7 @@ def validation_blocks(view: ValidationView, *, full: bool = False, chosen: bool 
     return [*blocks, *remarks(view), *(view.review.full_blocks() if full else view.review.blocks())]
 
 
-def several_blocks(
-    views: Sequence[ValidationView], *, chosen: bool = False, missing: Sequence[str] = ()
-) -> list[Block]:
+def several_blocks(views: Sequence[Validation], *, chosen: bool = False, missing: Sequence[str] = ()) -> list[Block]:
     """Learners side by side: the headline measures of each with their intervals."""
     first = views[0]
     names = _asked(first.evaluation) if chosen else _usual([view.evaluation for view in views])
@@ -147,7 +97,7 @@ def several_blocks(
     return [*blocks, *shared]
 
 
-def title_of(view: ValidationView, learner: str = "") -> Title:
+def title_of(view: Validation, learner: str = "") -> Title:
     """The learner, the data, the plan and the size of both."""
     problem = view.problem
     parts = [learner or view.learner]
@@ -160,18 +110,18 @@ def title_of(view: ValidationView, learner: str = "") -> Title:
     return Title(" · ".join(parts), f"splits {view.fingerprint}")
 
 
-def _usual(views: Sequence[View]) -> list[tuple[str, object, str | None]]:
+def _usual(views: Sequence[Evaluation]) -> list[tuple[str, object, str | None]]:
     reported = {(e.measure, e.class_, e.average) for one in views for e in one.estimates}
     asked = headline_quantities("validation", views[0].positive)
     # Counts are always there, scores where the learners give them.
     return [one.key for one in asked if one.bound.measure.scope in ("class", "table") or one.key in reported]
 
 
-def _asked(view: View) -> list[tuple[str, object, str | None]]:
+def _asked(view: Evaluation) -> list[tuple[str, object, str | None]]:
     return [(e.measure, e.class_, e.average) for e in view.estimates]
 
 
-def _found(view: View, name: tuple[str, object, str | None]) -> Estimate | None:
+def _found(view: Evaluation, name: tuple[str, object, str | None]) -> Estimate | None:
     for e in view.estimates:
         if (e.measure, e.class_, e.average) == name:
             return e
@@ -181,7 +131,7 @@ def _found(view: View, name: tuple[str, object, str | None]) -> Estimate | None:
     return view.get(measure, class_=class_, average=average)  # type: ignore[arg-type]
 
 
-def overfitting(view: ValidationView) -> list[str]:
+def overfitting(view: Validation) -> list[str]:
     """How much better it does on the cases it was trained on."""
     gap = view.gap
     if math.isnan(gap.value) or view.plan.judging.kind == "resubstitution":
@@ -201,7 +151,7 @@ def overfitting(view: ValidationView) -> list[str]:
     return [f"{start}: {found}, no more than chance would give."]
 
 
-def fold_lines(view: ValidationView) -> Table:
+def fold_lines(view: Validation) -> Table:
     """One line per split."""
     lines = view.folds
     measures = [name for name, _ in lines[0].values] if lines else []
@@ -225,7 +175,7 @@ def fold_lines(view: ValidationView) -> Table:
     return Table(columns, rows, "Every split")
 
 
-def remarks(view: ValidationView) -> list[Note]:
+def remarks(view: Validation) -> list[Note]:
     """What a reader must know of how it was run."""
     run = view.run
     notes: list[Note] = []
@@ -269,19 +219,7 @@ def _capital(text: str) -> str:
 # The pages of validations: how a learner did in every split, training against test, and learners side by side.
 
 
-class ValidationPage(ValidationView, Protocol):
-    """A validation as its page sees it."""
-
-    @property
-    def evaluation(self) -> PageView:
-        """The measures."""
-
-    @property
-    def review(self) -> Review:
-        """What the rules found."""
-
-
-def validation_page(view: ValidationPage) -> list[Block]:
+def validation_page(view: Validation) -> list[Block]:
     """Everything that there is to see of one learner."""
     return [
         _title(title_of(view)),
@@ -293,7 +231,7 @@ def validation_page(view: ValidationPage) -> list[Block]:
     ]
 
 
-def validations_page(views: Sequence[ValidationPage], review: Review, missing: Sequence[str] = ()) -> list[Block]:
+def validations_page(views: Sequence[Validation], review: Review, missing: Sequence[str] = ()) -> list[Block]:
     """Learners side by side, then each by itself, folded."""
     overview = several_blocks(views, missing=missing)
     chart = _learners(views)
@@ -311,7 +249,7 @@ def validations_page(views: Sequence[ValidationPage], review: Review, missing: S
     return [*blocks, provenance_section(_facts(views[0], listing([v.learner for v in views], most=40)))]
 
 
-def _judged(view: ValidationPage) -> list[Block]:
+def _judged(view: Validation) -> list[Block]:
     return [
         *_splits(view),
         *measured(view.evaluation),
@@ -320,7 +258,7 @@ def _judged(view: ValidationPage) -> list[Block]:
     ]
 
 
-def _splits(view: ValidationPage) -> list[Block]:
+def _splits(view: Validation) -> list[Block]:
     """The values in the splits as dots beside the estimate, what overfitting there is, and the table of splits."""
     blocks: list[Block] = [Prose(text, label="Overfitting") for text in overfitting(view)]
     lines = view.folds
@@ -339,7 +277,7 @@ def _splits(view: ValidationPage) -> list[Block]:
     return [Section("Splits", tuple(blocks), "splits")]
 
 
-def _whole(view: ValidationPage, measure: str) -> Estimate:
+def _whole(view: Validation, measure: str) -> Estimate:
     """The estimate over all splits of what a fold line names."""
     if measure.startswith("macro "):
         return view.evaluation.get(measure.removeprefix("macro "), average="macro")
@@ -347,7 +285,7 @@ def _whole(view: ValidationPage, measure: str) -> Estimate:
     return view.evaluation.get(measure, class_=view.evaluation.positive if of_class else None)
 
 
-def _learners(views: Sequence[ValidationPage]) -> Block | None:
+def _learners(views: Sequence[Validation]) -> Block | None:
     held = [view.evaluation.get("accuracy") for view in views]
     marks = [Mark(view.learner, e.value, e.low, e.high) for view, e in zip(views, held, strict=True)]
     level = f"{100 * views[0].evaluation.level:g} %"
@@ -355,7 +293,7 @@ def _learners(views: Sequence[ValidationPage]) -> Block | None:
     return interval_chart(marks, "Accuracy of every learner", "accuracy", detail=said)
 
 
-def _facts(view: ValidationPage, learners: str = "") -> list[tuple[str, str]]:
+def _facts(view: Validation, learners: str = "") -> list[tuple[str, str]]:
     problem, run = view.problem, view.run
     facts = [("data", problem.source)] if problem.source else []
     facts += [

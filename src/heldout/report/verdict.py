@@ -11,7 +11,7 @@ from heldout.evidence import Confusion, Label
 from heldout.findings.rules_imbalance import gain_over_commonest
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
-from heldout.report.view import View
+from heldout.results.evaluation import Evaluation
 from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
 from heldout.show.text_width import shorten
@@ -20,7 +20,7 @@ from heldout.show.text_width import shorten
 MOST_DECIMALS = 4
 
 
-def sentences(view: View) -> list[str]:
+def sentences(view: Evaluation) -> list[str]:
     """The verdict, a sentence or two."""
     said = [against_constant(view.confusion, view.level, view.independent)]
     positive = view.positive
@@ -61,7 +61,7 @@ def _named(label: Label) -> str:
     return shorten(visible(str(label)), 40)
 
 
-def _of_positive(view: View, positive: Label) -> str:
+def _of_positive(view: Evaluation, positive: Label) -> str:
     recall, precision = view.get("recall", class_=positive), view.get("precision", class_=positive)
     name = _named(positive)
     found = (
@@ -100,7 +100,7 @@ def _whole_percent(value: float, digits: int = 0) -> str:
     return f"{100 * value:.{digits}f}"
 
 
-def _weakest(view: View) -> str:
+def _weakest(view: Evaluation) -> str:
     confusion = view.confusion
     if not any(e.measure == "recall" and e.class_ is not None for e in view.estimates):
         return ""

@@ -6,7 +6,7 @@ import math
 from string import ascii_lowercase
 
 from heldout.evidence import Confusion
-from heldout.report.view import View
+from heldout.results.evaluation import Evaluation
 from heldout.show.escape import visible
 
 # Weka's columns, their width, and the measure in each.
@@ -20,7 +20,7 @@ COLUMNS = (
 )
 
 
-def weka_text(view: View) -> str:
+def weka_text(view: Evaluation) -> str:
     """Summary, detailed accuracy by class and confusion matrix, as Weka prints them."""
     confusion = view.confusion
     right, n = float(confusion.hits.sum()), float(confusion.n)
@@ -60,7 +60,7 @@ def _rates(values: list[float]) -> str:
     return "".join(f"{text:<{width}}" for text, (_, width, _) in zip(texts, COLUMNS, strict=True))
 
 
-def _weighted(view: View, rate: str) -> float:
+def _weighted(view: Evaluation, rate: str) -> float:
     """Weka's weighted averages: undefined as soon as one class with cases is."""
     totals = view.confusion.truth_totals
     values = [

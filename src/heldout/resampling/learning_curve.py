@@ -13,21 +13,18 @@ from numpy.typing import NDArray
 
 from heldout.arguments import check_level
 from heldout.arrays import Floats
-from heldout.findings.review import Review, review
-from heldout.findings.rule import Finding
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.learners.problem import Problem
 from heldout.plans.plan import AGAIN
 from heldout.resampling.learning_report import verdict
 from heldout.resampling.outcome import Run
-from heldout.resampling.power_law import Figure, PowerLaw, fit_power_law
+from heldout.resampling.power_law import PowerLaw, fit_power_law
 from heldout.resampling.run import OnError, run
 from heldout.resampling.training_sizes import Growing, Sizes, growing_sets
 from heldout.resampling.workers import Jobs, Progress
-from heldout.result import ROW_KEYS, Result
-from heldout.show.blocks import Block, Column, Facts, Note, Number, Prose, Range, Table, Title
-from heldout.show.numbers import limits, number
+from heldout.result import ROW_KEYS, Result, bound_late
+from heldout.review import Finding, Review
 
 if TYPE_CHECKING:
     from heldout.curves.chart import AnyChart
@@ -51,6 +48,8 @@ class LearningCurve(Result):
 
     schema: ClassVar[str] = "heldout/learning-curve@1"
     rows_name: ClassVar[str] = "points"
+    _rendered_by: ClassVar[str] = "heldout.report.learning_curve:render_learning_curve"
+    _reviewed_by: ClassVar[str] = "heldout.findings.review:review_learning_curve"
 
     name: str
     sizes: tuple[int, ...]
@@ -73,7 +72,8 @@ class LearningCurve(Result):
     @cached_property
     def review(self) -> Review:
         """What a careful statistician would point out: every rule, with what it found."""
-        return review("learning curve", self, self.mute)
+        review: Review = bound_late(self._reviewed_by)(self)
+        return review
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -141,48 +141,6 @@ class LearningCurve(Result):
             "notes": list(self.notes),
             **self.review.document(),
         }  # fmt: skip
-
-    def blocks(self) -> list[Block]:
-        """The verdict, the errors at each size, and the law."""
-        times = "1 draw" if self.draws == 1 else f"{self.draws} draws"
-        detail = f"{self.n_rows:,} rows; {times} of {self.n_tested:,} test rows; seed {self.seed}"
-        blocks: list[Block] = [Title(f"Learning curve of {self.name}", detail), Prose(self.verdict, "Verdict")]
-        blocks.append(self._table())
-        if self.law.shape == "falling":
-            named = {"floor": self.law.floor, "scale": self.law.scale, "exponent": self.law.exponent}
-            blocks.append(Prose("Error ≈ floor + scale · size^(−exponent), fitted to the test error.", "Law"))
-            blocks.append(Facts(tuple((key, _said(figure, key)) for key, figure in named.items())))
-        blocks.append(
-            Prose(
-                f"Test error: mean over draws, limits {self.level:g} {self.method} for the rows tested. Spread: "
-                "standard deviation over draws, which share rows, so it is no standard error. Gap: test less training "
-                "error. Above: how far the error stands above that of the largest training set."
-            )
-        )
-        return [*blocks, *(Note(note) for note in self.notes), *self.review.blocks()]
-
-    def page_blocks(self) -> list[Block]:
-        """The report as a page, with the curve drawn."""
-        from heldout.resampling.learning_report import learning_page
-
-        return learning_page(self, self.review)
-
-    def _table(self) -> Table:
-        names = ("size", "training error", "test error", "", "spread", "gap", "above")
-        training, test, spread = self.mean("training"), self.mean("test"), self.spread("test")
-        rows = tuple(
-            (
-                size,
-                Number(training[at].item()),
-                Number(test[at].item()),
-                Range(self.low[at].item(), self.high[at].item()),
-                Number(spread[at].item()),
-                Number((test[at] - training[at]).item()),
-                Number((test[at] - test[-1]).item()),
-            )
-            for at, size in enumerate(self.sizes)
-        )
-        return Table(tuple(Column(name, "right" if name else "left") for name in names), rows)
 
     def chart(self) -> AnyChart:
         """Both errors with their bands, and the law beyond the largest size, as an Altair chart."""
@@ -309,13 +267,6 @@ def _over_draws(function: Callable[..., Any], table: Floats) -> Floats:
 
 def _deviation(values: Floats) -> float:
     return float(values.std(ddof=1)) if len(values) > 1 else np.nan
-
-
-def _said(figure: Figure, key: str) -> str:
-    style = "share" if key == "floor" else "plain"
-    value = number(figure.value, style)  # type: ignore[arg-type]
-    between = limits(figure.low, figure.high, style)  # type: ignore[arg-type]
-    return value if np.isnan(figure.low) else f"{value} [{between}]"
 
 
 def _notes(made: Growing, seen: Run, law: PowerLaw) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How a learning curve reads: its verdict on more data, its chart and its page."""
+"""What a learning curve says of more data, and how it is drawn."""
 
 from __future__ import annotations
 
@@ -10,50 +10,19 @@ import numpy as np
 from heldout.arrays import Floats
 from heldout.curves.chart import COLOURS, QUIET, finished_chart, inline_data
 from heldout.errors import ValuesError
-from heldout.findings.shown import findings_section
 from heldout.resampling.power_law import Figure, PowerLaw
-from heldout.show.blocks import Block, Facts, Note, Prose, Section, Table
 from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke
 from heldout.show.numbers import limits, number, percent
-from heldout.show.provenance import provenance_section
 
 if TYPE_CHECKING:
     from heldout.curves.chart import AnyChart
-    from heldout.findings.review import Review
     from heldout.resampling.learning_curve import LearningCurve
 
 
-# The page of a learning curve: both errors as the training set grows, and the fitted law beyond what was seen.
+# The drawing of a learning curve: both errors as the training set grows, and the fitted law beyond what was seen.
 
 # The law is drawn to this many times the rows there are: farther, it would be a guess.
 AHEAD = 2
-
-
-def learning_page(curve: LearningCurve, review: Review | None = None) -> list[Block]:
-    """The verdict, the chart, the table, the law, findings and how it was made."""
-    every = curve.blocks()
-    head = every[:2]
-    tables = [block for block in every if isinstance(block, Table)]
-    findings = [] if review is None else [findings_section(review)]
-    rest = [b for b in every[2:] if isinstance(b, Prose | Facts) and getattr(b, "label", "") != "Findings"]
-    notes = [Note(note) for note in curve.notes]
-    facts = (
-        ("learner", curve.name),
-        ("rows", f"{curve.n_rows:,}"),
-        ("test rows in each draw", f"{curve.n_tested:,}"),
-        ("draws", str(curve.draws)),
-        ("level", f"{curve.level:g}"),
-        ("seed", str(curve.seed)),
-        ("fingerprint of the splits", curve.fingerprint),
-    )
-    return [
-        *head,
-        *findings,
-        Section("Errors as the training set grows", (learning_drawing(curve), *tables), "curve"),
-        Section("The law, and what the columns mean", tuple(rest), "law"),
-        *([Section("Notes", tuple(notes), "notes")] if notes else []),
-        provenance_section(facts),
-    ]
 
 
 def learning_drawing(curve: LearningCurve) -> Chart:

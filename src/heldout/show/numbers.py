@@ -187,3 +187,12 @@ def _scientific(value: float) -> str:
     if isinstance(value, int):
         return f"{'-' if value < 0 else ''}{abs(value) // 10 ** (exponent - 2) / 100:.2f}e{exponent}"
     return f"{value:.2e}".replace("e+", "e")
+
+
+def number_of(n: float, one: str, more: str = "") -> str:
+    """A number of things.
+
+    >>> number_of(1, "case"), number_of(1200, "case"), number_of(2, "class", "classes")
+    ('1 case', '1,200 cases', '2 classes')
+    """
+    return f"{count(n)} {one if n == 1 else more or one + 's'}"

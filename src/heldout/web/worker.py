@@ -29,8 +29,8 @@ from heldout.web.limits import size_words
 if TYPE_CHECKING:
     import polars as pl
 
-    from heldout.evaluation import Evaluation
     from heldout.result import Result
+    from heldout.results.evaluation import Evaluation
 
 
 # A process that computes: it reads tasks from standard input, one JSON document to a line, and answers likewise.

@@ -1,89 +1,19 @@
-"""What rules need to know of an evaluation, and what keeps a rule from looking at its scores."""
+"""What rules look at in an evaluation: its ranking, probabilities and sizes of classes, or why there are none."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.evidence import Confusion, Label, Ranking
-from heldout.evidence.counted import Counted
+from heldout.evidence import Confusion, Ranking
 from heldout.evidence.probabilities import Probabilities
-from heldout.findings.slice_basis import Divided
-from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
-from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
+from heldout.intervals.score_estimator import SCORE_SCOPES
 from heldout.measures.catalogue import find
-from heldout.measures.quantity import Average
-from heldout.predictions.source import Source
-from heldout.predictions.table import Predictions
+from heldout.results.evaluation import Evaluation
 
 
-class Judged(Protocol):
-    """An evaluation as the rules see it."""
-
-    @property
-    def confusion(self) -> Confusion:
-        """The counted evidence."""
-
-    @property
-    def positive(self) -> Label | None:
-        """The positive class, if there is one."""
-
-    @property
-    def estimates(self) -> tuple[Estimate, ...]:
-        """Every estimate that was asked for."""
-
-    @property
-    def estimator(self) -> Estimator:
-        """What made the estimates of counts."""
-
-    @property
-    def scores(self) -> ScoreEstimator | None:
-        """What made the estimates of scores, if there are any."""
-
-    @property
-    def predictions(self) -> Predictions | None:
-        """The predictions, where more than counts is known."""
-
-    @property
-    def counted(self) -> Counted | None:
-        """What was counted, where the rows were not kept."""
-
-    @property
-    def slice_columns(self) -> tuple[Divided, ...]:
-        """The columns that divide the cases."""
-
-    @property
-    def costs(self) -> NDArray[np.float64] | None:
-        """The cost matrix in the order of the labels, rows are the truth."""
-
-    @property
-    def threshold(self) -> float | None:
-        """The threshold at which the scores became predictions, if they did."""
-
-    @property
-    def level(self) -> float:
-        """The level of the intervals."""
-
-    @property
-    def independent(self) -> float:
-        """The share of the cases that counts as independent; 0 where there can be no interval."""
-
-    @property
-    def source(self) -> Source:
-        """Where the predictions came from."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences that a reader must see."""
-
-    def get(self, measure: str, *, class_: Label | None = None, average: Average | None = None) -> Estimate:
-        """The estimate of a measure of one class, averaged, or of all cases."""
-
-
-def why_no_scores(subject: Judged) -> str:
+def why_no_scores(subject: Evaluation) -> str:
     """Why there are no scores to look at; empty where there are.
 
     Scores are ranked when a measure of them is first asked for, and a rule must not cost more than the evaluation:
@@ -96,7 +26,7 @@ def why_no_scores(subject: Judged) -> str:
     return ""
 
 
-def ranking_of(subject: Judged) -> Ranking | str:
+def ranking_of(subject: Evaluation) -> Ranking | str:
     """The ranking of the positive class, or why there is none."""
     reason = why_no_scores(subject)
     if reason or subject.scores is None:
@@ -113,7 +43,7 @@ IN_BINS = "the scores were counted in bins, so that scores that are near cannot 
 NOT_KEPT = "the rows were counted and not kept"
 
 
-def needs_rows(subject: Judged) -> str:
+def needs_rows(subject: Evaluation) -> str:
     """What ends advice that only rows can follow: how to have them, where they were counted and not kept."""
     return "" if subject.counted is None else ", which needs the rows (--engine memory)"
 
@@ -127,7 +57,7 @@ def is_exact(ranking: Ranking) -> bool:
     return ranking.joined is None or not ranking.joined.any()
 
 
-def probabilities_of(subject: Judged) -> Probabilities | str:
+def probabilities_of(subject: Evaluation) -> Probabilities | str:
     """The sums of the predicted probabilities, or why there are none."""
     reason = why_no_scores(subject)
     if reason or subject.scores is None:
@@ -136,7 +66,7 @@ def probabilities_of(subject: Judged) -> Probabilities | str:
     return "the scores are no probabilities" if found is None else found
 
 
-def reported(subject: Judged, measure: str) -> tuple[Estimate, ...]:
+def reported(subject: Evaluation, measure: str) -> tuple[Estimate, ...]:
     """The estimates of a measure that were asked for and have a value."""
     return tuple(e for e in subject.estimates if e.measure == measure and e.value == e.value)
 
@@ -167,7 +97,7 @@ def strangers(confusion: Confusion) -> float:
     return float(confusion.predicted_totals[confusion.truth_totals == 0].sum()) / float(confusion.n)
 
 
-def case_number(subject: Judged) -> int:
+def case_number(subject: Evaluation) -> int:
     """The number of distinct cases, however often each was predicted."""
     plan = subject.estimator.plan
     return subject.confusion.n_cases if plan is None else min(plan.n, subject.confusion.n_cases)

@@ -18,12 +18,6 @@ from heldout.curves.thresholds import between_points
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.counted import Counted
-from heldout.findings.cases import Confused, HardCases, confused, hardest
-from heldout.findings.review import Review, review
-from heldout.findings.rule import Finding
-from heldout.findings.slice_basis import Basis, CountedBasis, Divided, RowBasis, chosen_columns
-from heldout.findings.slice_search import slices_of, worst_of
-from heldout.findings.slices import Slices
 from heldout.intervals.area_bounds import area_bounds
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
@@ -35,9 +29,10 @@ from heldout.measures.quantity import AVERAGES, Average, Quantity
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions
-from heldout.report.evaluation import chosen_blocks, chosen_slice_blocks, evaluation_blocks, slice_blocks
-from heldout.report.evaluation_page import chosen_page, evaluation_page
-from heldout.result import Result
+from heldout.result import Result, bound_late
+from heldout.results.cases import Confused, HardCases, confused, hardest
+from heldout.results.slices import Divided, Slices, choose_columns
+from heldout.review import Finding, Review
 from heldout.show.blocks import Block
 
 # Squares of this many classes are written out in documents; larger ones list the cells that were met.
@@ -53,6 +48,9 @@ class Evaluation(Result):
     """
 
     schema: ClassVar[str] = "heldout/evaluation@1"
+    _rendered_by: ClassVar[str] = "heldout.report.evaluation:render_evaluation"
+    _reviewed_by: ClassVar[str] = "heldout.findings.review:review_evaluation"
+    _sliced_by: ClassVar[str] = "heldout.findings.slice_search:SliceSearch"
 
     confusion: Confusion
     positive: Label | None
@@ -117,7 +115,8 @@ class Evaluation(Result):
     @cached_property
     def review(self) -> Review:
         """What a careful statistician would point out: every rule, with what it found."""
-        return review("evaluation", self, self.mute, self.limits)
+        review: Review = bound_late(self._reviewed_by)(self)
+        return review
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -148,13 +147,8 @@ class Evaluation(Result):
         return {}
 
     @cached_property
-    def _basis(self) -> Basis:
-        if self.counted is not None:
-            return CountedBasis(self.estimator, self.scores, self.counted)
-        if self.predictions is None:
-            message = "there are no cases to slice"
-            raise TypeError(message)
-        return RowBasis(self.estimator, self.scores, self.predictions)
+    def _slice_search(self) -> Any:
+        return bound_late(self._sliced_by)(self)
 
     def slices(self, measure: str | None = None, columns: str | Iterable[str] | None = None) -> Slices:
         """A measure, the error rate unless said, in every slice of the cases, each against all other cases.
@@ -162,21 +156,21 @@ class Evaluation(Result):
         `columns` are some of those that divide the cases, all unless said. Intervals are those of the whole on the
         cases of the slice; p-values are corrected for the number of slices.
         """
-        held = chosen_columns(self.slice_columns, columns)
+        held = choose_columns(self.slice_columns, columns)
         quantity = self._sliced_quantity(measure)
         key = ("slices", quantity.bound.name, quantity.class_, quantity.average, tuple(c.name for c in held))
         if key not in self._found_slices:
-            self._found_slices[key] = slices_of(self._basis, quantity, held, self._answer(quantity))
+            self._found_slices[key] = self._slice_search.of_columns(quantity, held, self._answer(quantity))
         return self._found_slices[key]
 
     def worst_slices(self, measure: str | None = None, depth: int = 2, most: int = 10) -> Slices:
         """The slices of one column, and with `depth` 2 of two, in which most goes wrong beyond the rest."""
-        held = chosen_columns(self.slice_columns, None)
+        held = choose_columns(self.slice_columns, None)
         quantity = self._sliced_quantity(measure)
         key = ("worst", quantity.bound.name, quantity.class_, quantity.average, depth, most)
         if key not in self._found_slices:
             whole = self._answer(quantity)
-            self._found_slices[key] = worst_of(self._basis, quantity, held, whole, depth=depth, most=most)
+            self._found_slices[key] = self._slice_search.worst(quantity, held, whole, depth=depth, most=most)
         return self._found_slices[key]
 
     def _sliced_quantity(self, measure: str | None) -> Quantity:
@@ -303,21 +297,17 @@ class Evaluation(Result):
         }
         return document
 
-    def blocks(self) -> list[Block]:
-        """The report, short enough for one screen."""
-        return [*evaluation_blocks(self), *slice_blocks(self)]
-
     def full_blocks(self) -> list[Block]:
         """The report with every measure and every class."""
-        return [*evaluation_blocks(self, full=True), *slice_blocks(self, full=True)]
+        return self._render("full")
 
-    def page_blocks(self) -> list[Block]:
-        """The report as a page: everything, with a threshold to move, curves, and how each number was made."""
-        return evaluation_page(self)
+    def chosen_blocks(self) -> list[Block]:
+        """Only the estimates that were asked for."""
+        return self._render("screen", chosen=True)
 
     def chosen_page_blocks(self) -> list[Block]:
         """Only the estimates that were asked for, as a page."""
-        return chosen_page(self)
+        return self._render("page", chosen=True)
 
     def ranking(self, class_: Label | None = None) -> Ranking:
         """The cases ranked by their score for a class, the positive one unless said."""
@@ -359,10 +349,6 @@ class Evaluation(Result):
         """TP, FP, TN, FN and rates at each threshold: at the distinct scores, at so many even steps, or at a list."""
         label = self.positive if class_ is None else class_
         return threshold_table(self.ranking(class_), thresholds, measures, level=self.level, positive=label)
-
-    def chosen_blocks(self) -> list[Block]:
-        """Only the estimates that were asked for."""
-        return [*chosen_blocks(self), *chosen_slice_blocks(self)]
 
     def value(self, name: str) -> float:
         """The value alone; nan where it is undefined."""

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
-from heldout.arguments import listing
-from heldout.comparisons.pair_test import PairTest
-from heldout.findings.wording import number_of
+from heldout.arguments import closest, listing
+from heldout.errors import ColumnError, OptionError
+from heldout.evidence.counted import CountedColumn
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.measures.declare import Direction
+from heldout.predictions.slices import SliceColumn
 from heldout.result import Result
+from heldout.results.difference import PairTest
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table
 from heldout.show.escape import visible
-from heldout.show.numbers import limits, number, percent
+from heldout.show.numbers import limits, number, number_of, percent
 from heldout.show.text_width import shorten
 
 NOT_CLEAR = "no clear difference"
 SHOWN_VALUE = 40
+# A column that divides the cases, whether or not it is known which rows are in which slice.
+Divided: TypeAlias = SliceColumn | CountedColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +255,27 @@ class Slices(Result):
         if not self.slices:
             return [Prose(self.sentence(), label="Slices"), *(Note(_sentence(note)) for note in self.notes)]
         return [Prose(self.sentence(), label="Slices"), self.table(), *(Note(_sentence(note)) for note in self.notes)]
+
+
+def choose_columns(held: tuple[Divided, ...], columns: str | Iterable[str] | None) -> tuple[Divided, ...]:
+    """Of the slice columns those of these names, or all of them."""
+    if not held:
+        raise OptionError(
+            "There are no slices: no columns were named that divide the cases.",
+            hint="name them: evaluate(…, slices=['sex', 'age']), --slice COLUMN, or 'all'.",
+        )
+    if columns is None:
+        return held
+    by_name = {column.name: column for column in held}
+    wanted = [columns] if isinstance(columns, str) else list(columns)
+    for name in wanted:
+        if name not in by_name:
+            near = closest(str(name), by_name)
+            raise ColumnError(
+                f"{shorten(repr(name), 60)} is none of the slice columns. There are: {listing(by_name)}.",
+                hint=f"did you mean {near!r}?" if near else "use one of these.",
+            )
+    return tuple(by_name[name] for name in dict.fromkeys(wanted))
 
 
 def titled(e: Estimate) -> str:

@@ -16,19 +16,28 @@ from numpy.typing import NDArray
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
-from heldout.evaluation import Evaluation
 from heldout.evidence import Confusion
-from heldout.findings.review import Review, review, reviewed_together
-from heldout.findings.rule import Finding
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.overfitting import overfitting_gap
 from heldout.learners.problem import Problem
 from heldout.measures.quantity import Average
 from heldout.plans.plan import Plan
-from heldout.report.validation import FoldLine, several_blocks, validation_blocks, validation_page, validations_page
 from heldout.resampling.outcome import Optimism, Run
-from heldout.result import Result
+from heldout.result import Result, bound_late
+from heldout.results.evaluation import Evaluation
+from heldout.review import Finding, Review
 from heldout.show.blocks import Block
+
+
+@dataclass(frozen=True, slots=True)
+class FoldLine:
+    """One split: what it is called, its sizes, a few values, and how long the fit took."""
+
+    name: str
+    train: int
+    test: int
+    values: tuple[tuple[str, float], ...]
+    seconds: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,6 +51,8 @@ class Validation(Result):
     schema: ClassVar[str] = "heldout/validation@1"
     # The document holds the rows of each learner under "validations".
     rows_name: ClassVar[str] = ""
+    _rendered_by: ClassVar[str] = "heldout.report.validation:render_validation"
+    _reviewed_by: ClassVar[str] = "heldout.findings.review:review_validation"
 
     learner: str
     plan: Plan
@@ -95,8 +106,8 @@ class Validation(Result):
     @cached_property
     def review(self) -> Review:
         """What a careful statistician would point out of the measures, the plan and the data."""
-        # What is wrong with the splits comes before what they show.
-        return review("validation", self, self.mute) + self.evaluation.review
+        review: Review = bound_late(self._reviewed_by)(self)
+        return review
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -220,21 +231,13 @@ class Validation(Result):
         """The document: one learner."""
         return {"validations": [self.document()]}
 
-    def blocks(self) -> list[Block]:
-        """The report, short enough for one screen."""
-        return validation_blocks(self)
-
-    def page_blocks(self) -> list[Block]:
-        """The report as a page: with the splits drawn, every measure, and how each was made."""
-        return validation_page(self)
-
     def full_blocks(self) -> list[Block]:
         """The report with every measure, every class and every fold."""
-        return validation_blocks(self, full=True)
+        return self._render("full")
 
     def chosen_blocks(self) -> list[Block]:
         """Only the estimates that were asked for."""
-        return validation_blocks(self, chosen=True)
+        return self._render("screen", chosen=True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,6 +249,8 @@ class Validations(Result):
 
     schema: ClassVar[str] = "heldout/validation@1"
     rows_name: ClassVar[str] = ""
+    _rendered_by: ClassVar[str] = "heldout.report.validation:render_validations"
+    _reviewed_by: ClassVar[str] = "heldout.findings.review:review_validations"
 
     held: tuple[Validation, ...]
     missing: tuple[str, ...] = ()
@@ -273,7 +278,8 @@ class Validations(Result):
     @cached_property
     def review(self) -> Review:
         """What the rules say of all learners: once where it is the same for all, by name where it is not."""
-        return reviewed_together({validation.learner: validation.review for validation in self.held})
+        review: Review = bound_late(self._reviewed_by)(self)
+        return review
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -301,19 +307,10 @@ class Validations(Result):
             **({"missing": list(self.missing)} if self.missing else {}),
         }
 
-    def blocks(self) -> list[Block]:
-        """All learners in one table."""
-        return [*several_blocks(self.held, missing=self.missing), *self.review.blocks()]
-
-    def page_blocks(self) -> list[Block]:
-        """All learners in one chart and one table, then each by itself."""
-        return validations_page(self.held, self.review, self.missing)
-
     def full_blocks(self) -> list[Block]:
         """All learners in one table, then each by itself."""
-        table = several_blocks(self.held, missing=self.missing)
-        return [*table, *(block for held in self.held for block in held.full_blocks())]
+        return self._render("full")
 
     def chosen_blocks(self) -> list[Block]:
         """All learners, by the measures that were asked for."""
-        return [*several_blocks(self.held, chosen=True, missing=self.missing), *self.review.blocks()]
+        return self._render("screen", chosen=True)

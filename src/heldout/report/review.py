@@ -1,0 +1,104 @@
+"""How a review reads: what fired on a screen, every rule in full, and the section of findings on a page."""
+
+from __future__ import annotations
+
+from heldout.findings.catalogue import RULE_CATALOGUE
+from heldout.result import Detail
+from heldout.review import Finding, Review
+from heldout.show.blocks import Block, Cell, Column, Note, Prose, Section, Table
+
+# More findings than this push everything else off the screen.
+SHOWN = 6
+EXPLAIN = "heldout explain CODE"
+
+
+def render_review(review: Review, detail: Detail = "screen", *, chosen: bool = False) -> list[Block]:  # noqa: ARG001
+    """The counts and a line for each that fired, as many as fit a screen; in full every rule with its outcome."""
+    if detail == "full":
+        return _every_rule(review)
+    fired = review.fired
+    left = len(fired) - SHOWN
+    lines: list[Block] = [Prose(review.summary() + (f" ({EXPLAIN})" if fired else ""), label="Findings")]
+    lines += [_note(finding) for finding in fired[:SHOWN]]
+    lines += [Note(f"… and {left} more; --full shows them.")] if left > 0 else []
+    return lines + _changed_limits(review)
+
+
+def _every_rule(review: Review) -> list[Block]:
+    fired = review.fired
+    blocks: list[Block] = [Prose(review.summary(), label="Findings"), *map(_note, fired)]
+    if fired:
+        columns = (Column("code"), Column("to"), Column("reference", wrap=True))
+        sources = [(f.code, "act on" if f.severity == "act" else "know", f.reference) for f in fired]
+        blocks.append(Table(columns, tuple(sources), "Where the findings come from"))
+    for outcome, caption, header in (
+        ("passed", "Looked at, and nothing found", "what was seen"),
+        ("not applicable", "Not applicable, because …", "because"),
+    ):
+        rows: list[tuple[Cell, ...]] = [(f.code, f.title) for f in review.findings if f.outcome == outcome]
+        if rows:
+            blocks.append(Table((Column("code"), Column(header, wrap=True)), tuple(rows), caption))
+    if review.muted:
+        blocks.append(Note(f"Muted: {', '.join(review.muted)}."))
+    return blocks + _changed_limits(review)
+
+
+def _changed_limits(review: Review) -> list[Block]:
+    """A line with the limits that were changed, if any were."""
+    if not review.limits:
+        return []
+    changes = ", ".join(
+        f"{code}.{name} = {value:g} instead of {_default(code, name):g}"
+        for code, limits in review.limits.items()
+        for name, value in limits.items()
+    )
+    return [Note(f"Limits changed: {changes}.")]
+
+
+def _default(code: str, name: str) -> float:
+    return next(limit.default for limit in RULE_CATALOGUE[code].limits if limit.name == name)
+
+
+def _note(finding: Finding) -> Note:
+    text = f"{finding.title} {finding.advice}".strip()
+    return Note(text, "warning" if finding.severity == "act" else "note", finding.code)
+
+
+def findings_section(review: Review) -> Section:
+    """What a careful statistician would point out, the severe first."""
+    blocks: list[Block] = [Prose(f"{_capital(review.summary())}.")]
+    blocks += [
+        Note(_said(found), "warning" if found.severity == "act" else "note", found.code) for found in review.fired
+    ]
+    for outcome, title, column in (
+        ("passed", "Passed", "what was seen"),
+        ("not applicable", "Not applicable", "because"),
+    ):
+        held = review.of(outcome)  # type: ignore[arg-type]
+        if held:
+            rows = tuple((found.code, found.title) for found in held)
+            table = Table((Column("rule"), Column(column, wrap=True)), rows)
+            blocks.append(
+                Section(f"{title}: {len(held)}", (table,), f"findings-{outcome.replace(' ', '-')}", folded=True)
+            )
+    if review.muted:
+        blocks.append(Prose(f"Muted: {', '.join(review.muted)}."))
+    return Section("Findings", tuple(blocks), "findings")
+
+
+def _said(found: Finding) -> str:
+    parts = [
+        _sentence(found.title),
+        _sentence(_capital(found.advice)),
+        f"[{found.reference}]" if found.reference else "",
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if not text or text[-1] in ".?!" else f"{text}."
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

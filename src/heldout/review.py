@@ -1,0 +1,148 @@
+"""What a review of a result says: the finding of every rule, those that fired, passed, or had nothing to look at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from heldout.arguments import closest, listing
+from heldout.errors import OptionError
+from heldout.result import Result
+from heldout.show.blocks import Block
+
+Severity: TypeAlias = Literal["act", "know"]
+Outcome: TypeAlias = Literal["fired", "passed", "not applicable"]
+Limits: TypeAlias = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of one rule on one result; one that comes `first` makes the others pointless."""
+
+    code: str
+    outcome: Outcome
+    severity: Severity
+    title: str
+    facts: Mapping[str, Any]
+    advice: str
+    reference: str
+    first: bool = False
+
+    def document(self) -> dict[str, object]:
+        """The finding as it stands in the JSON document."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "title": self.title,
+            "facts": dict(self.facts),
+            "advice": self.advice,
+            "reference": self.reference,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Review(Result):
+    """What the rules say: those that fired, those that passed, and those that had nothing to look at."""
+
+    schema: ClassVar[str] = "heldout/review@1"
+    rows_name: ClassVar[str] = "findings"
+    _rendered_by: ClassVar[str] = "heldout.report.review:render_review"
+
+    findings: tuple[Finding, ...]
+    muted: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=dict)
+
+    def of(self, outcome: Outcome) -> tuple[Finding, ...]:
+        """The findings with one outcome, the severe ones first."""
+        return tuple(sorted((f for f in self.findings if f.outcome == outcome), key=_rank))
+
+    @property
+    def fired(self) -> tuple[Finding, ...]:
+        """What was found."""
+        return self.of("fired")
+
+    def __getitem__(self, code: str) -> Finding:
+        """The finding of a code."""
+        wanted = str(code).strip().casefold()
+        for finding in self.findings:
+            if finding.code.casefold() == wanted:
+                return finding
+        if wanted in {muted.casefold() for muted in self.muted}:
+            raise OptionError(f"The rule {code} was muted, so it found nothing.", hint="leave it out of mute.")
+        codes = [finding.code for finding in self.findings]
+        near = closest(str(code), codes)
+        raise OptionError(
+            f"The review has no rule {code!r}. It has: {listing(codes)}.",
+            hint=f"did you mean {near}?" if near else "heldout explain lists all rules.",
+        )
+
+    def __add__(self, other: object) -> Review:
+        if not isinstance(other, Review):
+            return NotImplemented
+        muted = tuple(dict.fromkeys((*self.muted, *other.muted)))
+        return Review((*self.findings, *other.findings), muted, {**self.limits, **other.limits})
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per rule."""
+        return [
+            {
+                "measure": "finding",
+                "class": None,
+                "average": None,
+                "value": math.nan,
+                "low": math.nan,
+                "high": math.nan,
+                "level": math.nan,
+                "method": "",
+                "n": None,
+                "code": finding.code,
+                "outcome": finding.outcome,
+                "severity": finding.severity,
+                "title": finding.title,
+                "advice": finding.advice,
+                "reference": finding.reference,
+            }
+            for finding in self.findings
+        ]
+
+    def facts(self) -> dict[str, object]:
+        """The counts in words, what was muted, and the limits that were changed."""
+        return {"summary": self.summary(), "muted": list(self.muted), "limits": _plain(self.limits)}
+
+    def summary(self) -> str:
+        """How many of each: "2 to act on · 1 to know · 21 passed · 6 not applicable"."""
+        act = sum(finding.severity == "act" for finding in self.fired)
+        counts = (
+            (act, "to act on"),
+            (len(self.fired) - act, "to know"),
+            (len(self.of("passed")), "passed"),
+            (len(self.of("not applicable")), "not applicable"),
+            (len(self.muted), "muted"),
+        )
+        said = [f"{number} {words}" for number, words in counts if number]
+        return " · ".join(said if self.fired else ["nothing found", *said])
+
+    def full_blocks(self) -> list[Block]:
+        """Every rule with its outcome: what was found, what was seen, and why a rule had nothing to look at."""
+        return self._render("full")
+
+    def document(self) -> dict[str, Any]:
+        """What stands in a JSON document: the findings that fired, and the outcome of the others."""
+        return {
+            "findings": [finding.document() for finding in self.fired],
+            "passed": [finding.code for finding in self.findings if finding.outcome == "passed"],
+            "not_applicable": {f.code: f.title for f in self.findings if f.outcome == "not applicable"},
+            "muted": list(self.muted),
+            "limits": _plain(self.limits),
+        }
+
+
+def _rank(finding: Finding) -> tuple[bool, bool]:
+    """What to act on before what to know, and first of all what makes the rest pointless."""
+    return finding.severity != "act", not finding.first
+
+
+def _plain(limits: Limits) -> dict[str, dict[str, float]]:
+    return {code: dict(held) for code, held in limits.items()}
