@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heldout.files.paths import Listing
 
 # In the order in which lists of formats name them. What nothing tells is taken for the first.
-MODULES = ("delimited", "parquet", "arrow", "json_lines", "npz", "arff")
+MODULES = ("delimited", "parquet", "arrow", "json_document", "json_lines", "npz", "arff")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
