@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import heldout
 from heldout.cli.app import app
 from heldout.cli.evaluate import evaluate
-from heldout.cli.options import split_labels
+from heldout.cli.flags import split_labels
 from heldout.cli.output import write_files
 from heldout.errors import HeldoutError, OptionError
 

@@ -19,7 +19,8 @@ from tests.surface.learning_files import FILES, WRONG, flags
 
 import heldout
 from heldout.cli.app import main
-from heldout.cli.options import read_grid, read_jobs
+from heldout.cli.flags import read_jobs
+from heldout.cli.validate import read_grid
 from heldout.errors import HeldoutError
 
 HELDOUT = Path(sys.executable).with_name("heldout")
@@ -307,7 +308,6 @@ def test_grids_and_jobs_are_read_as_they_are_written():
         "c": [(1, 2), (3,)],
         "d": ["x,y", "z"],
     }
-    assert read_grid(None) is None
     assert (read_jobs(" AUTO "), read_jobs("-1")) == ("auto", -1)
     for wrong in ("x", "1.5", "", "0"):
         with pytest.raises(HeldoutError, match="--jobs"):

@@ -3,50 +3,34 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
-from heldout.cli.options import (
-    INPUT,
-    INTERVALS,
-    OUTPUT,
-    CostRows,
-    Costs,
-    Engine,
-    Fold,
-    Group,
-    Html,
-    Json,
-    Labels,
-    Latex,
-    Level,
-    Markdown,
-    Master,
-    Missing,
-    Mute,
-    Passes,
-    Positive,
-    Predicted,
-    Predictions,
-    Replicates,
-    Scores,
-    Seed,
-    Threshold,
-    Tolerance,
-    Truth,
-    Weight,
-    named_slices,
-    of_large,
-    one_or_all,
-    split_labels,
-)
+from heldout.api.options import OUTPUT
+from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, ROLES, Predictions, takes_flags
 from heldout.cli.output import STANDARD_OUTPUT, Outputs, check_place, deliver, tell, write_files
 from heldout.errors import FileError
 
 GATE = "Gate"
 
 
+@takes_flags(
+    ROLES,
+    CLASSES,
+    ENGINE,
+    INTERVAL,
+    "mute",
+    FILES,
+    "junit",
+    id=replace(OPTIONS["id"], help="Column that names the case; without, rows are matched with the baseline by order."),
+    slices=replace(
+        OPTIONS["slices"],
+        help="Column that divides the cases, for --forbid H021; may be repeated, all is every other column.",
+    ),
+    method=replace(OPTIONS["method"], help="Interval method wherever it applies."),
+)
 def check(
     predictions: Predictions,
     require: Annotated[
@@ -83,54 +67,13 @@ def check(
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail also where a requirement is undecided.", rich_help_panel=GATE)
     ] = False,
-    truth: Truth = None,
-    predicted: Predicted = None,
-    score: Scores = None,
-    threshold: Threshold = None,
-    costs: Costs = None,
-    cost_rows: CostRows = None,
-    weight: Weight = None,
-    group: Group = None,
-    fold: Fold = None,
-    id: Annotated[  # noqa: A002 - the word for it everywhere
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that names the case; without, rows are matched with the baseline by order.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    slice: Annotated[  # noqa: A002 - the word for it everywhere
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that divides the cases, for --forbid H021; may be repeated, all is every other column.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    missing: Missing = None,
-    labels: Labels = None,
-    positive: Positive = None,
-    engine: Engine = None,
-    master: Master = None,
-    tolerance: Tolerance = None,
-    passes: Passes = None,
-    level: Level = 0.95,
-    method: Annotated[
-        str | None,
-        typer.Option(metavar="METHOD", help="Interval method wherever it applies.", rich_help_panel=INTERVALS),
-    ] = None,
-    replicates: Replicates = 2000,
-    seed: Seed = 0,
-    mute: Mute = None,
-    json: Json = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    latex: Latex = None,
     junit: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write JUnit XML, which GitLab and Jenkins read.", rich_help_panel=OUTPUT),
     ] = None,
+    *,
+    outputs: Outputs,
+    **options: Any,
 ) -> None:
     """Is it good enough? Exit status 0 where the gate passes, 1 where it fails, 2 where the call is wrong.
 
@@ -144,17 +87,14 @@ def check(
       heldout check predictions.csv --requirements gate.toml --forbid act --junit gate.xml
       heldout check 'predictions/*.parquet' --require 'roc_auc >= 0.9' --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
-    outputs = Outputs(json, html, markdown, latex)
-    outputs.check([predictions, baseline, requirements])
-    _check_junit(junit, [predictions, baseline, requirements, *outputs.forms().values()])
-    options: dict[str, Any] = {
-        "truth": truth, "predicted": predicted, "score": one_or_all(score), "threshold": threshold, "costs": costs,
-        "cost_rows": cost_rows, "weight": weight, "group": group, "fold": fold, "id": id,
-        "missing": missing or "refuse", "labels": split_labels(labels), "positive": positive, "level": level,
-        "method": method, "replicates": replicates, "seed": seed, "mute": mute or (),
-        "slices": named_slices(slice), **of_large(engine, master, tolerance, passes),
-    }  # fmt: skip
-    gate = _gate(predictions, require or [], requirements, baseline, forbid or [], strict=strict, options=options)
+    inputs = [predictions, baseline, requirements]
+    outputs.check(inputs)
+    _check_junit(junit, [*inputs, *outputs.forms().values()])
+    from heldout.api.check import check as run
+    from heldout.api.check import read_requirement_file
+
+    wanted = [*(read_requirement_file(requirements) if requirements is not None else []), *(require or [])]
+    gate = run(predictions, require=wanted, baseline=baseline, forbid=forbid or [], strict=strict, **options)
     if junit is not None:
         write_files({"junit": (junit, gate.to_junit())})
     deliver(gate, outputs)
@@ -164,24 +104,13 @@ def check(
         raise typer.Exit(1)
 
 
-def _gate(
-    predictions: str, require: list[str], requirements: str | None, baseline: str | None, forbid: list[str], *,
-    strict: bool, options: dict[str, Any],
-) -> Any:  # fmt: skip
-    from heldout.api.check import check as run
-    from heldout.api.check import read_requirement_file
-
-    wanted = [*(read_requirement_file(requirements) if requirements is not None else []), *require]
-    return run(predictions, require=wanted, baseline=baseline, forbid=forbid, strict=strict, **options)
-
-
-def _check_junit(place: str | None, taken: list[str | None]) -> None:
+def _check_junit(path: str | None, taken: list[str | None]) -> None:
     """Refuse a place that could not be written, or that is another file of this call."""
-    if place is None:
+    if path is None:
         return
-    if place == STANDARD_OUTPUT:
+    if path == STANDARD_OUTPUT:
         raise FileError("--junit writes a file, which CI servers look for.", hint="name it, as in --junit gate.xml.")
-    check_place("junit", place)
+    check_place("junit", path)
     others = [other for other in taken if other not in (None, STANDARD_OUTPUT)]
-    if any(os.path.realpath(other) == os.path.realpath(place) for other in others if other):
-        raise FileError(f"--junit would overwrite another file: {place}.", hint="give each file its own name.")
+    if any(os.path.realpath(other) == os.path.realpath(path) for other in others if other):
+        raise FileError(f"--junit would overwrite another file: {path}.", hint="give each file its own name.")

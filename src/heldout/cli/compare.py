@@ -3,54 +3,48 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from heldout.api.options import INPUT, OUTPUT, RUNNING
 from heldout.arguments import closest, listing
-from heldout.cli.options import (
-    INPUT,
-    INTERVALS,
-    OUTPUT,
-    RUNNING,
-    Costs,
-    Drop,
-    Engine,
-    Features,
-    Full,
-    Group,
-    Html,
-    Jobs,
-    Json,
-    Labels,
-    Latex,
-    Learners,
-    Level,
-    Markdown,
-    Master,
-    Measures,
-    Missing,
-    Mute,
-    Passes,
-    Positive,
-    Seed,
-    Target,
-    Tolerance,
-    Truth,
-    read_jobs,
-    split_labels,
-)
+from heldout.cli.flags import ENGINE, FILES, OPTIONS, takes_flags
 from heldout.cli.output import Outputs, check_place, deliver, tell
 from heldout.errors import FileError, OptionError
 
 CLAIM = "Claim"
 USUAL_PLAN = "30 x holdout 2/3"
-# What was not said of large data is left to compare().
-OF_LARGE = ("tolerance", "passes")
 CHARTS = (".svg", ".png", ".html", ".json", ".tex")
+# Options that only one kind of input takes, and those that validating learners shares with comparing files.
+OF_FILES = ("truth", "predicted", "score", "threshold", "id", "fold", "paired", *ENGINE.split())
+OF_LEARNERS = ("target", "plan", "features", "drop", "jobs")
+OF_BOTH = ("group", "missing", "labels", "positive", "costs")
 
 
+@takes_flags(
+    "truth predicted score threshold id fold different_cases group positive labels costs missing",
+    ENGINE,
+    "learners target plan features drop jobs measures method control correction margin equivalence rope",
+    "level replicates seed full chart",
+    FILES,
+    "mute",
+    threshold=replace(OPTIONS["threshold"], help="Predict the positive class from this score on."),
+    id=replace(OPTIONS["id"], help="Column that names the case; without, rows are matched by order."),
+    fold=replace(OPTIONS["fold"], help="Column of folds: compare fold by fold."),
+    method=replace(
+        OPTIONS["method"],
+        help="Procedure, such as mcnemar-exact, permutation, corrected-t or paired-t; without, the one that fits.",
+        panel=CLAIM,
+    ),
+    replicates=replace(
+        OPTIONS["replicates"],
+        help="Bootstrap replicates; 2,000 of counts and 999 of scores unless given.",
+        shown=False,
+    ),
+)
 def compare(
     files: Annotated[
         list[str] | None,
@@ -60,7 +54,6 @@ def compare(
             "(--predicted, --score); one table of results, data sets × learners; or data for several --learner.",
         ),
     ] = None,
-    truth: Truth = None,
     predicted: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,55 +70,16 @@ def compare(
             rich_help_panel=INPUT,
         ),
     ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(metavar="T", help="Predict the positive class from this score on.", rich_help_panel=INPUT),
-    ] = None,
-    id: Annotated[  # noqa: A002 - the word for it everywhere
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that names the case; without, rows are matched by order.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    fold: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of folds: compare fold by fold.", rich_help_panel=INPUT),
-    ] = None,
     different_cases: Annotated[
         bool,
         typer.Option("--different-cases", help="Each file has a test set of its own.", rich_help_panel=INPUT),
     ] = False,
-    group: Group = None,
-    positive: Positive = None,
-    labels: Labels = None,
-    costs: Costs = None,
-    missing: Missing = None,
-    engine: Engine = None,
-    master: Master = None,
-    tolerance: Tolerance = None,
-    passes: Passes = None,
-    learner: Learners = None,
-    target: Target = None,
     plan: Annotated[
         str | None,
         typer.Option(
             metavar="PLAN",
             help=f"How learners are trained and tested; without, {USUAL_PLAN}.",
             rich_help_panel=RUNNING,
-        ),
-    ] = None,
-    feature: Features = None,
-    drop: Drop = None,
-    jobs: Jobs = "auto",
-    measure: Measures = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METHOD",
-            help="Procedure, such as mcnemar-exact, permutation, corrected-t or paired-t; without, the one that fits.",
-            rich_help_panel=CLAIM,
         ),
     ] = None,
     control: Annotated[
@@ -159,17 +113,6 @@ def compare(
             rich_help_panel=CLAIM,
         ),
     ] = None,
-    level: Level = 0.95,
-    replicates: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Bootstrap replicates; 2,000 of counts and 999 of scores unless given.",
-            rich_help_panel=INTERVALS,
-        ),
-    ] = None,
-    seed: Seed = 0,
-    full: Full = False,
     chart: Annotated[
         str | None,
         typer.Option(
@@ -179,11 +122,9 @@ def compare(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    json: Json = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    latex: Latex = None,
-    mute: Mute = None,
+    *,
+    outputs: Outputs,
+    **options: Any,
 ) -> None:
     """Compare classifiers, by the procedure that fits how they were tested.
 
@@ -200,70 +141,34 @@ def compare(
     paths = list(files or [])
     if not paths:
         raise OptionError("There is nothing to compare.", hint="heldout compare model_a.csv model_b.csv.")
-    outputs = Outputs(json, html, markdown, latex, full=full)
     outputs.check(paths)
-    _check_chart(chart, paths, outputs, learners=bool(learner))
+    learners = options.pop("learners", [])
+    _check_chart(chart, paths, outputs, learners=bool(learners))
+    options |= {"control": control, "correction": correction, "margin": margin, "rope": rope}
+    options |= {"margin_kind": "equivalence" if equivalence else "non-inferiority"}
+    options |= {"measure": options.pop("measures", None)}
+    options |= {"paired": False} if different_cases else {}
+    options |= {"plan": plan} if plan is not None else {}
+    for name, columns in (("predicted", predicted), ("score", score)):
+        options |= {name: _one_or_all(columns, alone=len(paths) == 1)} if columns else {}
+    if options["jobs"] == "auto" and not learners:
+        del options["jobs"]
+    _refuse(OF_FILES if learners else OF_LEARNERS, options, learners=bool(learners))
     from heldout.api.compare import compare as run
 
-    options: dict[str, Any] = {
-        "measure": measure or None,
-        "method": method,
-        "control": control,
-        "correction": correction,
-        "margin": margin,
-        "margin_kind": "equivalence" if equivalence else "non-inferiority",
-        "rope": rope,
-        "level": level,
-        "seed": seed,
-        "replicates": replicates,
-        "mute": mute or (),
-    }
-    of_files = {
-        "truth": truth,
-        "predicted": _one_or_all(predicted, alone=len(paths) == 1),
-        "score": _one_or_all(score, alone=len(paths) == 1),
-        "threshold": threshold,
-        "id": id,
-        "fold": fold,
-        "paired": False if different_cases else None,
-        "engine": engine,
-        "master": master,
-        "tolerance": tolerance,
-        "passes": passes,
-    }
-    own = {"target": target, "plan": plan, "feature": feature, "drop": drop, "jobs": jobs if jobs != "auto" else None}
-    _refuse(of_files if learner else own, learners=bool(learner))
-    if learner:
-        found = run(
-            _validated(
-                paths, learner, target, plan or USUAL_PLAN, group, feature, drop, missing, labels, positive, costs,
-                level, seed, jobs,
-            ),
-            **options,
-        )  # fmt: skip
-    else:
-        found = run(
-            *paths,
-            **options,
-            **{name: value for name, value in of_files.items() if value is not None or name not in OF_LARGE},
-            group=group,
-            positive=positive,
-            labels=split_labels(labels),
-            costs=costs,
-            missing=missing or "refuse",  # type: ignore[arg-type]
-        )
+    classifiers = [_validate(paths, learners, options)] if learners else paths
+    result = run(*classifiers, **options)
     if chart is not None:
-        found.save(chart)
-    deliver(found, outputs)
+        result.save(chart)
+    deliver(result, outputs)
     if chart is not None:
         tell(f"Wrote {chart}")
 
 
-def _refuse(options: dict[str, Any], *, learners: bool) -> None:
+def _refuse(names: tuple[str, ...], options: dict[str, Any], *, learners: bool) -> None:
     """Refuse options that are for the other kind of input."""
-    # An option that may be repeated is an empty list where it was not given.
-    given = [f"--{name}" for name, value in options.items() if value is not None and value != []]
-    given = ["--different-cases" if name == "--paired" else name for name in given]
+    spelled = {"paired": "different-cases", "features": "feature"}
+    given = [f"--{spelled.get(name, name)}" for name in names if name in options]
     if given:
         kinds = ("predictions", "learners") if learners else ("learners", "predictions")
         hint = "leave them out, or leave out --learner." if learners else "leave them out, or name a --learner twice."
@@ -291,12 +196,10 @@ def _check_chart(chart: str | None, inputs: list[str], outputs: Outputs, *, lear
         raise FileError(f"--chart would overwrite another file: {chart}.", hint="give each file its own name.")
 
 
-def _one_or_all(columns: list[str] | None, *, alone: bool) -> Any:
+def _one_or_all(columns: list[str], *, alone: bool) -> Any:
     """The columns of one file as a list; one column that several files share as itself."""
-    if not columns:
-        return None
     if alone:
-        return list(columns)
+        return columns
     if len(columns) > 1:
         raise OptionError(
             f"Several columns were named for several files: {', '.join(columns)}.",
@@ -305,32 +208,14 @@ def _one_or_all(columns: list[str] | None, *, alone: bool) -> Any:
     return columns[0]
 
 
-def _validated(
-    paths: list[str], learners: list[str], target: str | None, plan: str, group: str | None,
-    feature: list[str] | None, drop: list[str] | None, missing: str | None, labels: str | None, positive: str | None,
-    costs: str | None, level: float, seed: int, jobs: str,
-) -> Any:  # fmt: skip
-    """The learners, validated by the same splits."""
+def _validate(paths: list[str], learners: list[str], options: dict[str, Any]) -> Any:
+    """The learners, validated by the same splits; options that are for this alone are taken out."""
     if len(paths) > 1:
         raise OptionError("Learners are compared on one file of data.", hint="give one file, or leave out --learner.")
     if len(learners) < 2:
         raise OptionError(f"There is one learner only: {learners[0]}.", hint="name at least two with --learner.")
     from heldout.api.validate import validate
 
-    return validate(
-        learners,
-        paths[0],
-        target=target,
-        plan=plan,
-        group=group,
-        features=feature or None,
-        drop=drop or (),
-        missing=missing or "refuse",  # type: ignore[arg-type]
-        labels=split_labels(labels),
-        positive=positive,
-        costs=costs,
-        level=level,
-        seed=seed,
-        jobs=read_jobs(jobs),
-        measures=[],
-    )
+    own = {name: options.pop(name) for name in (*OF_LEARNERS, *OF_BOTH) if name in options}
+    shared = {"level": options["level"], "seed": options["seed"], "measures": []}
+    return validate(learners, paths[0], **{"plan": USUAL_PLAN, **own, **shared})

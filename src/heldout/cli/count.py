@@ -2,53 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heldout.cli.evaluate import split_chart
-from heldout.cli.options import (
-    INPUT,
-    OUTPUT,
-    Charts,
-    CostRows,
-    Costs,
-    Engine,
-    Fold,
-    Full,
-    Group,
-    Html,
-    Json,
-    Labels,
-    Latex,
-    Layout,
-    Level,
-    Limit,
-    Markdown,
-    Master,
-    Measures,
-    Method,
-    Missing,
-    Mute,
-    Passes,
-    Positive,
-    Predicted,
-    Replicates,
-    Scores,
-    Seed,
-    Slices,
-    Threshold,
-    Tolerance,
-    Truth,
-    Weight,
-    named_slices,
-    of_large,
-    one_or_all,
-    split_labels,
-    split_limits,
-)
-from heldout.cli.output import Outputs, check_place, deliver, tell
+from heldout.api.options import INPUT, OUTPUT
+from heldout.cli.evaluate import deliver_evaluation
+from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, REVIEW, takes_flags
+from heldout.cli.output import Outputs, check_place, tell
 from heldout.errors import FileError, HeldoutError, OptionError
 
 if TYPE_CHECKING:
@@ -63,6 +26,7 @@ EvidenceFile = Annotated[
 ]
 
 
+@takes_flags("truth predicted score threshold weight group fold slices missing", CLASSES, ENGINE)
 def count(
     files: Annotated[
         list[str] | None,
@@ -72,21 +36,7 @@ def count(
         ),
     ] = None,
     output: EvidenceFile = None,
-    truth: Truth = None,
-    predicted: Predicted = None,
-    score: Scores = None,
-    threshold: Threshold = None,
-    weight: Weight = None,
-    group: Group = None,
-    fold: Fold = None,
-    slice: Slices = None,  # noqa: A002 - the word for it everywhere
-    missing: Missing = None,
-    labels: Labels = None,
-    positive: Positive = None,
-    engine: Engine = None,
-    master: Master = None,
-    tolerance: Tolerance = None,
-    passes: Passes = None,
+    **options: Any,
 ) -> None:
     """Count predictions where they are, into a small file that heldout merge puts together with others.
 
@@ -102,37 +52,31 @@ def count(
         raise OptionError(
             "There is nothing to count: no file of predictions.", hint="heldout count predictions.csv -o part.evidence"
         )
-    place = checked_output(output, files)
+    target = check_output(output, files)
     from heldout.evidence.storage import is_evidence_file
 
     for path in files:
         if is_evidence_file(path):
             raise FileError(
                 f"{path} is evidence: its cases were counted already.",
-                hint=f"put it together with other evidence: heldout merge {path} … -o {place}.",
+                hint=f"put it together with other evidence: heldout merge {path} … -o {target}.",
             )
     from heldout.api.count import count_with_source
 
-    # What was not said of large data has a usual value.
-    options: dict[str, Any] = {
-        "truth": truth, "weight": weight, "group": group, "fold": fold, "labels": split_labels(labels),
-        "missing": missing or "refuse", "score": one_or_all(score), "positive": positive, "threshold": threshold,
-        "slices": named_slices(slice), **of_large(engine, master, tolerance, passes),
-    }  # fmt: skip
     total = None
     for path in files:
-        part, source = count_with_source(path, predicted, **options)
-        told_columns(path, source)
+        part, source = count_with_source(path, **options)
+        tell_columns(path, source)
         try:
             total = part if total is None else total + part
         except HeldoutError as error:
             raise type(error)(f"{path} does not fit {files[0]}. {error.what}", hint=error.hint) from None
     if total is not None:
-        total.save(place)
-        told(place, total.n)
+        total.save(target)
+        tell_written(target, total.n)
 
 
-def told_columns(path: str, source: Source) -> None:
+def tell_columns(path: str, source: Source) -> None:
     """Say which columns were read, where some of them were guessed."""
     from heldout.show.escape import visible
 
@@ -140,7 +84,7 @@ def told_columns(path: str, source: Source) -> None:
         tell(visible(f"Read {path}: {source.sentence()}"))
 
 
-def checked_output(output: str | None, inputs: list[str]) -> str:
+def check_output(output: str | None, inputs: list[str]) -> str:
     """The file to write, refused where it cannot be or is one of those that are read."""
     if output is None:
         raise OptionError("It is not said where to write the evidence.", hint="add -o part.evidence.")
@@ -155,17 +99,18 @@ def checked_output(output: str | None, inputs: list[str]) -> str:
     return output
 
 
-def told(place: str, rows: int) -> None:
+def tell_written(path: str, rows: int) -> None:
     """Say what was written, and how small it is."""
     from heldout.show.escape import visible
 
-    size = Path(place).stat().st_size if Path(place).is_file() else 0
-    tell(f"Wrote {visible(place)}: {rows:,} {'row' if rows == 1 else 'rows'} counted, in {size:,} bytes")
+    size = Path(path).stat().st_size if Path(path).is_file() else 0
+    tell(f"Wrote {visible(path)}: {rows:,} {'row' if rows == 1 else 'rows'} counted, in {size:,} bytes")
 
 
 # `heldout merge`: put evidence together that was counted apart, and judge it or write it.
 
 
+@takes_flags("costs cost_rows positive", INTERVAL, "measures", REVIEW, "full layout", FILES, "charts")
 def merge(
     files: Annotated[
         list[str] | None,
@@ -180,23 +125,9 @@ def merge(
             rich_help_panel=INPUT,
         ),
     ] = False,
-    costs: Costs = None,
-    cost_rows: CostRows = None,
-    positive: Positive = None,
-    level: Level = 0.95,
-    method: Method = None,
-    replicates: Replicates = 2000,
-    seed: Seed = 0,
-    measure: Measures = None,
-    mute: Mute = None,
-    limit: Limit = None,
-    full: Full = False,
-    layout: Layout = None,
-    json: Json = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    latex: Latex = None,
-    chart: Charts = None,
+    *,
+    outputs: Outputs,
+    **options: Any,
 ) -> None:
     """Judge all the cases that were counted apart, as if they had been in one file; or write them to one.
 
@@ -210,35 +141,18 @@ def merge(
       heldout evaluate week.evidence
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     paths = list(files or [])
-    outputs = Outputs(json, html, markdown, latex, layout, full, bool(measure))
+    outputs = replace(outputs, chosen="measures" in options)
     outputs.check(paths)
-    place = None if output is None else checked_output(output, paths)
-    charts = [split_chart(text) for text in chart or []]
+    target = None if output is None else check_output(output, paths)
+    charts = options.pop("charts", [])
     from heldout.api.count import merge as run
 
     total = run(paths, same=same)
-    if place is not None:
-        total.save(place)
-        told(place, total.n)
+    if target is not None:
+        total.save(target)
+        tell_written(target, total.n)
         if not outputs.forms() and not charts:
             return
     from heldout.api.evaluate import evaluate
 
-    result = evaluate(
-        total,
-        positive=positive,
-        measures=measure or "all",
-        costs=costs,
-        cost_rows=cost_rows,
-        level=level,
-        method=method,
-        replicates=replicates,
-        seed=seed,
-        mute=mute or (),
-        limits=split_limits(limit),
-    )
-    for kind, picture in charts:
-        result.curve(kind).save(picture)
-    deliver(result, outputs)
-    for _, picture in charts:
-        tell(f"Wrote {picture}")
+    deliver_evaluation(evaluate(total, **options), charts, outputs)

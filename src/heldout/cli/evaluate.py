@@ -4,49 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from heldout.arguments import listing
-from heldout.cli.options import (
-    INPUT,
-    Charts,
-    CostRows,
-    Costs,
-    Engine,
-    Fold,
-    Full,
-    Group,
-    Html,
-    Json,
-    Labels,
-    Latex,
-    Layout,
-    Level,
-    Limit,
-    Markdown,
-    Master,
-    Measures,
-    Method,
-    Missing,
-    Mute,
-    Passes,
-    Positive,
-    Predicted,
-    Replicates,
-    Scores,
-    Seed,
-    Slices,
-    Threshold,
-    Tolerance,
-    Truth,
-    Weight,
-    named_slices,
-    one_or_all,
-    split_labels,
-    split_limits,
-)
+from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, REVIEW, ROLES, takes_flags
 from heldout.cli.output import Outputs, deliver, tell
 from heldout.errors import OptionError
 from heldout.files.formats import titles_in_batches, titles_of_formats
@@ -55,10 +19,10 @@ if TYPE_CHECKING:
     from heldout.results.evaluation import Evaluation
 
 # Options that are about the rows of a file, of which a matrix has none.
-OF_LARGE = ("engine", "master", "tolerance", "passes")
-OF_ROWS = ("truth", "predicted", "score", "threshold", "weight", "group", "fold", "id", "slice", "missing", *OF_LARGE)
+OF_ROWS = tuple(name for name in f"{ROLES} {ENGINE}".split() if name not in ("costs", "cost_rows"))
 
 
+@takes_flags(ROLES, "matrix rows", CLASSES, ENGINE, INTERVAL, "measures", REVIEW, "full layout", FILES, "charts")
 def evaluate(
     predictions: Annotated[
         str | None,
@@ -69,59 +33,9 @@ def evaluate(
             "that heldout count wrote; - is standard input.",
         ),
     ] = None,
-    truth: Truth = None,
-    predicted: Predicted = None,
-    score: Scores = None,
-    threshold: Threshold = None,
-    costs: Costs = None,
-    cost_rows: CostRows = None,
-    weight: Weight = None,
-    group: Group = None,
-    fold: Fold = None,
-    id: Annotated[  # noqa: A002 - the word for it everywhere
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that names the case, where models of several repetitions predicted it.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    slice: Slices = None,  # noqa: A002 - the word for it everywhere
-    missing: Missing = None,
-    matrix: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MATRIX",
-            help="A confusion matrix instead of rows: a CSV file, or the counts themselves, as in '50 0; 2 48'.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    rows: Annotated[
-        str | None,
-        typer.Option(
-            metavar="truth|predicted", help="What the rows of --matrix are; truth by default.", rich_help_panel=INPUT
-        ),
-    ] = None,
-    labels: Labels = None,
-    positive: Positive = None,
-    engine: Engine = None,
-    master: Master = None,
-    tolerance: Tolerance = None,
-    passes: Passes = None,
-    level: Level = 0.95,
-    method: Method = None,
-    replicates: Replicates = 2000,
-    seed: Seed = 0,
-    measure: Measures = None,
-    mute: Mute = None,
-    limit: Limit = None,
-    full: Full = False,
-    layout: Layout = None,
-    json: Json = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    latex: Latex = None,
-    chart: Charts = None,
+    *,
+    outputs: Outputs,
+    **options: Any,
 ) -> None:
     """Measure a classifier: every measure with an interval.
 
@@ -138,86 +52,45 @@ def evaluate(
       heldout evaluate 'predictions/*.parquet'
       heldout evaluate hdfs://name/predictions --engine spark --master spark://host:7077
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
-    chosen = bool(measure)
-    outputs = Outputs(json, html, markdown, latex, layout, full, chosen)
-    outputs.check([predictions, matrix])
-    roles = {
-        "truth": truth,
-        "predicted": predicted,
-        "score": one_or_all(score),
-        "threshold": threshold,
-        "weight": weight,
-        "group": group,
-        "fold": fold,
-        "id": id,
-        "slice": named_slices(slice),
-        "missing": missing,
-        "engine": engine,
-        "master": master,
-        "tolerance": tolerance,
-        "passes": passes,
-    }
-    settings = {
-        "costs": costs,
-        "cost_rows": cost_rows,
-        "labels": split_labels(labels),
-        "positive": positive,
-        "measures": measure or "all",
-        "level": level,
-        "method": method,
-        "replicates": replicates,
-        "seed": seed,
-        "mute": mute or (),
-        "limits": split_limits(limit),
-    }
-    charts = [split_chart(text) for text in chart or []]
-    result = _evaluation(predictions, matrix, rows, roles, settings)
-    for kind, place in charts:
-        result.curve(kind).save(place)
+    outputs = replace(outputs, chosen="measures" in options)
+    outputs.check([predictions, options.get("matrix")])
+    charts = options.pop("charts", [])
+    deliver_evaluation(_evaluate(predictions, options), charts, outputs)
+
+
+def deliver_evaluation(result: Evaluation, charts: list[tuple[str, str]], outputs: Outputs) -> None:
+    """Draw the curves of an evaluation, and write every form that was asked for."""
+    for kind, path in charts:
+        result.curve(kind).save(path)
     deliver(result, outputs)
-    for _, place in charts:
-        tell(f"Wrote {place}")
+    for _, path in charts:
+        tell(f"Wrote {path}")
 
 
-def split_chart(text: str) -> tuple[str, str]:
-    """The kind of curve and the file of a --chart.
-
-    >>> split_chart("roc=roc.svg")
-    ('roc', 'roc.svg')
-    """
-    kind, equals, place = text.partition("=")
-    if not equals or not kind or not place:
-        raise OptionError(f"--chart {text!r} does not say what to draw where.", hint="write --chart roc=roc.svg.")
-    return kind, place
-
-
-def _evaluation(
-    predictions: str | None, matrix: str | None, rows: str | None, roles: dict[str, Any], settings: dict[str, Any]
-) -> Evaluation:
+def _evaluate(predictions: str | None, options: dict[str, Any]) -> Evaluation:
     from heldout.api.evaluate import evaluate as run
 
+    matrix = options.pop("matrix", None)
     if matrix is not None:
-        _refuse_beside_matrix(predictions, roles)
-        table, settings["labels"] = _read(matrix, settings["labels"])
-        return run(matrix=table, rows=rows or "truth", **settings)
+        _refuse_beside_matrix(predictions, options)
+        table, labels = _read_matrix(matrix, options.get("labels"))
+        return run(**{**options, "matrix": table, "labels": labels})
     if not predictions:
         # An empty name is what a shell makes of a variable that is not set.
         raise OptionError(
             "There is nothing to evaluate: no file of predictions and no --matrix.",
             hint="heldout evaluate predictions.csv, or heldout evaluate --matrix '50 0; 2 48'.",
         )
-    if rows is not None:
+    if "rows" in options:
         raise OptionError("--rows says what the rows of a --matrix are, and there is none.", hint="leave out --rows.")
     if predictions == "-":
         _announce_standard_input()
-    if roles["master"] is not None and roles["engine"] is None:
+    if "master" in options and "engine" not in options:
         raise OptionError(
-            f"--master {roles['master']} says where to run, but not what.", hint="add --engine spark or --engine dask."
+            f"--master {options['master']} says where to run, but not what.",
+            hint="add --engine spark or --engine dask.",
         )
-    # What was not said is left to evaluate().
-    roles = {name: value for name, value in roles.items() if value is not None or name not in OF_LARGE}
-    roles["slices"] = roles.pop("slice")
-    return run(predictions, **(roles | {"missing": roles["missing"] or "refuse"}), **settings)
+    return run(predictions, **options)
 
 
 def _announce_standard_input() -> None:
@@ -227,21 +100,20 @@ def _announce_standard_input() -> None:
         tell("Reading predictions from the terminal; Ctrl-D ends them.")
 
 
-def _refuse_beside_matrix(predictions: str | None, roles: dict[str, Any]) -> None:
+def _refuse_beside_matrix(predictions: str | None, options: dict[str, Any]) -> None:
     if predictions is not None:
         split = re.fullmatch(r"[\d.;]+", predictions)
         raise OptionError(
             f"A file of predictions ({predictions}) and --matrix were given together.",
             hint="put the whole matrix in quotes: --matrix '50 0; 2 48'." if split else "give one of the two.",
         )
-    given = [role for role in OF_ROWS if roles[role] is not None]
-    if given:
-        raise OptionError(
-            f"--{given[0]} is about the rows of a file, and a matrix has none.", hint=f"leave out --{given[0]}."
-        )
+    given = next((name for name in OF_ROWS if name in options), None)
+    if given is not None:
+        flag = f"--{OPTIONS[given].flag or given}"
+        raise OptionError(f"{flag} is about the rows of a file, and a matrix has none.", hint=f"leave out {flag}.")
 
 
-def _read(matrix: str, labels: list[str] | None) -> tuple[Any, Any]:
+def _read_matrix(matrix: str, labels: list[str] | None) -> tuple[Any, Any]:
     """The matrix and its labels; where the file names them, --labels may only put them in another order."""
     from heldout.files import read_matrix
 

@@ -7,41 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
+from heldout.api.options import OUTPUT, RUNNING
 from heldout.arguments import listing
-from heldout.cli.options import (
-    OUTPUT,
-    RUNNING,
-    Data,
-    Drop,
-    Features,
-    Group,
-    Html,
-    Jobs,
-    Json,
-    Labels,
-    Latex,
-    Level,
-    Markdown,
-    Missing,
-    Mute,
-    OneLearner,
-    OnError,
-    Seed,
-    Target,
-    check_data,
-    read_jobs,
-    split_labels,
-)
+from heldout.cli.flags import FILES, FITTED, Data, check_data, takes_flags
 from heldout.cli.output import Outputs, check_place, deliver, learners_may_print, tell
 from heldout.errors import OptionError
 
 SPACINGS = ("geometric", "arithmetic")
 
 
+@takes_flags("target learner sizes points draws jobs on_error", FITTED, "labels level seed chart", FILES, "mute")
 def learn(
     data: Data = None,
-    target: Target = None,
-    learner: OneLearner = None,
     sizes: Annotated[
         str,
         typer.Option(
@@ -54,24 +31,13 @@ def learn(
     draws: Annotated[
         int, typer.Option(metavar="N", help="How many training sets of each size.", rich_help_panel=RUNNING)
     ] = 10,
-    jobs: Jobs = "auto",
-    on_error: OnError = "raise",
-    group: Group = None,
-    feature: Features = None,
-    drop: Drop = None,
-    missing: Missing = None,
-    labels: Labels = None,
-    level: Level = 0.95,
-    seed: Seed = 0,
     chart: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Draw the curve into an svg, png or html file.", rich_help_panel=OUTPUT),
     ] = None,
-    json: Json = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    latex: Latex = None,
-    mute: Mute = None,
+    *,
+    outputs: Outputs,
+    **options: Any,
 ) -> None:
     """Draw the learning curve: error on training and on other cases as the training set grows.
 
@@ -83,32 +49,15 @@ def learn(
       heldout learn churn.csv --target churned --learner forest --chart curve.svg
       heldout learn churn.csv --target churned --learner logistic --sizes 50,100,200,400
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    learner = options.pop("learner", None)
     check_data(data, learner, "learn")
-    outputs = Outputs(json, html, markdown, latex)
     outputs.check([data])
     if chart is not None:
         check_chart(chart)
     from heldout.api.learning_curve import learning_curve
 
     with learners_may_print():
-        curve = learning_curve(
-            learner,
-            data,
-            target=target,
-            sizes=read_sizes(sizes),
-            points=points,
-            draws=draws,
-            jobs=read_jobs(jobs),
-            on_error=on_error,  # type: ignore[arg-type]
-            group=group,
-            features=feature or None,
-            drop=drop or (),
-            missing=missing or "refuse",  # type: ignore[arg-type]
-            labels=split_labels(labels),
-            level=level,
-            seed=seed,
-            mute=mute or (),
-        )
+        curve = learning_curve(learner, data, sizes=read_sizes(sizes), points=points, draws=draws, **options)
     if chart is not None:
         curve.save(chart)
     deliver(curve, outputs)

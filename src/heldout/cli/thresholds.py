@@ -2,54 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
-from heldout.cli.options import (
-    INPUT,
-    Engine,
-    Group,
-    Html,
-    Json,
-    Labels,
-    Latex,
-    Level,
-    Markdown,
-    Master,
-    Missing,
-    Passes,
-    Positive,
-    Predictions,
-    Replicates,
-    Seed,
-    Tolerance,
-    Truth,
-    Weight,
-    of_large,
-    split_labels,
-)
+from heldout.api.options import INPUT
+from heldout.cli.flags import CLASSES, ENGINE, FILES, OPTIONS, Predictions, takes_flags
 from heldout.cli.output import Outputs, deliver
 from heldout.errors import OptionError
 
 CHOICE = "Choice"
 
 
+@takes_flags(
+    "truth score weight group",
+    CLASSES,
+    "missing",
+    ENGINE,
+    "costs cost_rows maximize require then prevalence current grid honest level replicates seed",
+    FILES,
+    cost_rows=replace(OPTIONS["cost_rows"], panel=CHOICE),
+    replicates=replace(OPTIONS["replicates"], default=999),
+)
 def thresholds(
     predictions: Predictions,
-    truth: Truth = None,
     score: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the positive class's score.", rich_help_panel=INPUT)
     ] = None,
-    weight: Weight = None,
-    group: Group = None,
-    labels: Labels = None,
-    positive: Positive = None,
-    missing: Missing = None,
-    engine: Engine = None,
-    master: Master = None,
-    tolerance: Tolerance = None,
-    passes: Passes = None,
     costs: Annotated[
         str | None,
         typer.Option(
@@ -57,10 +37,6 @@ def thresholds(
             help="Least expected cost: a CSV or TOML file, or truth,predicted:cost pairs as in 'yes,no:10; no,yes:1'.",
             rich_help_panel=CHOICE,
         ),
-    ] = None,
-    cost_rows: Annotated[
-        str | None,
-        typer.Option(metavar="truth|predicted", help="What the rows of a file of costs are.", rich_help_panel=CHOICE),
     ] = None,
     maximize: Annotated[
         str | None,
@@ -100,13 +76,9 @@ def thresholds(
         bool,
         typer.Option("--honest", help="Judge the choice on cases that had no part in it.", rich_help_panel=CHOICE),
     ] = False,
-    level: Level = 0.95,
-    replicates: Replicates = 999,
-    seed: Seed = 0,
-    json: Json = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    latex: Latex = None,
+    *,
+    outputs: Outputs,
+    **options: Any,
 ) -> None:
     """Choose the threshold from which a case is called positive.
 
@@ -118,54 +90,31 @@ def thresholds(
       heldout thresholds predictions.csv --score p_yes --grid 11
       heldout thresholds 'predictions/*.parquet' --score p_yes --maximize youden --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
-    from heldout.api.choose_threshold import choose_threshold
-
-    outputs = Outputs(json, html, markdown, latex)
     outputs.check([predictions])
-    large = of_large(engine, master, tolerance, passes)
     if grid is not None:
         from heldout.api.evaluate import evaluate
         from heldout.evidence.storage import is_evidence_file
 
+        options.pop("cost_rows", None)
         # Any threshold will do to read the columns: the classes that it gives are not used.
-        options: dict[str, Any] = {
-            "truth": truth,
-            "score": score,
-            "weight": weight,
-            "group": group,
-            "positive": positive,
-            "labels": split_labels(labels),
-            "missing": missing or "refuse",
-            "threshold": None if is_evidence_file(predictions) else 0.5,
-            "measures": [],
-            "level": level,
-            **large,
-        }
-        seen = evaluate(predictions, **options)
-        deliver(seen.threshold_table(read_grid(grid)), outputs)
+        threshold = None if is_evidence_file(predictions) else 0.5
+        evaluation = evaluate(predictions, score=score, threshold=threshold, measures=[], **options)
+        deliver(evaluation.threshold_table(read_grid(grid)), outputs)
         return
+    from heldout.api.choose_threshold import choose_threshold
+
     by = maximize if maximize is not None else ("cost" if costs is not None and require is None else None)
     decision = choose_threshold(
         predictions,
         score,
-        truth=truth,
         by=by,
         require=require,
         then=then,
         costs=costs,
-        cost_rows=cost_rows,
         prevalence=prevalence,
         current=current,
         honest=honest,
-        weight=weight,
-        group=group,
-        positive=positive,
-        labels=split_labels(labels),
-        missing=missing or "refuse",  # type: ignore[arg-type]
-        level=level,
-        seed=seed,
-        replicates=replicates,
-        **large,
+        **options,
     )
     deliver(decision, outputs)
 

@@ -2,50 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import ast
+from dataclasses import replace
+from typing import Annotated, Any
 
 import typer
 
-from heldout.cli.options import (
-    INTERVALS,
-    OUTPUT,
-    RUNNING,
-    CostRows,
-    Costs,
-    Data,
-    Drop,
-    Features,
-    Full,
-    Group,
-    Html,
-    Jobs,
-    Json,
-    Labels,
-    Latex,
-    Learners,
-    Level,
-    Markdown,
-    Measures,
-    Missing,
-    Mute,
-    OnError,
-    Positive,
-    Replicates,
-    Seed,
-    Target,
-    check_data,
-    read_grid,
-    read_jobs,
-    split_labels,
-)
+from heldout.api.options import OUTPUT, RUNNING
+from heldout.cli.flags import CLASSES, FILES, FITTED, INTERVAL, OPTIONS, Data, check_data, takes_flags
 from heldout.cli.output import Outputs, deliver, learners_may_print
 from heldout.errors import OptionError
 
+FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in, instead of a plan.", panel=RUNNING)
 
+
+@takes_flags(
+    "target learners plan fold grid jobs on_error shortcuts",
+    FITTED,
+    CLASSES,
+    "costs cost_rows",
+    INTERVAL,
+    "measures full predictions",
+    FILES,
+    "mute",
+    fold=FOLD,
+    method=replace(
+        OPTIONS["method"],
+        help="Interval method, such as corrected-t, naive-t or nested-cv; without, the best of each kind.",
+    ),
+)
 def validate(
     data: Data = None,
-    target: Target = None,
-    learner: Learners = None,
     plan: Annotated[
         str,
         typer.Option(
@@ -55,14 +42,6 @@ def validate(
             rich_help_panel=RUNNING,
         ),
     ] = "10-fold",
-    fold: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that says which fold each row is in, instead of a plan.",
-            rich_help_panel=RUNNING,
-        ),
-    ] = None,
     grid: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,8 +50,6 @@ def validate(
             rich_help_panel=RUNNING,
         ),
     ] = None,
-    jobs: Jobs = "auto",
-    on_error: OnError = "raise",
     shortcuts: Annotated[
         bool,
         typer.Option(
@@ -81,38 +58,15 @@ def validate(
             rich_help_panel=RUNNING,
         ),
     ] = True,
-    group: Group = None,
-    feature: Features = None,
-    drop: Drop = None,
-    missing: Missing = None,
-    labels: Labels = None,
-    positive: Positive = None,
-    costs: Costs = None,
-    cost_rows: CostRows = None,
-    level: Level = 0.95,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METHOD",
-            help="Interval method, such as corrected-t, naive-t or nested-cv; without, the best of each kind.",
-            rich_help_panel=INTERVALS,
-        ),
-    ] = None,
-    replicates: Replicates = 2000,
-    seed: Seed = 0,
-    measure: Measures = None,
-    full: Full = False,
     predictions: Annotated[
         str | None,
         typer.Option(
             metavar="FILE", help="Write every prediction with its row and fold to a CSV file.", rich_help_panel=OUTPUT
         ),
     ] = None,
-    json: Json = None,
-    html: Html = None,
-    markdown: Markdown = None,
-    latex: Latex = None,
-    mute: Mute = None,
+    *,
+    outputs: Outputs,
+    **options: Any,
 ) -> None:
     """Estimate how good a learner will be on new cases, by a plan that trains and tests it.
 
@@ -126,44 +80,58 @@ def validate(
       heldout validate churn.csv --target churned --learner knn:5 --grid n_neighbors=1,3,5,9
       heldout validate churn.csv --target churned --learner 'my_learners:Mine(depth=3)'
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
-    check_data(data, learner, "validate")
-    outputs = Outputs(json, html, markdown, latex, full=full, chosen=bool(measure), predictions=predictions)
+    learners = options.pop("learners", [])
+    check_data(data, learners, "validate")
+    outputs = replace(outputs, chosen="measures" in options, predictions=predictions)
     outputs.check([data])
-    names = list(learner or [])
-    if predictions is not None and len(names) > 1:
+    if predictions is not None and len(learners) > 1:
         raise OptionError(
             "--predictions writes the predictions of one learner, and there are several.",
             hint="run each learner by itself; with the same seed the splits are the same.",
         )
+    settings = read_grid(grid) if grid else None
     from heldout.api.validate import validate as run
 
     with learners_may_print():
-        found = run(
-            names[0] if len(names) == 1 else names,
-            data,
-            target=target,
-            plan=plan,
-            fold=fold,
-            grid=read_grid(grid),
-            jobs=read_jobs(jobs),
-            on_error=on_error,  # type: ignore[arg-type]
-            shortcuts=shortcuts,
-            group=group,
-            features=feature or None,
-            drop=drop or (),
-            missing=missing or "refuse",  # type: ignore[arg-type]
-            labels=split_labels(labels),
-            positive=positive,
-            costs=costs,
-            cost_rows=cost_rows,
-            level=level,
-            method=method,
-            replicates=replicates,
-            seed=seed,
-            measures=measure or "all",
-            mute=mute or (),
-        )
-    deliver(found, outputs)
-    if not found.finished:
+        learner = learners[0] if len(learners) == 1 else learners
+        result = run(learner, data, plan=plan, grid=settings, shortcuts=shortcuts, **options)
+    deliver(result, outputs)
+    if not result.finished:
         # The command's end says "Interrupted."; what was finished stands above.
         raise typer.Exit(130)
+
+
+def read_grid(texts: list[str]) -> dict[str, list[Any]]:
+    """The settings to search: each text names one and lists its values.
+
+    >>> read_grid(["n_neighbors=1,3,5", "weights=uniform,distance"])
+    {'n_neighbors': [1, 3, 5], 'weights': ['uniform', 'distance']}
+    >>> read_grid(["hidden_layer_sizes=(10, 5), (20,)"])
+    {'hidden_layer_sizes': [(10, 5), (20,)]}
+    """
+    grid: dict[str, list[Any]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not equals or not name.strip() or not values.strip():
+            raise OptionError(
+                f"--grid {text!r} does not say which values a setting is to try.",
+                hint="write --grid n_neighbors=1,3,5.",
+            )
+        grid[name.strip()] = _values(values)
+    return grid
+
+
+def _values(text: str) -> list[Any]:
+    """The values of a setting, separated by commas; one in brackets, as (10, 5), stays whole."""
+    try:
+        return list(ast.literal_eval(f"({text},)"))
+    except (ValueError, SyntaxError):
+        return [_value(value.strip()) for value in text.split(",")]
+
+
+def _value(text: str) -> Any:
+    """A number, True, False or None as Python writes it; anything else is text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

@@ -1,0 +1,255 @@
+"""The flags of the command line: made from the options that functions declare, and the reading of their texts."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, Literal, get_type_hints
+
+import typer
+
+from heldout.api.options import (
+    INPUT,
+    OUTPUT,
+    RUNNING,
+    DataArguments,
+    EngineArguments,
+    EvaluateArguments,
+    Option,
+    options_of,
+)
+from heldout.arguments import listing
+from heldout.cli.output import FORMS, Outputs
+from heldout.errors import OptionError
+from heldout.files.formats import titles_in_batches, titles_of_formats
+from heldout.learners.registry import SHORTCUTS
+
+SHORT_NAMES = ", ".join(shortcut.usage.replace("[", "\\[") for shortcut in SHORTCUTS.values())
+WHAT_TO_FIT = f"What to fit: {SHORT_NAMES}, or package.module:Class(arguments)"
+
+Predictions = Annotated[
+    str,
+    typer.Argument(
+        metavar="PREDICTIONS",
+        help=f"A file with one row per case, a folder or a pattern in quotes of {titles_in_batches()} files, an address "
+        "such as s3://…, or evidence that heldout count wrote; - is standard input.",
+    ),
+]
+Data = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DATA",
+        help=f"A file with one row per case: {titles_of_formats()}, also as .gz.",
+    ),
+]
+
+# Every option that more than one command takes: those of functions, and those of the command line alone.
+OPTIONS: dict[str, Option] = {
+    **options_of(DataArguments),
+    **options_of(EvaluateArguments),
+    "predicted": Option(None, "COLUMN", "Column of the predicted class.", INPUT),
+    "learner": Option(None, "LEARNER", f"{WHAT_TO_FIT}.", INPUT),
+    "learners": Option(None, "LEARNER", f"{WHAT_TO_FIT}; may be repeated.", INPUT, flag="learner", repeated=True),
+    "jobs": Option(
+        "auto",
+        "auto|N",
+        "Splits to fit at the same time; -1 is one per core, auto decides by how long the first takes.",
+        RUNNING,
+        shown=True,
+    ),
+    "on_error": Option(
+        "raise",
+        "raise|record",
+        "When the learner fails in a split: stop, or keep the others and say how many are missing.",
+        RUNNING,
+        shown=True,
+    ),
+    "layout": Option(None, "heldout|weka", "Layout of the report on the terminal.", OUTPUT, flag="format"),
+    "charts": Option(
+        None,
+        "KIND=FILE",
+        "Draw a curve into an svg, png or html file: roc, pr, det, gain, lift, cost, decision, reliability, or a "
+        "measure, as in roc=roc.svg; may be repeated.",
+        OUTPUT,
+        flag="chart",
+        repeated=True,
+    ),
+    "full": Option(default=False, help="Show everything there is.", panel=OUTPUT, kind=bool, shown=True),
+    "json": Option(None, "FILE", "Write JSON to this file; - is standard output here too.", OUTPUT),
+    "html": Option(None, "FILE", "Write a page for the browser, with everything.", OUTPUT),
+    "markdown": Option(None, "FILE", "Write Markdown.", OUTPUT),
+    "latex": Option(None, "FILE", "Write LaTeX tables.", OUTPUT),
+}
+
+# Options that go together, in the order of the help.
+ROLES = "truth predicted score threshold costs cost_rows weight group fold id slices missing"
+CLASSES = "labels positive"
+ENGINE = " ".join(options_of(EngineArguments))
+FITTED = "group features drop missing"
+INTERVAL = "level method replicates seed"
+REVIEW = "mute limits"
+FILES = " ".join(FORMS)
+# What is gathered into the outputs of a command.
+OUTPUTS = (*FORMS, "layout", "full")
+
+
+def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the flags of these options, in this order, beside the parameters of its own.
+
+    A parameter of its own stands where it is named, or before all flags. What was given reaches the command as
+    `**options`, read and by the names of the function behind it; what was not is left to that function. A command with
+    a parameter `outputs` gets there what was said of the forms. `changed` are options that this command explains
+    differently.
+    """
+    order = " ".join(names).split()
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = _own_parameters(command)
+        options = {name: changed.get(name) or OPTIONS[name] for name in order if name not in own}
+        flags = {name: _parameter(name, option) for name, option in options.items()}
+        parameters = [*(one for name, one in own.items() if name not in order)]
+        parameters += [own[name] if name in own else flags[name] for name in order]
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            values = {name: given[name] for name in own}
+            for name, flag in flags.items():
+                value = given[flag.name]
+                # An option that may be repeated is an empty list where it was not given.
+                if value is not None and value != []:
+                    values[name] = READERS[name](value) if name in READERS else value
+            if "outputs" in inspect.signature(command).parameters:
+                values["outputs"] = Outputs(**{name: values.pop(name) for name in OUTPUTS if name in values})
+            command(**values)
+
+        vars(run).update(__signature__=inspect.Signature(parameters), __annotations__={})
+        return run
+
+    return decorate
+
+
+def _own_parameters(command: Callable[..., None]) -> dict[str, inspect.Parameter]:
+    """The parameters that a command declares itself, with their types."""
+    types = get_type_hints(command, include_extras=True)
+    return {
+        name: parameter.replace(annotation=types[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in inspect.signature(command).parameters.items()
+        if name != "outputs" and parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    }
+
+
+def _parameter(name: str, option: Option) -> inspect.Parameter:
+    """The flag of an option as Typer takes it."""
+    flag = option.flag or name
+    kind: Any = list[option.kind] | None if option.repeated else option.kind if option.shown else option.kind | None  # type: ignore[name-defined]
+    spelled = typer.Option(
+        f"--{flag.replace('_', '-')}",
+        metavar=option.metavar or None,
+        help=option.help,
+        rich_help_panel=option.panel,
+    )
+    default = option.default if option.shown else None
+    return inspect.Parameter(flag, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, spelled])
+
+
+def one_or_all(columns: list[str]) -> str | list[str]:
+    """One column of scores as itself, several as a list."""
+    return columns[0] if len(columns) == 1 else columns
+
+
+def name_slices(columns: list[str]) -> str | list[str]:
+    """The columns that --slice names; the word all alone is every column that has no other role."""
+    return "all" if columns == ["all"] else columns
+
+
+def split_charts(texts: list[str]) -> list[tuple[str, str]]:
+    """The kind of curve and the file of every --chart.
+
+    >>> split_charts(["roc=roc.svg"])
+    [('roc', 'roc.svg')]
+    """
+    charts = []
+    for text in texts:
+        kind, equals, path = text.partition("=")
+        if not equals or not kind or not path:
+            raise OptionError(f"--chart {text!r} does not say what to draw where.", hint="write --chart roc=roc.svg.")
+        charts.append((kind, path))
+    return charts
+
+
+def split_limits(texts: list[str]) -> dict[str, dict[str, float]]:
+    """The limits of rules that --limit names, by code and name.
+
+    >>> split_limits(["H014.width=0.1", "H006.cases=5"])
+    {'H014': {'width': 0.1}, 'H006': {'cases': 5.0}}
+    """
+    limits: dict[str, dict[str, float]] = {}
+    for text in texts:
+        limit, _, value = text.partition("=")
+        code, _, name = (part.strip() for part in limit.partition("."))
+        try:
+            number = float(value)
+        except ValueError:
+            number = None
+        if number is None or not code or not name:
+            raise OptionError(
+                f"--limit {text!r} does not say which limit is to be what.", hint="write --limit H014.width=0.1."
+            )
+        limits.setdefault(code, {})[name] = number
+    return limits
+
+
+def split_labels(text: str) -> list[str]:
+    """The classes that --labels names; one that holds a comma stands in double quotes.
+
+    >>> split_labels('no, "yes, surely"')
+    ['no', 'yes, surely']
+    """
+    labels = [label.strip() for row in csv.reader([text], skipinitialspace=True) for label in row]
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if not labels or not all(labels) or twice:
+        why = f"names {listing(map(repr, twice))} more than once" if all(labels) and twice else "has an empty name"
+        raise OptionError(
+            f"--labels {why}. Got {text!r}.",
+            hint="name each class once, separated by commas: --labels no,yes.",
+        )
+    return labels
+
+
+def read_jobs(text: str) -> int | Literal["auto"]:
+    """The number of splits to fit at the same time.
+
+    >>> read_jobs("auto"), read_jobs("4")
+    ('auto', 4)
+    """
+    if text.strip().casefold() == "auto":
+        return "auto"
+    try:
+        jobs = int(text)
+    except ValueError:
+        jobs = 0
+    if jobs == 0:
+        raise OptionError(f"--jobs must be auto or a whole number, not 0. Got {text!r}.", hint="for example --jobs 4.")
+    return jobs
+
+
+def check_data(data: str | None, learner: object, command: str) -> None:
+    """Refuse a call without data or without a learner."""
+    example = f"heldout {command} data.csv --target outcome --learner knn:5"
+    if not data:
+        raise OptionError("There is no file to learn from.", hint=f"{example}.")
+    if not learner:
+        raise OptionError("There is no learner: say what to fit.", hint=f"{example}.")
+
+
+# How the text of a flag becomes the argument of a function, where it is not the text itself.
+READERS: dict[str, Callable[[Any], Any]] = {
+    "score": one_or_all,
+    "slices": name_slices,
+    "labels": split_labels,
+    "limits": split_limits,
+    "charts": split_charts,
+    "jobs": read_jobs,
+}
