@@ -34,7 +34,7 @@ def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArgu
 
 
 @takes(CountedArguments)
-def count_with_source(data: Any, predicted: Any, **options: Unpack[CountedArguments]) -> tuple[Evidence, Source]:
+def count_with_source(data: Any, predicted: Any = None, **options: Unpack[CountedArguments]) -> tuple[Evidence, Source]:
     """The evidence of predictions in any form, and where they came from."""
     where = Where.from_options(options).checked()
     roles = {"truth": options["truth"], "predicted": predicted, "weight": options["weight"], "group": options["group"]}

@@ -1,0 +1,72 @@
+"""An option is declared once: functions show it by name, and the flags of commands are arguments of functions."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import heldout
+from heldout.api import options
+from heldout.cli import card, check, compare, count, evaluate, learn, thresholds, validate
+from heldout.cli.flags import OPTIONS
+
+GROUPS = [kind for name, kind in vars(options).items() if name.endswith("Arguments")]
+# Flags that are about where a result goes, or that a command reads for itself.
+OUTPUT = {"json", "html", "markdown", "latex", "full", "format", "chart", "junit", "predictions", "output"}
+OWN = {
+    "learner", "grid", "requirements", "files", "data", "same", "different_cases", "equivalence", "questions",
+    "feature", "plan",
+}  # fmt: skip
+COMMANDS = {
+    evaluate.evaluate: heldout.evaluate,
+    check.check: heldout.check,
+    count.count: heldout.count,
+    count.merge: heldout.evaluate,
+    compare.compare: heldout.compare,
+    thresholds.thresholds: heldout.choose_threshold,
+    validate.validate: heldout.validate,
+    learn.learn: heldout.learning_curve,
+    card.card: heldout.card,
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__)
+def test_a_flag_is_an_argument_of_the_function(command):
+    known = inspect.signature(COMMANDS[command]).parameters
+    named = {option.flag: name for name, option in OPTIONS.items() if option.flag}
+    for flag in inspect.signature(command).parameters.keys() - OUTPUT - OWN:
+        # What learners are compared by is an argument of validate.
+        if command is compare.compare and flag in ("target", "drop", "jobs"):
+            continue
+        assert flag in known or named.get(flag) in known, flag
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)
+def test_every_option_is_explained_once(group):
+    declared = options.options_of(group)
+    assert declared
+    for name, option in declared.items():
+        assert option.help.endswith("."), name
+        assert option.metavar, name
+        assert OPTIONS[name] == option
+
+
+@pytest.mark.parametrize("function", [heldout.evaluate, heldout.check, heldout.count, heldout.choose_threshold])
+def test_a_signature_shows_every_option_with_its_usual_value(function):
+    shown = inspect.signature(function).parameters
+    for name, value in options.defaults_of(options.EngineArguments).items():
+        assert shown[name].default == value
+        assert shown[name].kind is inspect.Parameter.KEYWORD_ONLY
+    assert not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in shown.values())
+
+
+def test_an_unknown_option_is_refused_as_python_does():
+    with pytest.raises(TypeError, match=r"^evaluate\(\) got an unexpected keyword argument 'tresh'$"):
+        heldout.evaluate([0, 1], [0, 1], tresh=0.5)  # type: ignore[call-arg]
+
+
+def test_types_of_options_are_those_of_the_declaration():
+    shown = inspect.signature(heldout.evaluate).parameters
+    assert shown["threshold"].annotation == "float | None"
+    assert shown["labels"].annotation == "Sequence[Label] | None"
