@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ OWN = {
     "learner", "grid", "requirements", "files", "data", "same", "different_cases", "equivalence", "questions",
     "feature", "plan",
 }  # fmt: skip
-COMMANDS = {
+COMMANDS: dict[Any, Any] = {
     evaluate.evaluate: heldout.evaluate,
     check.check: heldout.check,
     count.count: heldout.count,
