@@ -33,8 +33,8 @@ Predictions = Annotated[
     str,
     typer.Argument(
         metavar="PREDICTIONS",
-        help=f"A file with one row per case, a folder or a pattern in quotes of {titles_in_batches()} files, an address "
-        "such as s3://…, or evidence that heldout count wrote; - is standard input.",
+        help=f"A file with one row per case, a folder or a pattern in quotes of {titles_in_batches()} files, an "
+        "address such as s3://…, or evidence that heldout count wrote; - is standard input.",
     ),
 ]
 Data = Annotated[
