@@ -6,7 +6,8 @@ from pathlib import Path
 
 from heldout.findings.catalogue import RULE_CATALOGUE
 from heldout.report.catalogue import rule_blocks, rules_blocks
-from heldout.show import Block, Prose, Title, render_markdown
+from heldout.show.blocks import Block, Prose, Title
+from heldout.show.markdown import render_markdown
 
 PAGE = Path(__file__).with_name("findings.md")
 HEAD = "Written by make docs from the declarations in src/heldout/findings; change those, not this page."

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from heldout.measures.catalogue import CATALOGUE
 from heldout.report.catalogue import measure_blocks
-from heldout.show import Block, Prose, Title, render_markdown
+from heldout.show.blocks import Block, Prose, Title
+from heldout.show.markdown import render_markdown
 
 PAGE = Path(__file__).with_name("measures.md")
 HEAD = "Written by make docs from the declarations in src/heldout/measures; change those, not this page."

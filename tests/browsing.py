@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Playwright, Request
 from tests.chromium import needed
 
-from heldout.show import Block, render_page
+from heldout.show.blocks import Block
+from heldout.show.html import render_page
 
 ARGUMENTS = (
     "--no-sandbox",

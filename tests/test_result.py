@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from heldout.errors import FileError, OptionError
 from heldout.result import ROW_KEYS, Result, json_safe
-from heldout.show import Block, Column, Number, Prose, Table, Title
+from heldout.show.blocks import Block, Column, Number, Prose, Table, Title
 
 NAN, INF = float("nan"), float("inf")
 

@@ -18,10 +18,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final, over
 from heldout.arguments import closest, listing
 from heldout.errors import FileError, OptionError
 from heldout.show.blocks import Title
-from heldout.show.html import render_html, render_page
-from heldout.show.latex import render_latex
-from heldout.show.markdown import render_markdown
-from heldout.show.text import render_text, to_rich
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,24 +154,34 @@ class Result(ABC):
     @final
     def to_markdown(self) -> str:
         """The blocks as Markdown with GitHub's tables."""
+        from heldout.show.markdown import render_markdown
+
         return render_markdown(self.blocks())
 
     @final
     def to_latex(self) -> str:
         """The blocks as LaTeX that needs the package booktabs."""
+        from heldout.show.latex import render_latex
+
         return render_latex(self.blocks())
 
     @final
     def to_html(self) -> str:
         """The blocks as an HTML fragment."""
+        from heldout.show.html import render_html
+
         return render_html(self.blocks())
 
     @final
     def __str__(self) -> str:
+        from heldout.show.text import render_text
+
         return render_text(self.blocks())
 
     @final
     def __rich__(self) -> Screen:
+        from heldout.show.text import to_rich
+
         return to_rich(self.blocks())
 
     @final
@@ -209,12 +215,14 @@ class Result(ABC):
             return _csv(_columns(self.rows()))
         if ending == ".json":
             return self.to_json() + "\n"
-        blocks = self.page_blocks() if ending == ".html" else self.blocks()
         if ending == ".html":
+            from heldout.show.html import render_page
+
+            blocks = self.page_blocks()
             titles = [block.text for block in blocks if isinstance(block, Title)]
             return render_page(blocks, title=titles[0] if titles else self.schema)
-        render = {".md": render_markdown, ".tex": render_latex, ".txt": render_text}[ending]
-        return render(blocks) + "\n"
+        text = {".md": self.to_markdown, ".tex": self.to_latex, ".txt": self.__str__}[ending]
+        return text() + "\n"
 
 
 def json_safe(value: object) -> Any:

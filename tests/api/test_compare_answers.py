@@ -239,7 +239,7 @@ def test_every_form_renders(tmp_path):
 
 
 def test_full_blocks_hold_every_test():
-    from heldout.show import render_text
+    from heldout.show.text import render_text
 
     text = render_text(BOTH.full_blocks())
     assert "The tests" in text

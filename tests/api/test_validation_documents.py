@@ -126,7 +126,7 @@ def test_the_report_says_what_is_estimated_and_what_the_columns_mean(one):
 
 
 def test_the_full_report_has_every_fold_and_why(one, several):
-    from heldout.show import render_text
+    from heldout.show.text import render_text
 
     text = " ".join(render_text(one.full_blocks()).split())
     assert "Every split" in text
@@ -139,7 +139,7 @@ def test_the_full_report_has_every_fold_and_why(one, several):
 
 
 def test_only_what_was_asked_for_is_shown(several):
-    from heldout.show import render_text
+    from heldout.show.text import render_text
 
     asked = validate("knn:5", X2, Y2, plan="5-fold", measures=["accuracy", "recall[yes]"])
     text = render_text(asked.chosen_blocks())

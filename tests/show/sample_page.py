@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from heldout.show import (
-    Axis,
+from heldout.show.blocks import (
     Block,
-    Chart,
     Column,
-    Dots,
-    Explorer,
     Facts,
     Heat,
-    Knob,
-    Moving,
     Note,
     Number,
     Prose,
     Range,
-    Ribbon,
     Section,
     Span,
-    Stroke,
     Table,
     Title,
     Verbatim,
 )
-from heldout.show.chart import Tone
+from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tone
+from heldout.show.explorer import Explorer, Knob, Moving
 
 TONES: tuple[Tone, ...] = ("accent", "second", "third", "fourth", "fifth", "sixth", "seventh")
 

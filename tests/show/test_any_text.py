@@ -10,35 +10,28 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
-from heldout.show import (
-    Axis,
+from heldout.show.blocks import (
     Block,
-    Chart,
     Column,
-    Dots,
-    Explorer,
     Facts,
     Heat,
-    Knob,
-    Moving,
     Note,
     Number,
     Prose,
     Range,
-    Ribbon,
     Section,
     Span,
-    Stroke,
     Table,
     Title,
     Verbatim,
-    render_html,
-    render_latex,
-    render_markdown,
-    render_text,
 )
-from heldout.show.chart import Tone
+from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tone
 from heldout.show.escape import visible
+from heldout.show.explorer import Explorer, Knob, Moving
+from heldout.show.html import render_html
+from heldout.show.latex import render_latex
+from heldout.show.markdown import render_markdown
+from heldout.show.text import render_text
 
 NASTY = st.sampled_from(
     [

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from heldout.show import (
-    Axis,
+from heldout.show.blocks import (
     Block,
-    Chart,
     Column,
     Facts,
     Heat,
@@ -20,12 +18,12 @@ from heldout.show import (
     Table,
     Title,
     Verbatim,
-    render_html,
-    render_latex,
-    render_markdown,
-    render_page,
-    render_text,
 )
+from heldout.show.chart import Axis, Chart
+from heldout.show.html import render_html, render_page
+from heldout.show.latex import render_latex
+from heldout.show.markdown import render_markdown
+from heldout.show.text import render_text
 
 TABLE = Table(
     (Column("measure"), Column("value", "right"), Column("interval", "center"), Column("")),

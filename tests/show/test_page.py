@@ -11,23 +11,10 @@ from html import unescape
 import pytest
 from tests.show.sample_page import explorer, sample_page
 
-from heldout.show import (
-    Chart,
-    Column,
-    Explorer,
-    Moving,
-    Note,
-    Number,
-    Prose,
-    Section,
-    Span,
-    Table,
-    Title,
-    render_html,
-    render_page,
-)
-from heldout.show.chart import Axis
-from heldout.show.html import FOLDER, SHADES, page_policy
+from heldout.show.blocks import Column, Note, Number, Prose, Section, Span, Table, Title
+from heldout.show.chart import Axis, Chart
+from heldout.show.explorer import Explorer, Moving
+from heldout.show.html import FOLDER, SHADES, page_policy, render_html, render_page
 
 
 def test_the_policy_names_the_hashes_of_the_one_script_and_the_one_style() -> None:

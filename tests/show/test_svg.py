@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heldout.show import Axis, Chart, Dots, Ribbon, Stroke
-from heldout.show.chart import Tone
+from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tone
 from heldout.show.svg import DASHES, chart_svg, framed, ticks
 
 NAN = float("nan")

@@ -148,7 +148,7 @@ def test_a_form_that_fails_leaves_no_file(here, monkeypatch):
     def fail(*_args, **_options):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("heldout.show.render_latex", fail)
+    monkeypatch.setattr("heldout.show.latex.render_latex", fail)
     done = CliRunner().invoke(app, ["evaluate", "rows.csv", "--json", "a.json", "--latex", "d.tex"])
     assert isinstance(done.exception, ZeroDivisionError)
     assert [path.name for path in here.iterdir()] == ["rows.csv"]

@@ -8,26 +8,10 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browsing import PHONE, Watched, everywhere_readable, opened, slid, violations
 from tests.show.sample_page import explorer, sample_page
 
-from heldout.show import (
-    Axis,
-    Block,
-    Chart,
-    Column,
-    Dots,
-    Explorer,
-    Facts,
-    Knob,
-    Moving,
-    Note,
-    Number,
-    Prose,
-    Section,
-    Stroke,
-    Table,
-    Title,
-    Verbatim,
-)
+from heldout.show.blocks import Block, Column, Facts, Note, Number, Prose, Section, Table, Title, Verbatim
+from heldout.show.chart import Axis, Chart, Dots, Stroke
 from heldout.show.escape import visible
+from heldout.show.explorer import Explorer, Knob, Moving
 
 HOSTILE = (
     "<script>window.hurt = 1</script>",

@@ -22,7 +22,6 @@ from heldout.findings.review import check_codes, check_limits
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import Asked, Source, gather
 from heldout.predictions.table import Predictions
-from heldout.resampling.outcome import case_counts
 from heldout.results.evaluation import Evaluation
 
 
@@ -90,10 +89,18 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
                 slices=slices,
             )
             _check_ids(predictions)
-            confusion = memory.count(predictions) if predictions.fold is None else case_counts(predictions)
+            confusion = _count(predictions)
             notes = predictions.said
     folded = None if predictions is None or predictions.fold is None else Folded(fold_dependence(predictions))
     return judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)
+
+
+def _count(predictions: Predictions) -> Confusion:
+    if predictions.fold is None:
+        return memory.count(predictions)
+    from heldout.resampling.outcome import case_counts
+
+    return case_counts(predictions)
 
 
 def _check_ids(predictions: Predictions) -> None:

@@ -24,7 +24,7 @@ def measures(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     from heldout.cli.output import print_document, show
     from heldout.report.catalogue import catalogue_blocks, measure_blocks
-    from heldout.show import render_markdown
+    from heldout.show.markdown import render_markdown
 
     blocks = catalogue_blocks() if name is None else measure_blocks(name)
     if markdown:
@@ -51,7 +51,7 @@ def explain(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     from heldout.cli.output import print_document, show
     from heldout.report.catalogue import rule_blocks, rules_blocks
-    from heldout.show import render_markdown
+    from heldout.show.markdown import render_markdown
 
     blocks = rules_blocks() if code is None else rule_blocks(code)
     if markdown:

@@ -306,7 +306,8 @@ def _document(result: Result, form: str, outputs: Outputs) -> str:
         from heldout.show.html import render_page
 
         return render_page(_page(result, chosen=outputs.chosen), title=_title(result))
-    from heldout.show import render_latex, render_markdown
+    from heldout.show.latex import render_latex
+    from heldout.show.markdown import render_markdown
 
     blocks = _blocks(result, full=outputs.full, chosen=outputs.chosen)
     return cut_markdown(render_markdown(blocks)) if form == "markdown" else render_latex(blocks)

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import check_level, check_whole, listing
-from heldout.curves import Curve, ThresholdTable, measure_curve, precision_recall, roc, thinned, threshold_table
-from heldout.curves.declare import find_curve, listed_kinds
-from heldout.curves.thinning import shortened
-from heldout.curves.thresholds import between_points
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.counted import Counted
@@ -34,6 +30,9 @@ from heldout.results.cases import Confused, HardCases, confused, hardest
 from heldout.results.slices import Divided, Slices, choose_columns
 from heldout.review import Finding, Review
 from heldout.show.blocks import Block
+
+if TYPE_CHECKING:
+    from heldout.curves import Curve, ThresholdTable
 
 # Squares of this many classes are written out in documents; larger ones list the cells that were met.
 WRITTEN_CLASSES = 200
@@ -273,6 +272,10 @@ class Evaluation(Result):
         """The ROC and the precision-recall curve of the positive class, thinned to what a screen can show."""
         if self.scores is None or self.scores.evidence.per_class or self.positive is None:
             return {}
+        from heldout.curves import precision_recall, roc, thinned
+        from heldout.curves.thinning import shortened
+        from heldout.curves.thresholds import between_points
+
         whole = self.ranking()
         short = shortened(whole)
         joined = len(whole) - len(short)
@@ -321,6 +324,9 @@ class Evaluation(Result):
 
     def curve(self, kind: str = "roc", class_: Label | None = None, **options: Any) -> Curve:
         """A curve over all thresholds: of a declared kind, or any count measure against the threshold."""
+        from heldout.curves import measure_curve
+        from heldout.curves.declare import find_curve, listed_kinds
+
         name, bracket, inside = kind.partition("[")
         if bracket and inside.endswith("]") and class_ is None:
             kind, class_ = name, fitted([inside[:-1]], self.labels)[0]
@@ -348,6 +354,8 @@ class Evaluation(Result):
     ) -> ThresholdTable:
         """TP, FP, TN, FN and rates at each threshold: at the distinct scores, at so many even steps, or at a list."""
         label = self.positive if class_ is None else class_
+        from heldout.curves import threshold_table
+
         return threshold_table(self.ranking(class_), thresholds, measures, level=self.level, positive=label)
 
     def value(self, name: str) -> float:
