@@ -20,7 +20,7 @@ from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import z_value
 from heldout.learners.problem import Problem
 from heldout.resampling.learning_curve import learn
-from heldout.resampling.learning_report import verdict
+from heldout.resampling.learning_report import learning_chart, verdict
 from heldout.resampling.power_law import fit_power_law
 from heldout.resampling.training_sizes import growing_sets
 from heldout.result import ROW_KEYS
@@ -203,12 +203,11 @@ def test_the_chart_has_both_bands_and_the_law_ahead(tmp_path):
     curve = learn(KnownLaw(), known(900), name="known")
     spec = curve.chart().to_dict()
     marks = [layer["mark"]["type"] for layer in spec["layer"]]
-    assert marks.count("area") == 2
-    dashed = [layer for layer in spec["layer"] if "strokeDash" in layer["mark"]]
-    data = dashed[0]["data"]
-    sizes = [record["size"] for record in (data["values"] if "values" in data else spec["datasets"][data["name"]])]
-    assert min(sizes) == pytest.approx(curve.sizes[-1])
-    assert max(sizes) == pytest.approx(1800)
+    assert marks.count("area") == 3
+    law = next(stroke for stroke in learning_chart(curve).strokes if stroke.dashed)
+    # The sizes multiply, so they stand on a logarithmic axis.
+    assert 10 ** min(law.x) == pytest.approx(curve.sizes[-1])
+    assert 10 ** max(law.x) == pytest.approx(1800)
     svg = curve.save(tmp_path / "curve.svg").read_text(encoding="utf-8")
     assert "Rows in the training set" in svg
     assert "training error" in svg

@@ -35,7 +35,7 @@ from heldout.show.numbers import plain, share
 from heldout.show.text_width import shorten
 
 if TYPE_CHECKING:
-    from heldout.curves.chart import AnyChart
+    from heldout.show.altair import AnyChart
 
 # More pairs than this fill more than a screen: the closest to a difference are shown, all stand in the rows.
 SHOWN_PAIRS = 28
@@ -270,8 +270,9 @@ class LearnerRanks(Result):
     def chart(self) -> AnyChart:
         """The critical difference diagram as an Altair chart: learners by rank, bars over those not told apart."""
         from heldout.comparisons.ranks_report import rank_chart
+        from heldout.show.altair import altair_chart
 
-        return rank_chart(self)
+        return altair_chart(rank_chart(self))
 
     def to_tikz(self) -> str:
         """The same diagram for LaTeX, which needs the package tikz."""

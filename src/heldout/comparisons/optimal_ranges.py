@@ -29,7 +29,7 @@ from heldout.show.blocks import Block, Cell, Column, Note, Prose, Range, Table, 
 from heldout.show.numbers import limits, percent
 
 if TYPE_CHECKING:
-    from heldout.curves.chart import AnyChart
+    from heldout.show.altair import AnyChart
 
 
 ALWAYS_NO = "always no"
@@ -176,14 +176,16 @@ class OptimalRanges(Result):
     def chart(self) -> AnyChart:
         """The ROC curves and their joint hull as an Altair chart."""
         from heldout.comparisons.roc_chart import ranges_chart
+        from heldout.show.altair import altair_chart
 
-        return ranges_chart(self)
+        return altair_chart(ranges_chart(self))
 
     def save(self, path: str | Path) -> Path:
         """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
+        from heldout.comparisons.roc_chart import ranges_chart
         from heldout.curves.saving import save_chart
 
-        return save_chart(self.chart(), path)
+        return save_chart(ranges_chart(self), path)
 
 
 def probability_cost(cost_ratio: float, prevalence: float) -> float:

@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from heldout.curves.chart import ACCENT, QUIET, finished_chart, inline_data
 from heldout.errors import FileError, ValuesError
 from heldout.show.blocks import Block, Section
-from heldout.show.chart import Axis, Chart, Dots, Stroke
+from heldout.show.chart import Axis, Caption, Chart, Dots, Stroke, Tips, Tone
 from heldout.show.escape import visible
 from heldout.show.latex import escape
 from heldout.show.numbers import plain
@@ -22,7 +21,6 @@ from heldout.show.text_width import shorten
 
 if TYPE_CHECKING:
     from heldout.comparisons.learner_ranks import LearnerRanks
-    from heldout.curves.chart import AnyChart
 
 
 Groups = tuple[tuple[int, ...], ...]
@@ -32,6 +30,9 @@ FIRST_BAR, BAR_STEP, TO_NAMES, NAME_STEP = 0.55, 0.4, 0.75, 1.0
 # The ruler of the critical difference stands this far above the axis.
 RULER = -2.0
 WIDTH_CM = 9.0
+# The width of the chart and of a letter, in its units; where the names of either side of it stand.
+WIDTH, LETTER = 600, 6.6
+_ALIGN: dict[int, Literal["left", "right"]] = {-1: "right", 1: "left"}
 
 
 def groups_of(ranks: Any, alike: Any) -> Groups:
@@ -119,49 +120,41 @@ def diagram(found: LearnerRanks) -> Diagram:
     return Diagram((1.0, float(k)), ticks, tuple(labels), tuple(bars), found.critical_difference, deepest)
 
 
-def rank_chart(found: LearnerRanks) -> AnyChart:
-    """Draw the diagram with Altair."""
-    import altair as alt
-
-    drawn = diagram(found)
+def rank_chart(ranks: LearnerRanks) -> Chart:
+    """The diagram as a chart: the axis on top, a line from each rank to its name, bars over learners that are alike."""
+    drawn = diagram(ranks)
     has_ruler = drawn.ruler < drawn.ends[1] - drawn.ends[0]
-    top = RULER - 0.9 if has_ruler else -1.1
-    x = alt.X("x:Q", scale=alt.Scale(domain=list(drawn.edges), nice=False, zero=False), axis=None)
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[drawn.depth + 0.5, top], nice=False, zero=False), axis=None)
-
-    def lines(paths: list[list[tuple[float, float]]], **style: Any) -> Any:
-        records = [
-            {"x": across, "y": down, "line": number, "order": at}
-            for number, path in enumerate(paths)
-            for at, (across, down) in enumerate(path)
-        ]
-        return (
-            alt.Chart(inline_data(records))
-            .mark_line(aria=False, **style)
-            .encode(x=x, y=y, detail="line:N", order="order:O")
-        )
-
-    def words(texts: list[tuple[float, float, str]], **style: Any) -> Any:
-        records = [{"x": across, "y": down, "text": text} for across, down, text in texts]
-        return alt.Chart(inline_data(records)).mark_text(aria=False, **style).encode(x=x, y=y, text="text:N")
-
-    layers = [
-        lines(_axis_paths(drawn), color="#444444", strokeWidth=1),
-        words([(float(at), -0.75, str(at)) for at in drawn.ticks], color="#444444"),
-        lines([_leader(label, drawn) for label in drawn.labels], color=QUIET, strokeWidth=1),
-        lines([[(left, depth), (right, depth)] for left, right, depth in drawn.bars], color=ACCENT, strokeWidth=5),
-    ]
-    for side, align, dx in ((-1, "right", -5), (1, "left", 5)):
-        texts = [(drawn.edges[side > 0], label.depth, _name(label)) for label in drawn.labels if label.side == side]
-        layers.append(words(texts, align=align, dx=dx, color="#222222"))
+    top = RULER - 1.1 if has_ruler else -1.3
+    names = [(label, f"{shorten(visible(label.name), NAME_CELLS)} ({plain(label.rank)})") for label in drawn.labels]
+    texts = [Caption(float(at), -0.35, str(at), "middle", "above", "ink") for at in drawn.ticks]
+    texts += [Caption(drawn.edges[x.side > 0], x.depth, name, _ALIGN[x.side], "at", "ink") for x, name in names]
+    strokes = [_stroke(_leader(label, drawn), "fine") for label in drawn.labels]
+    strokes += [_stroke(path, "ink") for path in _axis_paths(drawn)]
     if has_ruler:
-        end = 1 + drawn.ruler
-        layers.append(lines(_ruler_paths(end), color="#222222", strokeWidth=1.5))
-        layers.append(words([(1 + drawn.ruler / 2, RULER - 0.55, f"critical difference {plain(drawn.ruler)}")]))
-    layers.append(_dots(found, x, y))
-    chart = finished_chart(alt.layer(*layers), "ranks", "Average ranks", _subtitle(found), _description(found))
-    made: AnyChart = chart.properties(height=round(24 * (drawn.depth + 0.5 - top)))
-    return made
+        strokes += [_stroke(path, "ink") for path in _ruler_paths(1 + drawn.ruler)]
+        words = f"critical difference {plain(drawn.ruler)}"
+        texts.append(Caption(1 + drawn.ruler / 2, RULER - 0.2, words, "middle", "above", "ink"))
+    strokes += [Stroke((left, right), (depth, depth), thick=True) for left, right, depth in drawn.bars]
+    # Room beside the plot for the longest name on each side, in the units of the axis.
+    longest = [max((len(name) for label, name in names if label.side == side), default=0) for side in (-1, 1)]
+    rooms = [min((LETTER * letters + 12) / WIDTH, 0.4) for letters in longest]
+    unit = (drawn.edges[1] - drawn.edges[0]) / (1 - sum(rooms))
+    x = Axis("", drawn.edges[0] - rooms[0] * unit, drawn.edges[1] + rooms[1] * unit)
+    ranked = ranks.average_ranks
+    record = {name: "–".join(map(str, counts)) for name, counts in ranks.record().items()}
+    places = tuple(ranked.values()), (0.0,) * len(ranked)
+    tips = Tips(*places, (
+        ("learner", tuple(map(visible, ranked))), ("average rank", places[0]), ("win–tie–loss", tuple(record.values()))
+    ))  # fmt: skip
+    return Chart(
+        "Average ranks", _description(ranks), x, Axis("", drawn.depth + 0.6, top), tuple(strokes), (),
+        (Dots(*places, tone="fine"),), _subtitle(ranks), "wide",
+        texts=tuple(texts), tips=(tips,), height=24 * (drawn.depth + 0.6 - top), axes=False,
+    )  # fmt: skip
+
+
+def _stroke(path: list[tuple[float, float]], tone: Tone) -> Stroke:
+    return Stroke(tuple(x for x, _ in path), tuple(y for _, y in path), tone=tone)
 
 
 def _axis_paths(drawn: Diagram) -> list[list[tuple[float, float]]]:
@@ -179,29 +172,7 @@ def _ruler_paths(end: float) -> list[list[tuple[float, float]]]:
     return [[(1.0, RULER), (end, RULER)], *([(at, RULER - 0.15), (at, RULER + 0.15)] for at in (1.0, end))]
 
 
-def _dots(found: LearnerRanks, x: Any, y: Any) -> Any:
-    import altair as alt
-
-    record = found.record()
-    records = [
-        {"x": rank, "y": 0.0, "learner": visible(name), "record": "–".join(map(str, record[name]))}
-        for name, rank in found.average_ranks.items()
-    ]
-    tips = [
-        alt.Tooltip("learner:N", title="learner"),
-        alt.Tooltip("x:Q", title="average rank", format=".3~f"),
-        alt.Tooltip("record:N", title="win–tie–loss"),
-    ]
-    return alt.Chart(inline_data(records)).mark_circle(aria=False, color="#222222", size=36, opacity=1).encode(
-        x=x, y=y, tooltip=tips
-    )  # fmt: skip
-
-
-def _name(label: Label) -> str:
-    return f"{shorten(visible(label.name), NAME_CELLS)} ({plain(label.rank)})"
-
-
-def _subtitle(found: LearnerRanks) -> list[str]:
+def _subtitle(found: LearnerRanks) -> str:
     whom = (
         "cannot be told apart"
         if found.control is None
@@ -209,8 +180,8 @@ def _subtitle(found: LearnerRanks) -> list[str]:
     )
     best = "1 is best"
     if not found.groups:
-        return [f"Over {found.table.n} data sets, {best}", f"All differ ({found.how}, level {found.level:g})"]
-    return [f"Over {found.table.n} data sets, {best}", f"Bars: {whom} ({found.how}, level {found.level:g})"]
+        return f"Over {found.table.n} data sets, {best}. All differ ({found.how}, level {found.level:g})."
+    return f"Over {found.table.n} data sets, {best}. Bars: {whom} ({found.how}, level {found.level:g})."
 
 
 def _description(found: LearnerRanks) -> str:
@@ -258,7 +229,7 @@ def save_ranks(found: LearnerRanks, path: str | Path) -> Path:
     if target.suffix.lower() != ".tex":
         from heldout.curves.saving import save_chart
 
-        return save_chart(found.chart(), target)
+        return save_chart(rank_chart(found), target)
     try:
         target.write_text(rank_tikz(found), encoding="utf-8", errors="backslashreplace")
     except OSError as error:

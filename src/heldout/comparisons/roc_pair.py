@@ -30,7 +30,8 @@ from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range,
 from heldout.show.numbers import count, limits, share
 
 if TYPE_CHECKING:
-    from heldout.curves.chart import AnyChart
+    from heldout.show.altair import AnyChart
+    from heldout.show.chart import Chart
 
 
 # Where one ROC curve lies above another, and where the two cross.
@@ -304,15 +305,20 @@ class RocComparison(Result):
 
     def chart(self, *, difference: bool = False) -> AnyChart:
         """Both curves with the crossings of their hulls as an Altair chart; or the difference with its band."""
-        from heldout.comparisons.roc_chart import difference_chart, pair_chart
+        from heldout.show.altair import altair_chart
 
-        return difference_chart(self) if difference else pair_chart(self)
+        return altair_chart(self._drawing(difference=difference))
 
     def save(self, path: str | Path, *, difference: bool = False) -> Path:
         """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
         from heldout.curves.saving import save_chart
 
-        return save_chart(self.chart(difference=difference), path)
+        return save_chart(self._drawing(difference=difference), path)
+
+    def _drawing(self, *, difference: bool) -> Chart:
+        from heldout.comparisons.roc_chart import difference_chart, pair_chart
+
+        return difference_chart(self) if difference else pair_chart(self)
 
 
 def compare_roc(

@@ -1,112 +1,87 @@
-"""Curves as Altair charts: one calm style, drawn from the thinned points."""
+"""Curves as charts: the thinned line, its band, its reference lines, words and a table behind it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import listing
 from heldout.arrays import Floats
-from heldout.curves.curve import Curve, Reference, Scale
-from heldout.curves.precision_recall import interpolated
+from heldout.curves.curve import Curve, Scale
+from heldout.curves.declare import Range, kind_of
 from heldout.curves.thinning import placed, thinned
 from heldout.errors import OptionError, ValuesError
+from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tips, Tone
 from heldout.show.numbers import number
 
-if TYPE_CHECKING:
-    import altair as alt
-
-    AnyChart: TypeAlias = alt.LayerChart
-
-Domain: TypeAlias = tuple[float, float]
-
 PIXELS = 1000
-# Colours that people with any of the common colour blindnesses tell apart: Okabe & Ito (2008).
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 3], [1, 3])
-ACCENT, QUIET = COLOURS[0], "#767676"
-SQUARE = frozenset(
-    {"roc", "roc_hull", "det", "precision_recall", "precision_recall_interpolated", "gain", "reliability"}
-)
-# Charts whose axes show only a part: elsewhere cutting at the frame would halve the line that runs along it.
-CUT = frozenset({"decision", "lift"})
-# Curves of no more points than this show them.
-DOTS = 40
-# Rates that a DET chart marks.
+# Rows of the table behind a chart.
+SHOWN = 50
+TONES: tuple[Tone, ...] = ("accent", "second", "third", "fourth", "fifth", "sixth", "seventh")
+# Rates that axes of normal deviates mark, and how far out a deviate is still drawn.
 PROBIT_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999)
+FARTHEST = 8.0
+# Columns of the points that tooltips tell, by what they are called there.
+TOLD = {
+    "threshold": "threshold",
+    "bin_low": "bin from",
+    "bin_high": "bin to",
+    "tp": "true positives",
+    "fp": "false positives",
+    "positives": "positives",
+    "n": "cases",
+}
 
 
-def curve_chart(curve: Curve, *, hull: bool = False) -> AnyChart:
-    """One curve with its band, its reference lines, and a tooltip at each point."""
-    _must_draw([curve])
-    import altair as alt
+def chart_of(curve: Curve, *, whole: int | None = None, moves: bool = False) -> Chart:
+    """A curve as a chart; `whole` is the number of its points, if it is to be told; `moves` marks a threshold on it.
 
+    >>> from heldout.curves.roc import roc
+    >>> from heldout.evidence.ranking import Ranking
+    >>> chart = chart_of(roc(Ranking(np.array([0.9, 0.1]), np.array([3, 1]), np.array([1, 4]))))
+    >>> chart.strokes[-1].x, chart.strokes[-1].y
+    ((0.0, 0.2, 1.0), (0.0, 0.75, 1.0))
+    """
+    kind = kind_of(curve)
     short = thinned(curve, PIXELS)
-    line = thinned(interpolated(curve), PIXELS) if curve.kind == "precision_recall" else short
-    domains = domains_of([curve])
-    x, y = (_axis(scale, domain) for scale, domain in zip((curve.x_scale, curve.y_scale), domains, strict=True))
-    layers: list[Any] = [_references(curve.references, [short], domains, x, y)]
-    if curve.band is not None:
-        layers.append(_band(curve, short, x, y))
-    if hull:
-        layers.append(_hull(curve, x, y))
-    if curve.kind != "reliability":
-        layers.append(
-            alt.Chart(inline_data(_path(line)))
-            .mark_line(color=ACCENT, strokeWidth=2, strokeJoin="round", clip=curve.kind in CUT, aria=False)
-            .encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y), order="order:O")
-        )
-    layers.append(_dots(short, x, y))
-    return finished_chart(alt.layer(*layers), curve.kind, curve.title, _subtitle(curve), _description(curve))
+    x, y = _axes([curve])
+    strokes = _references(curve, x)
+    ribbons: tuple[Ribbon, ...] = ()
+    dots: tuple[Dots, ...] = ()
+    if kind.marks == "dots":
+        dots = (_dots(curve),)
+    elif not curve.undefined:
+        strokes = (*strokes, _line(curve, kind.line_name))
+        ribbons = _ribbon(curve, short)
+    headers, points = _table(short)
+    return Chart(
+        curve.title, _describe(curve), x, y, strokes, ribbons, dots, _detail(curve, short, whole), kind.shape,
+        kind.slider if moves else None, headers, points, tips=(_tips(short),),
+    )  # fmt: skip
 
 
-def overlay(curves: Sequence[Curve], names: Sequence[str]) -> AnyChart:
+def chart_to_save(curve: Curve, *, hull: bool = False) -> Chart:
+    """The chart of one curve by itself; with `hull`, a ROC curve with its convex hull."""
+    check_drawable([curve])
+    chart = chart_of(curve)
+    if not hull:
+        return chart
+    return replace(chart, strokes=(*chart.strokes, replace(_line(curve.hull(), "convex hull", "second"), dashed=True)))
+
+
+def overlay(curves: Sequence[Curve], names: Sequence[str]) -> Chart:
     """Several curves of one kind in one chart, told apart by colour and by dashes.
 
     >>> from heldout.curves.roc import roc
     >>> from heldout.evidence.ranking import Ranking
-    >>> one = roc(Ranking(np.array([0.9, 0.1]), np.array([3, 1]), np.array([1, 4])))
-    >>> type(overlay([one, one], ["a", "b"])).__name__
-    'LayerChart'
+    >>> scored = roc(Ranking(np.array([0.9, 0.1]), np.array([3, 1]), np.array([1, 4])))
+    >>> [stroke.name for stroke in overlay([scored, scored], ["a", "b"]).strokes]
+    ['chance', 'a (.775)', 'b (.775)']
     """
-    _check_overlay(curves, names)
-    _must_draw(curves)
-    import altair as alt
-
-    first = curves[0]
-    domains = domains_of(curves)
-    x, y = (_axis(scale, domain) for scale, domain in zip((first.x_scale, first.y_scale), domains, strict=True))
-    keys = [
-        str(name) if curve.area is None else f"{name} ({number(curve.area)})"
-        for name, curve in zip(names, curves, strict=True)
-    ]
-    records, drawn = [], []
-    for key, curve in zip(keys, curves, strict=True):
-        line = thinned(interpolated(curve) if curve.kind == "precision_recall" else curve, PIXELS)
-        drawn.append(line)
-        records += [{**record, "curve": key} for record in _path(line)]
-    title = first.area_name.capitalize() if first.area is not None else None
-    legend = alt.Legend(title=title, orient="right", labelLimit=280, symbolStrokeWidth=2, symbolSize=400)
-    colour = alt.Color("curve:N", sort=keys, legend=legend).scale(domain=keys, range=list(COLOURS[: len(keys)]))
-    dash = alt.StrokeDash("curve:N", sort=keys, legend=legend).scale(domain=keys, range=list(DASHES[: len(keys)]))
-    lines = (
-        alt.Chart(inline_data(records))
-        .mark_line(strokeWidth=2, strokeJoin="round", clip=first.kind in CUT, aria=False)
-        .encode(
-            x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y), order="order:O", color=colour, strokeDash=dash,
-            tooltip=[alt.Tooltip("curve:N", title="curve"), *_tooltips(first)],
-        )
-    )  # fmt: skip
-    shared = tuple(line for line in first.references if all(line in other.references for other in curves))
-    layers = [_references(shared, drawn, domains, x, y), lines]
-    description = f"{first.title} of {listing(keys)}. {first.y_scale.title} against {first.x_scale.title}."
-    return finished_chart(alt.layer(*layers), first.kind, first.title, [], description)
-
-
-def _check_overlay(curves: Sequence[Curve], names: Sequence[str]) -> None:
     if not curves or len(curves) != len(names) or len(set(names)) != len(names):
         raise OptionError(
             "An overlay takes curves and a different name for each. "
@@ -119,14 +94,65 @@ def _check_overlay(curves: Sequence[Curve], names: Sequence[str]) -> None:
             f"Curves of different kinds share no axes. Got {listing(' '.join(kind) for kind in kinds)}.",
             hint="draw each kind in a chart of its own.",
         )
-    if len(curves) > len(COLOURS):
+    check_drawable(curves)
+    return draw_together(curves, names)
+
+
+def draw_together(curves: Sequence[Curve], names: Sequence[str], title: str = "") -> Chart:
+    """Curves of one kind in one chart, told apart by tone; no more than there are tones."""
+    if not curves or len(curves) > len(TONES):
         raise OptionError(
-            f"{len(curves)} curves in one chart cannot be told apart; {len(COLOURS)} can.",
+            f"{len(curves)} curves in one chart cannot be told apart; {len(TONES)} can.",
             hint="draw fewer, or several charts.",
         )
+    first = curves[0]
+    x, y = _axes(curves)
+    shared = tuple(line for line in first.references if all(line in other.references for other in curves))
+    strokes = list(_references(replace(first, references=shared), x))
+    keys, tips = [], []
+    for curve, name, tone in zip(curves, names, TONES, strict=False):
+        key = name if curve.area is None or math.isnan(curve.area) else f"{name} ({number(curve.area)})"
+        keys.append(key)
+        strokes.append(_line(curve, key, tone))
+        tips.append(_tips(thinned(curve, PIXELS), name))
+    about = f" Beside each name: {first.area_name}." if first.area is not None else ""
+    places = np.linspace(0, 1, 11)
+    points = tuple((float(at), *(float(_height(curve, at)) for curve in curves)) for at in places)
+    description = f"{first.title} of {listing(keys)}. {first.y_scale.title} against {first.x_scale.title}.{about}"
+    return Chart(
+        title or first.title, description, x, y, tuple(strokes), detail=about.strip(), shape=kind_of(first).shape,
+        headers=(_name(first.x_scale), *names), points=points, tips=tuple(tips),
+    )  # fmt: skip
 
 
-def _must_draw(curves: Sequence[Curve]) -> None:
+def draw_alike(curves: Sequence[Curve], title: str, name: str, detail: str = "") -> Chart:
+    """Curves of one kind that need not be told apart, such as those of the folds; `name` stands for all of them.
+
+    >>> from heldout.curves.roc import roc
+    >>> from heldout.evidence.ranking import Ranking
+    >>> fold = roc(Ranking(np.array([0.9, 0.1]), np.array([3, 1]), np.array([1, 4])), bands=None)
+    >>> [stroke.name for stroke in draw_alike([fold, fold], "ROC curves", "one fold").strokes]
+    ['chance', 'one fold', '']
+    """
+    first = curves[0]
+    x, y = _axes(curves)
+    lines = [_line(curve, "" if at else name) for at, curve in enumerate(curves)]
+    places = np.linspace(0, 1, 11)
+    heights = np.array([[_height(curve, at) for curve in curves] for at in places])
+    points = tuple(
+        (float(at), *(float(figure) for figure in (row.min(), row.mean(), row.max())))
+        for at, row in zip(places, heights, strict=True)
+    )
+    description = f"{title}: {first.y_scale.title} against {first.x_scale.title}, {len(curves)} curves. {detail}"
+    headers = (_name(first.x_scale), *(f"{word} {_name(first.y_scale)}" for word in ("lowest", "mean", "highest")))
+    return Chart(
+        title, description, x, y, (*_references(first, x), *lines), detail=detail, shape=kind_of(first).shape,
+        headers=headers, points=points,
+    )  # fmt: skip
+
+
+def check_drawable(curves: Sequence[Curve]) -> None:
+    """Refuse curves without a point to draw."""
     for curve in curves:
         if curve.undefined or not np.isfinite(curve.y).any():
             raise ValuesError(
@@ -135,26 +161,33 @@ def _must_draw(curves: Sequence[Curve]) -> None:
             )
 
 
-def domains_of(curves: Sequence[Curve]) -> tuple[Domain, Domain]:
-    """What part of the two axes is drawn."""
+def _axes(curves: Sequence[Curve]) -> tuple[Axis, Axis]:
+    """Both axes, each as far as the curves need."""
     first = curves[0]
-    x = [_extent(first.x_scale, curve.x) for curve in curves]
-    values = [curve.y for curve in curves]
-    if first.kind == "decision":
-        # Treat-all falls without limit: what lies far below zero benefit is of no use to anybody.
-        top = max(float(np.fmax(curve.y, curve.high).max()) for curve in curves)
-        top = max(top, *(max(line.y) for curve in curves for line in curve.references), 0.01)
-        return (min(low for low, _ in x), max(high for _, high in x)), (-0.2 * top, 1.05 * top)
+    defined = [curve for curve in curves if len(curve) and not curve.undefined] or [first]
+    x = [_extent(first.x_scale, curve.x) for curve in defined]
+    values = [curve.y for curve in defined]
     if first.y_scale.high is None or first.y_scale.low is None:
-        values += [np.asarray(line.y) for curve in curves for line in curve.references]
-    y = [_extent(first.y_scale, held) for held in values]
-    return tuple((min(low for low, _ in ends), max(high for _, high in ends)) for ends in (x, y))  # type: ignore[return-value]
+        values += [np.asarray(line.y) for curve in defined for line in curve.references]
+    y_range = kind_of(first).y_range
+    y = [_extent(first.y_scale, heights) for heights in values] if y_range is None else [y_range(defined)]
+    return _axis(first.x_scale, x), _axis(first.y_scale, y)
 
 
-def _extent(scale: Scale, values: Floats) -> Domain:
-    held = placed(np.asarray(values, dtype=np.float64), scale)
-    held = held[np.isfinite(held)]
-    low, high = (float(held.min()), float(held.max())) if len(held) else (0.0, 1.0)
+def _axis(scale: Scale, extents: Sequence[Range]) -> Axis:
+    low, high = float(min(low for low, _ in extents)), float(max(high for _, high in extents))
+    ticks: tuple[tuple[float, str], ...] = ()
+    if scale.drawn == "probit":
+        places = placed(np.array(PROBIT_TICKS), scale).tolist()
+        ticks = tuple((place, f"{100 * rate:g}") for place, rate in zip(places, PROBIT_TICKS, strict=True))
+    return Axis(f"{scale.title}, in %" if ticks else scale.title, low, high, ticks)
+
+
+def _extent(scale: Scale, values: Floats) -> Range:
+    """The part of an axis that these values need."""
+    places = placed(np.asarray(values, dtype=np.float64), scale)
+    places = places[np.isfinite(places)]
+    low, high = (float(places.min()), float(places.max())) if len(places) else (0.0, 1.0)
     if scale.drawn == "probit":
         # At least from 1 % to 50 %, and a little room.
         return min(low, -2.33) - 0.1, max(high, 0.0) + 0.1
@@ -169,235 +202,113 @@ def _extent(scale: Scale, values: Floats) -> Domain:
     )
 
 
-def _axis(scale: Scale, domain: Domain) -> dict[str, Any]:
-    import altair as alt
-
-    if scale.drawn == "linear":
-        axis = alt.Axis(tickCount=6, labelFlush=False)
-    else:
-        ticks = placed(np.array(PROBIT_TICKS), scale)
-        inside = ticks[(ticks >= domain[0]) & (ticks <= domain[1])].tolist()
-        axis = alt.Axis(values=inside, labelExpr="format(cumulativeNormal(datum.value), '.2~%')", labelFlush=False)
-    return {
-        "title": scale.title,
-        "axis": axis,
-        "scale": alt.Scale(domain=list(domain), nice=False, zero=False),
-    }
+def _line(curve: Curve, name: str = "", tone: Tone = "accent") -> Stroke:
+    """The line that is drawn: between the points of some curves, such as precision-recall, it is bent."""
+    kind = kind_of(curve)
+    line = thinned(curve if kind.line is None or curve.kind != kind.name else kind.line(curve), PIXELS)
+    x, y = placed(line.x, curve.x_scale), placed(line.y, curve.y_scale)
+    there = np.isfinite(x) & np.isfinite(y)
+    return Stroke(tuple(x[there].tolist()), tuple(y[there].tolist()), name, tone)
 
 
-def _plain(values: NDArray[Any]) -> list[Any]:
-    """Python's numbers, with None for what JSON cannot hold."""
-    held = values.astype(np.float64)
-    return [value if fine else None for value, fine in zip(values.tolist(), np.isfinite(held).tolist(), strict=True)]
-
-
-def _records(curve: Curve) -> list[dict[str, Any]]:
-    columns = {name: _plain(values) for name, values in curve.columns().items()}
-    columns["rate_x"], columns["rate_y"] = columns["x"], columns["y"]
-    columns["x"] = _plain(placed(curve.x, curve.x_scale))
-    for name, values in (("y", curve.y), ("low", curve.low), ("high", curve.high)):
-        if name in columns:
-            columns[name] = _plain(placed(values, curve.y_scale))
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _path(curve: Curve) -> list[dict[str, Any]]:
-    """The corners of the line in their order: without one, Vega would sort a rise by chance."""
-    records = [record for record in _records(curve) if record["x"] is not None and record["y"] is not None]
-    return [{**record, "order": at} for at, record in enumerate(records)]
-
-
-def inline_data(records: list[dict[str, Any]]) -> alt.InlineData:
-    """Records as data that stand in the chart itself."""
-    import altair as alt
-
-    return alt.InlineData(values=records)
-
-
-def _band(curve: Curve, short: Curve, x: dict[str, Any], y: dict[str, Any]) -> Any:
-    import altair as alt
-
-    band = curve.band
-    if band is None or curve.kind == "reliability":
-        places, lows, highs = short.x, short.low, short.high
-    elif len(band.x) != len(curve.x):
-        # Worked out on a grid of its own.
-        places, lows, highs = band.x, band.low, band.high
-    else:
-        places, lows, highs = short.x, short.low, short.high
-    along = placed(places, curve.x_scale)
-    low, high = (
-        np.clip(placed(ends, curve.y_scale), -8, 8) if curve.y_scale.drawn == "probit" else ends
-        for ends in (lows, highs)
-    )
-    records = [
-        {"x": at, "low": bottom, "high": top}
-        for at, bottom, top in zip(_plain(along), _plain(low), _plain(high), strict=True)
-        if at is not None and bottom is not None and top is not None
-    ]
-    chart = alt.Chart(inline_data(records))
-    if curve.kind == "reliability":
-        return chart.mark_rule(color=ACCENT, strokeWidth=1.5, opacity=0.55, aria=False).encode(
-            x=alt.X("x:Q", **x), y=alt.Y("low:Q", **y), y2="high:Q"
-        )
-    return chart.mark_area(color=ACCENT, opacity=0.15, clip=True, aria=False).encode(
-        x=alt.X("x:Q", **x), y=alt.Y("low:Q", **y), y2="high:Q"
-    )
-
-
-def _dots(curve: Curve, x: dict[str, Any], y: dict[str, Any]) -> Any:
-    import altair as alt
-
-    chart = alt.Chart(inline_data(_path(curve)))
-    where = {"x": alt.X("x:Q", **x), "y": alt.Y("y:Q", **y), "tooltip": _tooltips(curve)}
-    if curve.kind == "reliability":
-        most = float(curve.extra["n"].max())
-        values = sorted({float(f"{most * part:.1g}") for part in (0.1, 0.5, 1.0)})
-        size = alt.Size("n:Q", title="Cases in the bin").scale(range=[30, 350], domain=[0, most]).legend(values=values)
-        return chart.mark_circle(color=ACCENT, opacity=1).encode(**where, size=size)
-    shown = len(curve) <= DOTS and curve.kind != "decision" and curve.dropped == 0
-    # Hundreds of unseen dots would only keep a screen reader busy: the description and the rows say it better.
-    return chart.mark_circle(
-        aria=False, color=ACCENT, size=28 if shown else 90, opacity=1 if shown else 0, clip=curve.kind in CUT
-    ).encode(**where)
-
-
-def _tooltips(curve: Curve) -> list[Any]:
-    import altair as alt
-
-    held = curve.columns()
-    fields = [
-        ("threshold", "threshold", ".4~g"), ("bin_low", "bin from", ".3~f"), ("bin_high", "bin to", ".3~f"),
-        ("tp", "true positives", ",.6~g"), ("fp", "false positives", ",.6~g"),
-        ("positives", "positives", ",.6~g"), ("n", "cases", ",.6~g"),
-    ]  # fmt: skip
-    if curve.x_scale.name == "threshold":
-        del fields[0]
-    tips = [alt.Tooltip(f"{name}:Q", title=title, format=form) for name, title, form in fields if name in held]
-    tips.append(alt.Tooltip("rate_x:Q", title=curve.x_scale.name.replace("_", " "), format=".4~g"))
-    tips.append(alt.Tooltip("rate_y:Q", title=curve.y_scale.name.replace("_", " "), format=".4~g"))
-    if curve.band is not None and curve.y_scale.drawn == "linear":
-        tips += [alt.Tooltip(f"{name}:Q", title=name, format=".4~g") for name in ("low", "high")]
-    return tips
-
-
-def _hull(curve: Curve, x: dict[str, Any], y: dict[str, Any]) -> Any:
-    import altair as alt
-
-    return (
-        alt.Chart(inline_data(_path(curve.hull())))
-        .mark_line(color=COLOURS[1], strokeWidth=1.2, strokeDash=[6, 3], aria=False)
-        .encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y), order="order:O")
-    )
-
-
-def _references(
-    lines: Sequence[Reference], curves: Sequence[Curve], domains: tuple[Domain, Domain], x: Any, y: Any
-) -> Any:
-    """The reference lines, each with its name where there is room for it."""
-    import altair as alt
-
-    first = curves[0]
-    busy = np.concatenate([_unit(placed(c.x, c.x_scale), placed(c.y, c.y_scale), domains) for c in curves])
-    records: list[dict[str, Any]] = []
-    labels: dict[str, list[dict[str, Any]]] = {"top": [], "bottom": []}
-    for line in lines:
-        across, up = _corners(line, first, domains)
-        ends = enumerate(zip(across.tolist(), up.tolist(), strict=True))
-        records += [{"x": a, "y": b, "line": line.name, "order": at} for at, (a, b) in ends]
-        spot = _spot(across, up, domains, busy, len(line.name))
-        if spot is not None:
-            side, at, height = spot
-            labels[side].append({"x": at, "y": height, "line": line.name})
-    where = {"x": alt.X("x:Q", **x), "y": alt.Y("y:Q", **y)}
-    layers: list[Any] = [
-        alt.Chart(inline_data(records))
-        .mark_line(color=QUIET, strokeWidth=1, strokeDash=[4, 4], clip=True, aria=False)
-        .encode(**where, detail="line:N", order="order:O")
-    ]
-    for side, dy in (("top", 4), ("bottom", -4)):
-        words = alt.Chart(inline_data(labels[side])).mark_text(
-            color=QUIET, aria=False, align="left", baseline=side, dx=5, dy=dy, fontSize=11
-        )
-        layers.append(words.encode(**where, text="line:N"))
-    return alt.layer(*layers)
-
-
-def _corners(line: Reference, curve: Curve, domains: tuple[Domain, Domain]) -> tuple[Floats, Floats]:
+def _references(curve: Curve, along: Axis) -> tuple[Stroke, ...]:
     if curve.x_scale.drawn == "linear":
-        return np.asarray(line.x), np.asarray(line.y)
+        return tuple(Stroke(line.x, line.y, line.name, "quiet", dashed=True) for line in curve.references)
     from scipy.special import ndtr
 
     # A straight line between rates bends on axes of normal deviates.
-    across = np.linspace(*domains[0], 101)
-    return across, placed(np.interp(ndtr(across), line.x, line.y), curve.y_scale)
+    x = np.linspace(along.low, along.high, 101)
+    heights = [placed(np.interp(ndtr(x), line.x, line.y), curve.y_scale) for line in curve.references]
+    return tuple(
+        Stroke(tuple(x.tolist()), tuple(y.tolist()), line.name, "quiet", dashed=True)
+        for line, y in zip(curve.references, heights, strict=True)
+    )
 
 
-def _unit(x: Floats, y: Floats, domains: tuple[Domain, Domain]) -> Floats:
-    """Places as shares of the width and the height, those outside left out."""
-    (left, right), (bottom, top) = domains
-    there = np.stack([(x - left) / (right - left), (y - bottom) / (top - bottom)], axis=1)
-    return there[np.isfinite(there).all(axis=1)]
+def _ribbon(curve: Curve, short: Curve) -> tuple[Ribbon, ...]:
+    band = curve.band
+    if band is None:
+        return ()
+    # A band that was worked out on a grid of its own is drawn there.
+    x, low, high = (band.x, band.low, band.high) if len(band.x) != len(curve) else (short.x, short.low, short.high)
+    x = placed(x, curve.x_scale)
+    if curve.y_scale.drawn == "probit":
+        low, high = (np.clip(placed(limits, curve.y_scale), -FARTHEST, FARTHEST) for limits in (low, high))
+    there = np.isfinite(np.stack([x, low, high])).all(axis=0)
+    columns = [tuple(values[there].tolist()) for values in (x, low, high)]
+    return (Ribbon(columns[0], columns[1], columns[2]),) if there.any() else ()
 
 
-def _spot(
-    x: Floats, y: Floats, domains: tuple[Domain, Domain], busy: Floats, letters: int
-) -> tuple[Literal["top", "bottom"], float, float] | None:
-    """Where along a line its name is farthest from the curves, and whether it hangs below the line or stands on it."""
-    (left, right), (bottom, top) = domains
-    wide, best, found = 0.018 * letters, 0.0, None
-    for share in np.linspace(0.03, 0.9 - wide, 24):
-        at = left + share * (right - left)
-        if len(x) < 2 or not min(x) <= at <= max(x):
-            continue
-        here, there = np.interp([at, at + 0.02 * (right - left)], x, y)
-        side: Literal["top", "bottom"] = "bottom" if there < here - 1e-12 else "top"
-        height = (here - bottom) / (top - bottom) + (0.04 if side == "bottom" else -0.04)
-        if not 0.04 < height < 0.96:
-            continue
-        away = min(
-            float(np.hypot(*(busy - (share + part * wide, height)).T).min()) if len(busy) else 1.0
-            for part in (0.0, 0.5, 1.0)
-        )
-        if away > best + 1e-9:
-            best, found = away, (side, float(at), float(here))
-    return found
+def _dots(curve: Curve) -> Dots:
+    columns = (curve.x, curve.y, curve.low, curve.high, curve.extra["n"].astype(np.float64))
+    x, y, low, high, size = (tuple(values.tolist()) for values in columns)
+    return Dots(x, y, low, high, size)
 
 
-def _subtitle(curve: Curve) -> list[str]:
-    lines = [curve.summary[0].upper() + curve.summary[1:]]
+def _tips(short: Curve, name: str = "") -> Tips:
+    """What is told of each point: the threshold, the counts, both values and the limits."""
+    columns = short.columns()
+    told = {word: columns[column] for column, word in TOLD.items() if column in columns}
+    if _name(short.x_scale) in told:
+        del told[_name(short.x_scale)]
+    told |= {_name(short.x_scale): short.x, _name(short.y_scale): short.y}
+    told |= {column: columns[column] for column in ("low", "high") if column in columns}
+    listed: list[tuple[str, tuple[float | str, ...]]] = [
+        (word, tuple(values.tolist())) for word, values in told.items()
+    ]
+    if name:
+        listed.insert(0, ("curve", (name,) * len(short)))
+    x, y = placed(short.x, short.x_scale), placed(short.y, short.y_scale)
+    return Tips(tuple(x.tolist()), tuple(y.tolist()), tuple(listed))
+
+
+def _name(scale: Scale) -> str:
+    return scale.name.replace("_", " ")
+
+
+def _table(short: Curve) -> tuple[tuple[str, ...], tuple[tuple[float, ...], ...]]:
+    """An even selection of the points, the first and the last among them."""
+    kept = np.unique(np.linspace(0, len(short) - 1, min(len(short), SHOWN)).round().astype(np.int64))
+    columns: dict[str, NDArray[np.float64]] = {}
+    if not short.extra and _name(short.x_scale) != "threshold":
+        columns["threshold"] = short.threshold
+    columns |= {_name(short.x_scale): short.x, _name(short.y_scale): short.y}
+    if short.band is not None:
+        columns |= {"low": short.low, "high": short.high}
+    columns |= {_name(Scale(name, "")): values.astype(np.float64) for name, values in short.extra.items()}
+    rows = [values[kept].tolist() if len(kept) else [] for values in columns.values()]
+    return tuple(columns), tuple(zip(*rows, strict=True))
+
+
+def _detail(curve: Curve, short: Curve, whole: int | None) -> str:
+    sentences = [f"{curve.summary[:1].upper()}{curve.summary[1:]}."]
     if curve.band is not None:
-        shape = "Bars" if curve.kind == "reliability" else "Band"
+        shape = "Bars" if kind_of(curve).marks == "dots" else "Band"
         reach = "at each place" if curve.band.kind == "pointwise" else "everywhere at once"
-        lines.append(f"{shape}: {100 * curve.band.level:g} % {reach} ({curve.band.method})")
-    return lines
+        sentences.append(f"{shape}: {100 * curve.band.level:g} % {reach} ({curve.band.method}).")
+    if whole is not None and len(short) < whole:
+        sentences.append(f"{len(short):,} of {whole:,} points are drawn; the others would move no line by a pixel.")
+    if curve.undefined:
+        sentences.append(f"Undefined: {curve.undefined}.")
+    return " ".join([*sentences, *curve.notes])
 
 
-def _description(curve: Curve) -> str:
-    return (
-        f"{curve.title}: {curve.y_scale.title} against {curve.x_scale.title}. {curve.summary}. {len(curve):,} points."
-    )
+def _describe(curve: Curve) -> str:
+    """What the chart shows, for those who cannot see it."""
+    words = f"{curve.title}: {curve.y_scale.title} against {curve.x_scale.title}. {curve.summary}."
+    if curve.undefined or not np.isfinite(curve.y).any():
+        return f"{words} Undefined: {curve.undefined or 'no point has a value'}."
+    known = curve.x[np.isfinite(curve.x) & np.isfinite(curve.y)]
+    places = np.quantile([known.min(), known.max()], [0.0, 0.25, 0.5, 0.75, 1.0])
+    heights = "; ".join(f"{number(float(at), 'plain')}: {number(_height(curve, at), 'plain')}" for at in places)
+    return f"{words} Height at places along the axis: {heights}."
 
 
-def finished_chart(chart: Any, kind: str, title: str, subtitle: list[str], description: str) -> AnyChart:
-    """The chart with its size, its titles, what a screen reader says of it, and the house style."""
-    import altair as alt
-
-    side = (360, 360) if kind in SQUARE else (480, 300)
-    heading = alt.TitleParams(
-        text=title, subtitle=subtitle or alt.Undefined, anchor="start", offset=12, fontSize=15, subtitleColor=QUIET
-    )
-    # The editor of the menu that vega-embed adds would need the network.
-    actions = {"export": True, "source": False, "compiled": False, "editor": False}
-    made: AnyChart = (
-        chart.properties(
-            width=side[0], height=side[1], title=heading, description=description,
-            usermeta={"embedOptions": {"actions": actions}},
-        )
-        .configure(font="sans-serif", padding=12, background="white")
-        .configure_view(stroke=None)
-        .configure_axis(gridColor="#ececec", domainColor="#999999", tickColor="#999999", labelColor="#444444",
-                        titleColor="#222222", titleFontWeight="normal", titlePadding=8)
-        .configure_legend(titleFontWeight="normal", labelFontSize=11)
-    )  # fmt: skip
-    return made
+def _height(curve: Curve, at: float) -> float:
+    """The height of the curve at a place, between two points on the line between them; nan beyond its ends."""
+    there = np.isfinite(curve.x) & np.isfinite(curve.y)
+    x, y = curve.x[there], curve.y[there]
+    if not len(x):
+        return math.nan
+    order = np.argsort(x, kind="stable")
+    return float(np.interp(at, x[order], y[order], left=np.nan, right=np.nan))

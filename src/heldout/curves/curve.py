@@ -19,7 +19,7 @@ from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range,
 from heldout.show.numbers import count, number
 
 if TYPE_CHECKING:
-    from heldout.curves.chart import AnyChart
+    from heldout.show.altair import AnyChart
 
 
 BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
@@ -227,15 +227,17 @@ class Curve(Result):
 
     def chart(self, *, hull: bool = False) -> AnyChart:
         """The curve as an Altair chart; with `hull`, a ROC curve with its convex hull."""
-        from heldout.curves.chart import curve_chart
+        from heldout.curves.chart import chart_to_save
+        from heldout.show.altair import altair_chart
 
-        return curve_chart(self, hull=hull)
+        return altair_chart(chart_to_save(self, hull=hull))
 
     def save(self, path: str | Path) -> Path:
         """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
+        from heldout.curves.chart import chart_to_save
         from heldout.curves.saving import save_chart
 
-        return save_chart(self.chart(), path)
+        return save_chart(chart_to_save(self), path)
 
 
 COUNTED = frozenset({"positives", "n"})

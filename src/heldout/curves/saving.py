@@ -5,20 +5,19 @@ from __future__ import annotations
 import html
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from heldout.arguments import closest, listing
 from heldout.errors import FileError, OptionError
-
-if TYPE_CHECKING:
-    from heldout.curves.chart import AnyChart
+from heldout.show.chart import Chart
+from heldout.show.escape import visible
+from heldout.show.figure import figure_svg
 
 ENDINGS = (".svg", ".png", ".html", ".json")
 # Pixels of a PNG per unit of the chart: sharp on today's screens and on paper.
 DENSITY = 2.0
 
 
-def save_chart(chart: AnyChart, path: str | Path) -> Path:
+def save_chart(chart: Chart, path: str | Path) -> Path:
     """Write a chart as its file's ending says: svg, png, html (everything inside, works offline) or json (Vega-Lite).
 
     >>> save_chart(None, "roc.pgn")
@@ -45,22 +44,19 @@ def save_chart(chart: AnyChart, path: str | Path) -> Path:
     return target
 
 
-def _content(chart: AnyChart, ending: str) -> bytes:
-    spec = chart.to_dict()
+def _content(chart: Chart, ending: str) -> bytes:
     if ending == ".json":
-        return (json.dumps(spec, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(
-            "utf-8", "backslashreplace"
-        )
-    import vl_convert
+        from heldout.show.altair import altair_chart
 
-    # No address is allowed: a chart holds its data, and nothing is fetched to draw it.
+        document = json.dumps(altair_chart(chart).to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        return f"{document}\n".encode("utf-8", "backslashreplace")
     if ending == ".png":
-        return vl_convert.vegalite_to_png(spec, scale=DENSITY, allowed_base_urls=[])
-    words = html.escape(str(spec.get("description", "Chart")))
-    if ending == ".svg":
-        drawn = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
-        # The renderer leaves the description out, and a picture without one is silent in a screen reader.
-        return drawn.replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1).encode("utf-8")
-    page = vl_convert.vegalite_to_html(spec, bundle=True, renderer="svg")
-    page = page.replace("<html>", '<html lang="en">', 1).replace("<head>", f"<head>\n    <title>{words}</title>", 1)
-    return page.encode("utf-8")
+        import vl_convert
+
+        return vl_convert.svg_to_png(figure_svg(chart), scale=DENSITY)
+    drawing = figure_svg(chart, tips=ending == ".html")
+    if ending == ".html":
+        title = html.escape(visible(chart.title))
+        head = f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title></head>\n'
+        drawing = f"{head}<body>{drawing}</body>\n</html>\n"
+    return drawing.encode("utf-8", "backslashreplace")

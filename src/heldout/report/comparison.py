@@ -9,7 +9,7 @@ from typing import Protocol
 from heldout.comparisons.corrections import is_significant
 from heldout.comparisons.pair_test import Margin, OmnibusTest
 from heldout.comparisons.roc_pair import RocComparison
-from heldout.curves.drawn import drawn_together
+from heldout.curves.chart import draw_together
 from heldout.errors import HeldoutError
 from heldout.evidence import Label
 from heldout.measures.catalogue import read_quantity
@@ -365,5 +365,5 @@ def _curves(view: ComparisonPage) -> list[Block]:
         return []
     if found.undefined:
         return []
-    chart = drawn_together(found.curves, found.names)
+    chart = draw_together(found.curves, found.names)
     return [Section("ROC curves", (Prose(found.verdict), chart), "curves")]

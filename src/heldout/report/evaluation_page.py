@@ -10,9 +10,9 @@ import numpy as np
 
 from heldout.arguments import listing
 from heldout.curves import precision_recall, reliability, roc
+from heldout.curves.chart import TONES, chart_of, draw_alike, draw_together
 from heldout.curves.decision import GRID
 from heldout.curves.declare import listed_kinds
-from heldout.curves.drawn import TONES, drawn, drawn_alike, drawn_together
 from heldout.curves.roc import one_class
 from heldout.curves.thinning import shortened
 from heldout.errors import HeldoutError
@@ -77,8 +77,8 @@ def _of_positive(view: Evaluation, positive: Label, *, moves: bool) -> list[Bloc
     for kind in listed_kinds():
         if kind.page and (calibrated or not kind.needs_probabilities):
             curve = kind.compute(ranking, settings)
-            points = len(curve) + joined if kind.per_score else None
-            charts[kind.page].append(drawn(curve, whole=points, moves=moves))
+            points = len(curve) + (joined if kind.per_score else 0)
+            charts[kind.page].append(chart_of(curve, whole=points, moves=moves))
     return [*charts["shown"], Section("Cumulative gains and lift", tuple(charts["folded"]), "gains", folded=True)]
 
 
@@ -100,7 +100,7 @@ def _of_folds(view: Evaluation) -> list[Block]:
     said = f"Area under the curve {mean} on average, from {least} to {most}."
     left = folds - len(curves)
     said += f" {left:,} folds are not drawn." if left else ""
-    return [drawn_alike(curves, "ROC curve of every fold", "one fold each", said), *told]
+    return [draw_alike(curves, "ROC curve of every fold", "one fold each", said), *told]
 
 
 def _of_classes(view: Evaluation) -> list[Block]:
@@ -113,8 +113,8 @@ def _of_classes(view: Evaluation) -> list[Block]:
     short = [shortened(view.ranking(label)) for label in met]
     names = [shorten(visible(str(label)), 40) for label in met]
     charts: list[Block] = [
-        drawn_together([roc(r, bands=None) for r in short], names, "ROC curve of each class against the rest"),
-        drawn_together([precision_recall(r, bands=None) for r in short], names, "Precision-recall curve of each class"),
+        draw_together([roc(r, bands=None) for r in short], names, "ROC curve of each class against the rest"),
+        draw_together([precision_recall(r, bands=None) for r in short], names, "Precision-recall curve of each class"),
     ]
     left = confusion.n_classes - len(met)
     return [
@@ -125,7 +125,7 @@ def _of_classes(view: Evaluation) -> list[Block]:
 
 def _reliability(view: Evaluation, tallied: Probabilities) -> list[Chart]:
     try:
-        return [drawn(reliability(tallied, level=view.level, positive=view.positive))]
+        return [chart_of(reliability(tallied, level=view.level, positive=view.positive))]
     except HeldoutError:
         return []
 

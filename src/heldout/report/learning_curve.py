@@ -6,7 +6,7 @@ import numpy as np
 
 from heldout.report.review import findings_section
 from heldout.resampling.learning_curve import LearningCurve
-from heldout.resampling.learning_report import learning_drawing
+from heldout.resampling.learning_report import learning_chart
 from heldout.resampling.power_law import Figure
 from heldout.result import Detail
 from heldout.show.blocks import Block, Column, Facts, Note, Number, Prose, Range, Section, Table, Title
@@ -83,7 +83,7 @@ def learning_page(curve: LearningCurve) -> list[Block]:
     return [
         *head,
         findings_section(curve.review),
-        Section("Errors as the training set grows", (learning_drawing(curve), *tables), "curve"),
+        Section("Errors as the training set grows", (learning_chart(curve), *tables), "curve"),
         Section("The law, and what the columns mean", tuple(rest), "law"),
         *([Section("Notes", tuple(notes), "notes")] if notes else []),
         provenance_section(facts),

@@ -27,7 +27,7 @@ from heldout.result import ROW_KEYS, Result, bound_late
 from heldout.review import Finding, Review
 
 if TYPE_CHECKING:
-    from heldout.curves.chart import AnyChart
+    from heldout.show.altair import AnyChart
 
 
 # Predictions of one row by several models are not independent cases: repeated random splits of one data set tell about
@@ -145,14 +145,16 @@ class LearningCurve(Result):
     def chart(self) -> AnyChart:
         """Both errors with their bands, and the law beyond the largest size, as an Altair chart."""
         from heldout.resampling.learning_report import learning_chart
+        from heldout.show.altair import altair_chart
 
-        return learning_chart(self)
+        return altair_chart(learning_chart(self))
 
     def save(self, path: str | Path) -> Path:
         """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
         from heldout.curves.saving import save_chart
+        from heldout.resampling.learning_report import learning_chart
 
-        return save_chart(self.chart(), path)
+        return save_chart(learning_chart(self), path)
 
 
 def learn(

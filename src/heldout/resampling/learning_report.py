@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heldout.arrays import Floats
-from heldout.curves.chart import COLOURS, QUIET, finished_chart, inline_data
 from heldout.errors import ValuesError
 from heldout.resampling.power_law import Figure, PowerLaw
-from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke
+from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tips
 from heldout.show.numbers import limits, number, percent
 
 if TYPE_CHECKING:
-    from heldout.curves.chart import AnyChart
     from heldout.resampling.learning_curve import LearningCurve
 
 
@@ -25,21 +23,24 @@ if TYPE_CHECKING:
 AHEAD = 2
 
 
-def learning_drawing(curve: LearningCurve) -> Chart:
+def learning_chart(curve: LearningCurve) -> Chart:
     """Training and test error over the size of the training set, on a logarithmic axis where the sizes multiply."""
+    sizes, training, test = np.array(curve.sizes, dtype=np.float64), curve.mean("training"), curve.mean("test")
+    if np.isnan(test).all():
+        raise ValuesError("There is no learning curve to draw: no model was trained.", hint="see its notes.")
     steps = np.diff(curve.sizes)
     logarithmic = len(steps) > 1 and steps[-1] > 1.5 * steps[0]
 
-    def place(sizes: Floats) -> tuple[float, ...]:
-        return tuple((np.log10(sizes) if logarithmic else sizes).tolist())
+    def place(along: Floats) -> tuple[float, ...]:
+        return tuple((np.log10(along) if logarithmic else along).tolist())
 
-    sizes = np.array(curve.sizes, dtype=np.float64)
-    training, test = curve.mean("training"), curve.mean("test")
+    places = place(sizes)
     strokes = [
-        Stroke(place(sizes), tuple(test.tolist()), "test error", "accent"),
-        Stroke(place(sizes), tuple(training.tolist()), "training error", "second"),
+        Stroke(places, tuple(test.tolist()), "test error", "accent"),
+        Stroke(places, tuple(training.tolist()), "training error", "second"),
     ]
-    last, top = float(sizes[-1]), float(np.nanmax([*curve.high.tolist(), *test.tolist(), *training.tolist()]))
+    ribbons = [Ribbon(places, tuple(curve.low.tolist()), tuple(curve.high.tolist())), _spread(curve, places)]
+    last = float(sizes[-1])
     if curve.law.shape in {"falling", "flat"}:
         last = float(max(AHEAD * curve.n_rows, curve.sizes[-1] + 1))
         ahead = np.geomspace(sizes[-1], last, 40)
@@ -47,114 +48,41 @@ def learning_drawing(curve: LearningCurve) -> Chart:
         strokes.append(
             Stroke(place(ahead), tuple(law.value.tolist()), "law, beyond what was seen", "quiet", dashed=True)
         )
+        ribbons.append(Ribbon(place(ahead), tuple(law.low.tolist()), tuple(law.high.tolist()), "quiet"))
+    heights = [*test.tolist(), *training.tolist(), *(high for ribbon in ribbons for high in ribbon.high)]
     left, right = place(np.array([sizes[0], last]))
-    ticks = tuple((at, f"{int(size):,}") for at, size in zip(place(sizes), sizes.tolist(), strict=True))
-    ticks = ticks[:: max(1, len(ticks) // 6)]
-    dots = Dots(place(sizes), tuple(test.tolist()), tuple(curve.low.tolist()), tuple(curve.high.tolist()))
-    band = Ribbon(place(sizes), tuple(curve.low.tolist()), tuple(curve.high.tolist()))
-    first, final = (percent(float(test[at]), 1) for at in (0, -1))
-    described = (
-        f"Learning curve of {curve.name}: error rate against the rows in the training set. The test error goes from "
-        f"{first} at {curve.sizes[0]:,} rows to {final} at {curve.sizes[-1]:,}. {curve.verdict}"
-    )
-    columns = (sizes, training, test, curve.low, curve.high)
+    marks = list(zip(places, curve.sizes, strict=True))[:: max(1, len(places) // 6)]
+    dots = Dots(places, tuple(test.tolist()), tuple(curve.low.tolist()), tuple(curve.high.tolist()))
+    columns = {"rows": sizes, "training error": training, "test error": test, "low": curve.low, "high": curve.high}
+    values = [tuple(column.tolist()) for column in columns.values()]
     return Chart(
-        "Error rate", described, Axis("Rows in the training set", left, right, ticks),
-        Axis("Error rate", 0.0, min(1.0, 1.08 * top) or 1.0), tuple(strokes), (band,), (dots,),
-        f"Band: {100 * curve.level:g} % for the mean test error ({curve.method}).", "wide", None,
-        ("rows", "training error", "test error", "low", "high"),
-        tuple(zip(*(column.tolist() for column in columns), strict=True)),
+        f"Learning curve of {curve.name}", _description(curve),
+        Axis("Rows in the training set", left, right, tuple((at, f"{size:,}") for at, size in marks)),
+        Axis("Error rate", 0.0, min(1.0, 1.08 * float(np.nanmax(heights))) or 1.0),
+        tuple(strokes), tuple(ribbons), (dots,), _detail(curve), "wide", None, tuple(columns),
+        tuple(zip(*values, strict=True)), tips=(Tips(places, values[2], tuple(zip(columns, values, strict=True))),),
     )  # fmt: skip
 
 
-# A learning curve as an Altair chart: both errors with their bands, and the fitted law beyond the largest size.
+def _spread(curve: LearningCurve, places: tuple[float, ...]) -> Ribbon:
+    """How far the training error spreads over the draws."""
+    rows = [row for row in curve.rows() if row["part"] == "training"]
+    low, high = (tuple(_known(row[name]) for row in rows) for name in ("low", "high"))
+    return Ribbon(places, low, high, "second")
 
-PARTS = ("test error", "training error")
-LAW = "law, beyond what was seen"
+
+def _known(value: object) -> float:
+    return value if isinstance(value, float) else math.nan
 
 
-def learning_chart(curve: LearningCurve) -> AnyChart:
-    """Draw both errors over the size of the training set."""
-    if np.isnan(curve.mean("test")).all():
-        raise ValuesError("There is no learning curve to draw: no model was trained.", hint="see its notes.")
-    import altair as alt
-
-    points = _chart_points(curve)
-    ahead = _ahead(curve)
-    top = max(record["high"] for record in [*points, *ahead])
-    x, y = _axes(curve, top)
-    colour = alt.Color("part:N", sort=list(PARTS), legend=alt.Legend(title=None, symbolOpacity=1)).scale(
-        domain=list(PARTS), range=list(COLOURS[:2])
-    )
-    place = {"x": alt.X("size:Q", **x), "color": colour}
-    tips = [
-        alt.Tooltip("part:N", title="part"),
-        alt.Tooltip("size:Q", title="training rows", format=","),
-        alt.Tooltip("error:Q", title="error", format=".4~g"),
-        alt.Tooltip("low:Q", title="low", format=".4~g"),
-        alt.Tooltip("high:Q", title="high", format=".4~g"),
+def _detail(curve: LearningCurve) -> str:
+    words = [
+        f"{curve.verdict.partition(':')[0]}.",
+        f"Bands: {100 * curve.level:g} % of the mean test error ({curve.method}), spread of training over draws.",
     ]
-    chart = alt.Chart(inline_data(points))
-    layers: list[Any] = [
-        chart.mark_area(opacity=0.15, aria=False).encode(**place, y=alt.Y("low:Q", **y), y2="high:Q"),
-        chart.mark_line(strokeWidth=2, aria=False).encode(**place, y=alt.Y("error:Q", **y)),
-        chart.mark_circle(size=32, opacity=1, aria=False).encode(**place, y=alt.Y("error:Q", **y), tooltip=tips),
-    ]
-    if ahead:
-        beyond = alt.Chart(inline_data(ahead))
-        here = {"x": alt.X("size:Q", **x)}
-        layers += [
-            beyond.mark_area(color=QUIET, opacity=0.12, aria=False).encode(**here, y=alt.Y("low:Q", **y), y2="high:Q"),
-            beyond.mark_line(color=COLOURS[0], strokeWidth=1.5, strokeDash=[5, 4], aria=False).encode(
-                **here, y=alt.Y("error:Q", **y), tooltip=tips
-            ),
-        ]
-    words = [curve.verdict.partition(":")[0], f"Bands: {100 * curve.level:g} % of the test error, spread of training"]
-    if ahead:
-        words.append("Dashed: the fitted law, beyond what was seen")
-    return finished_chart(alt.layer(*layers), "learning", f"Learning curve of {curve.name}", words, _description(curve))
-
-
-def _chart_points(curve: LearningCurve) -> list[dict[str, Any]]:
-    records = []
-    for row in curve.rows():
-        figures = [row["value"], row["low"], row["high"]]
-        if all(isinstance(figure, float) and np.isfinite(figure) for figure in figures):
-            named = dict(zip(("error", "low", "high"), figures, strict=True))
-            records.append({"part": f"{row['part']} error", "size": row["size"], **named})
-        elif isinstance(row["value"], float) and np.isfinite(row["value"]):
-            # One draw has no spread.
-            records.append(
-                {"part": f"{row['part']} error", "size": row["size"]}
-                | dict.fromkeys(("error", "low", "high"), row["value"])
-            )
-    return records
-
-
-def _ahead(curve: LearningCurve) -> list[dict[str, Any]]:
-    if curve.law.shape not in {"falling", "flat"}:
-        return []
-    sizes = np.geomspace(curve.sizes[-1], max(AHEAD * curve.n_rows, curve.sizes[-1] + 1), 40)
-    law = curve.law.predict(sizes)
-    low, high = (np.where(np.isnan(ends), law.value, ends) for ends in (law.low, law.high))
-    columns = (sizes.tolist(), law.value.tolist(), low.tolist(), high.tolist())
-    return [
-        {"part": LAW, "size": size, "error": error, "low": bottom, "high": peak}
-        for size, error, bottom, peak in zip(*columns, strict=True)
-    ]
-
-
-def _axes(curve: LearningCurve, top: float) -> tuple[dict[str, Any], dict[str, Any]]:
-    import altair as alt
-
-    last = AHEAD * curve.n_rows if curve.law.shape in {"falling", "flat"} else curve.sizes[-1]
-    # Steps that multiply are equal steps on a logarithmic axis; with few sizes or equal steps, a plain one.
-    steps = np.diff(curve.sizes)
-    grows = len(steps) > 1 and steps[-1] > 1.5 * steps[0]
-    scale = alt.Scale(type="log" if grows else "linear", domain=[curve.sizes[0], last], nice=False, zero=False)
-    x = {"title": "Rows in the training set", "axis": alt.Axis(tickCount=6, format=","), "scale": scale}
-    height = alt.Scale(domain=[0, min(1.0, 1.08 * top) or 1.0], nice=False)
-    return x, {"title": "Error rate", "axis": alt.Axis(tickCount=6), "scale": height}
+    if curve.law.shape in {"falling", "flat"}:
+        words.append("Dashed: the fitted law, beyond what was seen.")
+    return " ".join(words)
 
 
 def _description(curve: LearningCurve) -> str:

@@ -1,13 +1,13 @@
-"""A chart as data: axes, lines, bands and dots, before it is known where it will be drawn."""
+"""A chart as data: axes, lines, bands, dots, bars and texts, before it is known where it will be drawn."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from heldout.show.explorer import Expression
 
-Tone: TypeAlias = Literal["accent", "second", "third", "fourth", "fifth", "sixth", "seventh", "quiet"]
+Tone: TypeAlias = Literal["accent", "second", "third", "fourth", "fifth", "sixth", "seventh", "quiet", "fine", "ink"]
 Shape: TypeAlias = Literal["square", "wide"]
 
 
@@ -30,6 +30,7 @@ class Stroke:
     name: str = ""
     tone: Tone = "accent"
     dashed: bool = False
+    thick: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,55 @@ class Dots:
 
 
 @dataclass(frozen=True, slots=True)
+class Bars:
+    """Upright bars from zero, each between two places along x."""
+
+    start: tuple[float, ...]
+    end: tuple[float, ...]
+    height: tuple[float, ...]
+    tone: Tone = "accent"
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """A text in the plot, beside a place: to its right or left or over its middle, above, below or at its height."""
+
+    x: float
+    y: float
+    text: str
+    align: Literal["left", "middle", "right"] = "left"
+    side: Literal["above", "at", "below"] = "at"
+    tone: Tone = "quiet"
+
+
+@dataclass(frozen=True, slots=True)
+class Tips:
+    """What is told of points that a reader points at: named columns of numbers or texts."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    columns: tuple[tuple[str, tuple[float | str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A lower plot that shares the x axis of the chart above it."""
+
+    y: Axis
+    strokes: tuple[Stroke, ...] = ()
+    ribbons: tuple[Ribbon, ...] = ()
+    dots: tuple[Dots, ...] = ()
+    bars: tuple[Bars, ...] = ()
+    texts: tuple[Caption, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """A chart with a title, a description for those who cannot see it, and a table of the points behind it.
 
-    `moves` says where the mark of the page's `Explorer` stands on it: x and y in the explorer's names. Forms that
-    cannot draw leave the chart out and keep nothing of it.
+    `moves` says where the mark of the page's `Explorer` stands on it: x and y in the explorer's names. `height` is that
+    of the whole drawing where the shape does not set it; `axes` says whether they are drawn. Forms that cannot draw
+    leave the chart out and keep nothing of it.
     """
 
     title: str
@@ -75,3 +120,14 @@ class Chart:
     moves: tuple[Expression, Expression] | None = None
     headers: tuple[str, ...] = ()
     points: tuple[tuple[float, ...], ...] = ()
+    bars: tuple[Bars, ...] = ()
+    texts: tuple[Caption, ...] = ()
+    tips: tuple[Tips, ...] = field(default=(), repr=False)
+    below: Panel | None = None
+    height: float | None = None
+    axes: bool = True
+
+    def _repr_html_(self) -> str:
+        from heldout.show.figure import figure_svg
+
+        return figure_svg(self, tips=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from heldout.show.bars import fraction
 from heldout.show.blocks import Span
-from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tone
+from heldout.show.chart import Axis, Bars, Caption, Chart, Dots, Panel, Ribbon, Shape, Stroke, Tone
 from heldout.show.escape import visible
 from heldout.show.numbers import plain, words
 from heldout.show.text_width import shorten
@@ -70,6 +70,8 @@ DASHES: dict[Tone, str] = {
     "sixth": "1 4",
     "seventh": "12 5",
     "quiet": "4 4",
+    "fine": "",
+    "ink": "",
 }
 _SHAPES: dict[Tone, str] = {
     "accent": "M0-4A4 4 0 1 1 0 4A4 4 0 1 1 0-4Z",
@@ -80,12 +82,16 @@ _SHAPES: dict[Tone, str] = {
     "sixth": "M-4-1.4H-1.4V-4H1.4V-1.4H4V1.4H1.4V4H-1.4V1.4H-4Z",
     "seventh": "M-4.6-2.4H4.6V2.4H-4.6Z",
     "quiet": "M0-3A3 3 0 1 1 0 3A3 3 0 1 1 0-3Z",
+    "fine": "M0-3A3 3 0 1 1 0 3A3 3 0 1 1 0-3Z",
+    "ink": "M0-5L5 0L0 5L-5 0Z",
 }
-_SIZES = {"square": (400, 390), "wide": (600, 340)}
+_SIZES: dict[Shape, tuple[float, float]] = {"square": (400, 390), "wide": (600, 340)}
 # Letters are sized by the stylesheet: about 12 units, and more in wide charts, which a phone shows smaller.
 _LETTER = {"square": 8.0, "wide": 9.5}
 # A drawing that lies on the edge of the plot keeps its whole width.
 _EDGE = 4
+# The room above a lower plot, for the title of its axis, and its height.
+_GAP, _LOWER = 32, 74
 _FAR = 20.0
 _BAR_WIDTH, _BAR_HEIGHT, _BAR_INSET = 150, 16, 5
 
@@ -118,31 +124,59 @@ def framed(chart: Chart) -> Frame:
     (True, True)
     """
     width, height = _SIZES[chart.shape]
+    height = height if chart.height is None else chart.height
+    if not chart.axes:
+        return Frame(_EDGE, _EDGE, width - 2 * _EDGE, height - 2 * _EDGE, chart.x, chart.y)
     letter = _LETTER[chart.shape]
-    longest = max((len(label) for _, label in ticks(chart.y)), default=0)
+    labels = [label for y in (chart.y, chart.below and chart.below.y) if y for _, label in ticks(y)]
+    longest = max(map(len, labels), default=0)
     left = min(max(longest * letter, 2 * letter) + 14, width * 0.32)
     top, bottom, right = 34, 52, 18
     return Frame(left, top, width - left - right, height - top - bottom, chart.x, chart.y)
 
 
-def chart_svg(chart: Chart, mark: tuple[float, float] | None = None) -> str:
-    """The chart as one `svg` element, marked where an explorer stands."""
-    frame = framed(chart)
+def size_of(chart: Chart) -> tuple[float, float]:
+    """The width and the height of the whole drawing."""
     width, height = _SIZES[chart.shape]
+    height = height if chart.height is None else chart.height
+    return width, height + (0 if chart.below is None else _GAP + _LOWER)
+
+
+def chart_svg(
+    chart: Chart, mark: tuple[float, float] | None = None, *, letter: float | None = None, tips: str = ""
+) -> str:
+    """The chart as one `svg` element, marked where an explorer stands.
+
+    `letter` is the width that a letter of the axes takes at most; `tips` are drawn over all else.
+    """
+    letter = _LETTER[chart.shape] if letter is None else letter
+    frame = framed(chart)
+    width, height = size_of(chart)
     named = f'class="heldout-chart heldout-{chart.shape}" role="img" aria-label="{_text(chart.title)}"'
     parts = [
-        f'<svg {named} viewBox="0 0 {width} {height}"{_moving(chart, frame, mark)}>',
+        f'<svg {named} viewBox="0 0 {_n(width)} {_n(height)}"{_moving(chart, frame, mark)}>',
         f"<desc>{_text(chart.description)}</desc>",
-        *_axes(chart, frame),
-        _window(frame),
-        *(_ribbon(ribbon, frame) for ribbon in chart.ribbons),
-        *(_stroke(stroke, frame) for stroke in chart.strokes),
-        *(_dots(dots, frame) for dots in chart.dots),
-        "</svg>",
+        *(_axes(frame, letter, last=chart.below is None) if chart.axes else ()),
+        *_marks(chart, frame),
     ]
+    if chart.below is not None:
+        lower = replace(frame, top=frame.top + frame.height + _GAP, height=_LOWER, y=chart.below.y)
+        parts += [*_axes(lower, letter, last=True), *_marks(chart.below, lower)]
     if mark is not None:
         parts.append(_mark(frame, mark))
-    return "".join([*parts, "</svg>"])
+    return "".join([*parts, tips, "</svg>"])
+
+
+def _marks(panel: Chart | Panel, frame: Frame) -> list[str]:
+    return [
+        _window(frame),
+        *(_bars(bars, frame) for bars in panel.bars),
+        *(_ribbon(ribbon, frame) for ribbon in panel.ribbons),
+        *(_stroke(stroke, frame) for stroke in panel.strokes),
+        *(_dots(dots, frame) for dots in panel.dots),
+        *(_caption(text, frame) for text in panel.texts),
+        "</svg>",
+    ]
 
 
 def swatch_svg(series: Stroke | Dots) -> str:
@@ -203,18 +237,18 @@ def _fitted(text: str, room: float, letter: float) -> str:
     return _text(shorten(visible(text), max(int(room / letter), 4)))
 
 
-def _axes(chart: Chart, frame: Frame) -> list[str]:
-    letter = _LETTER[chart.shape]
+def _axes(frame: Frame, letter: float, *, last: bool) -> list[str]:
+    """Grid, axes and what is written on them; only the `last` of several plots names the places along x."""
     right, bottom = frame.left + frame.width, frame.top + frame.height
     parts = ['<g class="heldout-grid">']
-    across = [(frame.across(at), label) for at, label in ticks(chart.x)]
-    down = [(frame.down(at), label) for at, label in ticks(chart.y)]
+    across = [(frame.across(at), label) for at, label in ticks(frame.x)]
+    down = [(frame.down(at), label) for at, label in ticks(frame.y, 5 if frame.height > _LOWER else 2)]
     parts += [f'<path d="M{_n(x)} {_n(frame.top)}V{_n(bottom)}"/>' for x, _ in across]
     parts += [f'<path d="M{_n(frame.left)} {_n(y)}H{_n(right)}"/>' for y, _ in down]
     parts.append(f'</g><path class="heldout-axis" d="M{_n(frame.left)} {_n(bottom)}H{_n(right)}"/>')
     parts.append('<g class="heldout-ticks">')
     room = frame.width / max(len(across), 1)
-    for x, label in across:
+    for x, label in across if last else ():
         # The last label of an axis must not leave the drawing.
         anchor = "end" if x > right - 1 and len(label) > 4 else "middle"
         parts.append(f'<text x="{_n(x)}" y="{_n(bottom + 18)}" text-anchor="{anchor}">')
@@ -223,9 +257,11 @@ def _axes(chart: Chart, frame: Frame) -> list[str]:
         parts.append(f'<text x="{_n(frame.left - 8)}" y="{_n(y + 4)}" text-anchor="end">')
         parts.append(f"{_fitted(label, frame.left - 8, letter)}</text>")
     parts.append('</g><g class="heldout-axes">')
-    parts.append(f'<text x="2" y="16">{_fitted(chart.y.title, right, letter)}</text>')
-    parts.append(f'<text x="{_n(right)}" y="{_n(bottom + 40)}" text-anchor="end">')
-    return [*parts, f"{_fitted(chart.x.title, right, letter)}</text></g>"]
+    parts.append(f'<text x="2" y="{_n(frame.top - 18)}">{_fitted(frame.y.title, right, letter)}</text>')
+    if last:
+        parts.append(f'<text x="{_n(right)}" y="{_n(bottom + 40)}" text-anchor="end">')
+        parts.append(f"{_fitted(frame.x.title, right, letter)}</text>")
+    return [*parts, "</g>"]
 
 
 def _window(frame: Frame) -> str:
@@ -235,6 +271,28 @@ def _window(frame: Frame) -> str:
     return (
         f'<svg x="{_n(left)}" y="{_n(top)}" width="{_n(wide)}" height="{_n(high)}" '
         f'viewBox="{_n(left)} {_n(top)} {_n(wide)} {_n(high)}">'
+    )
+
+
+def _bars(bars: Bars, frame: Frame) -> str:
+    floor = frame.down(0.0)
+    parts = []
+    for start, end, height in zip(bars.start, bars.end, bars.height, strict=True):
+        left, right, top = frame.across(start), frame.across(end), frame.down(height)
+        parts.append(f"M{_n(left + 0.5)} {_n(floor)}V{_n(top)}H{_n(right - 0.5)}V{_n(floor)}Z")
+    return f'<path class="heldout-bars heldout-tone-{bars.tone}" d="{"".join(parts)}"/>'
+
+
+_ANCHORS = {"left": ("start", 5), "middle": ("middle", 0), "right": ("end", -5)}
+_LIFTS = {"above": -6, "at": 4, "below": 15}
+
+
+def _caption(caption: Caption, frame: Frame) -> str:
+    anchor, aside = _ANCHORS[caption.align]
+    x, y = frame.across(caption.x) + aside, frame.down(caption.y) + _LIFTS[caption.side]
+    return (
+        f'<text class="heldout-caption heldout-tone-{caption.tone}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}">'
+        f"{_text(caption.text)}</text>"
     )
 
 
@@ -251,7 +309,8 @@ def _ribbon(ribbon: Ribbon, frame: Frame) -> str:
 def _stroke(stroke: Stroke, frame: Frame) -> str:
     runs = _runs(list(zip(stroke.x, stroke.y, strict=True)))
     drawn = "".join(_path([(frame.across(x), frame.down(y)) for x, y in run]) for run in runs)
-    return f'<path class="heldout-stroke heldout-tone-{stroke.tone}" {_dashed(stroke)}d="{drawn}"/>'
+    thick = " heldout-thick" if stroke.thick else ""
+    return f'<path class="heldout-stroke heldout-tone-{stroke.tone}{thick}" {_dashed(stroke)}d="{drawn}"/>'
 
 
 def _dashed(stroke: Stroke) -> str:

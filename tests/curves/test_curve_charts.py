@@ -16,8 +16,8 @@ from heldout.curves import (
     reliability,
     roc,
 )
+from heldout.curves.chart import SHOWN, chart_of, draw_together
 from heldout.curves.declare import CURVE_KINDS
-from heldout.curves.drawn import SHOWN, drawn, drawn_together
 from heldout.curves.thresholds import counts_at
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
@@ -47,7 +47,7 @@ def inside(chart):
 @pytest.mark.parametrize("kind", DRAWS)
 def test_every_curve_has_a_line_words_a_table_and_its_references(kind):
     curve = DRAWS[kind](ranking())
-    chart = drawn(curve, moves=True)
+    chart = chart_of(curve, moves=True)
     assert inside(chart)
     assert [stroke.name for stroke in chart.strokes if stroke.dashed] == [line.name for line in curve.references]
     assert len(chart.points) <= SHOWN
@@ -79,7 +79,7 @@ def test_the_mark_stands_where_the_threshold_stands_on_the_curve(kind):
 
 def test_a_reliability_diagram_has_dots_with_limits_and_sizes():
     curve = reliability(ranking())
-    chart = drawn(curve)
+    chart = chart_of(curve)
     assert chart.dots[0].size == tuple(curve.extra["n"].tolist())
     assert chart.dots[0].low == tuple(curve.low.tolist())
     assert chart.moves is None
@@ -88,12 +88,12 @@ def test_a_reliability_diagram_has_dots_with_limits_and_sizes():
 def test_what_is_left_out_is_said():
     rng = np.random.default_rng(0)
     many = rank(rng.random(20_000), rng.random(20_000) < 0.5)
-    chart = drawn(roc(many), whole=1_000_001)
+    chart = chart_of(roc(many), whole=1_000_001)
     assert "of 1,000,001 points are drawn" in chart.detail
 
 
 def test_a_curve_that_is_undefined_says_why_and_draws_no_line():
-    chart = drawn(roc(rank(np.array([0.2, 0.7]), np.array([True, True]))))
+    chart = chart_of(roc(rank(np.array([0.2, 0.7]), np.array([True, True]))))
     assert "there are no actual negatives" in chart.detail
     assert [stroke.name for stroke in chart.strokes] == ["chance"]
 
@@ -101,6 +101,6 @@ def test_a_curve_that_is_undefined_says_why_and_draws_no_line():
 def test_curves_that_cannot_be_told_apart_are_refused():
     one = roc(ranking(), bands=None)
     with pytest.raises(OptionError, match="cannot be told apart"):
-        drawn_together([one] * 8, [str(at) for at in range(8)])
-    chart = drawn_together([one] * 7, [str(at) for at in range(7)])
+        draw_together([one] * 8, [str(at) for at in range(8)])
+    chart = draw_together([one] * 7, [str(at) for at in range(7)])
     assert len({stroke.tone for stroke in chart.strokes if not stroke.dashed}) == 7
