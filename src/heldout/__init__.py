@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from heldout.api.validate import validate
     from heldout.cards.api import card
     from heldout.cards.card import Card
-    from heldout.comparison import Comparison
+    from heldout.comparisons.comparison import Comparison
     from heldout.comparisons.learner_ranks import LearnerRanks
     from heldout.comparisons.sample_size import (
         cases_for_auc_difference,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from heldout.engines.accumulator import Evidence
     from heldout.errors import HeldoutError
     from heldout.evidence import Confusion, Ranking
-    from heldout.gate import Gate
+    from heldout.gates.gate import Gate
     from heldout.intervals.estimate import Estimate
     from heldout.report.report import Report
     from heldout.resampling.bias_variance import BiasVariance
@@ -43,14 +43,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "BiasVariance": "heldout.resampling.bias_variance",
     "Card": "heldout.cards.card",
-    "Comparison": "heldout.comparison",
+    "Comparison": "heldout.comparisons.comparison",
     "Confusion": "heldout.evidence",
     "Costs": "heldout.costs",
     "Decision": "heldout.thresholds.decision",
     "Estimate": "heldout.intervals.estimate",
     "Evaluation": "heldout.results.evaluation",
     "Evidence": "heldout.engines.accumulator",
-    "Gate": "heldout.gate",
+    "Gate": "heldout.gates.gate",
     "HeldoutError": "heldout.errors",
     "LearnerRanks": "heldout.comparisons.learner_ranks",
     "LearningCurve": "heldout.resampling.learning_curve",

@@ -39,7 +39,8 @@ _TEXTS = frozenset({"measure", "class", "average", "method"})
 _FLOATS = frozenset({"value", "low", "high", "level"})
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _Kind: TypeAlias = Literal["text", "float", "int", "bool"]
-Detail: TypeAlias = Literal["screen", "full", "page"]
+Form: TypeAlias = Literal["screen", "full", "page", "chosen", "chosen page"]
+"""How much of an answer is shown and where; "chosen" leaves out whatever nobody asked for."""
 
 
 def bound_late(name: str) -> Callable[..., Any]:
@@ -98,12 +99,11 @@ class Result(ABC):
         return self._render("page") if self._rendered_by else self.blocks()
 
     @final
-    def _render(self, detail: Detail, *, chosen: bool = False) -> list[Block]:
-        """How it reads on a screen, in full or on a page; `chosen` leaves out what nobody asked for."""
+    def _render(self, form: Form) -> list[Block]:
         if not self._rendered_by:
             message = f"{type(self).__name__} neither has blocks of its own nor names what renders it"
             raise NotImplementedError(message)
-        blocks: list[Block] = bound_late(self._rendered_by)(self, detail, chosen=chosen)
+        blocks: list[Block] = bound_late(self._rendered_by)(self, form)
         return blocks
 
     def facts(self) -> dict[str, object]:

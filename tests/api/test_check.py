@@ -17,7 +17,7 @@ from statsmodels.stats.proportion import proportion_confint
 from heldout.api.check import check
 from heldout.api.evaluate import evaluate
 from heldout.errors import HeldoutError, OptionError
-from heldout.gate import decide
+from heldout.gates.gate import decide
 from heldout.result import ROW_KEYS
 from heldout.thresholds.requirement import read_all, read_written
 

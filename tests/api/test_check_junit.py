@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heldout.api.check import check
 from heldout.errors import FileError
-from heldout.gate import Gate, Requirement
+from heldout.gates.gate import Gate, Requirement
 from heldout.report.junit import allowed
 
 HOSTILE = [

@@ -10,7 +10,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import heldout
-from heldout.comparison import Comparison
+from heldout.comparisons.comparison import Comparison
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.errors import OptionError
 

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from heldout.api.compare import compare
 from heldout.api.evaluate import evaluate
-from heldout.comparison import Comparison
+from heldout.comparisons.comparison import Comparison
 
 
 def wrong_in(*rows: int, n: int = 200) -> object:

@@ -10,7 +10,7 @@ from tests.oracles.figures import DATA, read_json, worked_example
 
 from heldout import Costs, evaluate
 from heldout.api.compare import compare
-from heldout.comparison import Comparison
+from heldout.comparisons.comparison import Comparison
 from heldout.comparisons.learner_ranks import LearnerRanks
 
 ASAH = DATA / "r" / "aSAH.csv"

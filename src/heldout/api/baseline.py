@@ -12,12 +12,12 @@ from typing import Any
 from heldout.api.compare import compare
 from heldout.api.contestants import is_readable
 from heldout.arguments import listing
-from heldout.comparison import Comparison
+from heldout.comparisons.comparison import Comparison
 from heldout.comparisons.unpaired import MOVER, mover_difference
 from heldout.errors import FileError, OptionError
 from heldout.evidence import Confusion
 from heldout.files.input_stream import inner_ending, load, utf8_text
-from heldout.gate import Against
+from heldout.gates.gate import Against
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.quantiles import z_value
 from heldout.results.difference import PairTest

@@ -32,7 +32,7 @@ from heldout.api.pairwise import (
 )
 from heldout.api.result_tables import TableOptions, compare_in_table, wants_pairs
 from heldout.arguments import check_level, check_whole, closest, listing
-from heldout.comparison import Comparison
+from heldout.comparisons.comparison import Comparison
 from heldout.comparisons.learner_ranks import LearnerRanks, rank_learners
 from heldout.comparisons.ranks import read_results
 from heldout.errors import ColumnError, OptionError

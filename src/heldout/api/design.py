@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import listing
-from heldout.comparison import Alike, Side
+from heldout.comparisons.comparison import Alike, Side
 from heldout.comparisons.delong import DELONG, DELONG_MOVER, compare_all_areas, delong_pairs, model_areas
 from heldout.comparisons.mcnemar import compare_all_accuracies
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges

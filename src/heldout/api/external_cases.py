@@ -13,7 +13,7 @@ import numpy as np
 from heldout.api.design import CompareOptions, PairingDesign, SharedCases, is_score, scale_test, translate_class
 from heldout.api.engine_choice import FromFiles, from_files, lazy_frame
 from heldout.arguments import listing
-from heldout.comparison import Alike
+from heldout.comparisons.comparison import Alike
 from heldout.comparisons.delong import DELONG, DELONG_MOVER, compare_all_areas, counted_areas, delong_counted
 from heldout.comparisons.mcnemar import compare_all_accuracies
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges

@@ -24,7 +24,7 @@ from heldout.api.design import (
 )
 from heldout.api.external_cases import LazyContestant, join_lazy_cases
 from heldout.arguments import listing
-from heldout.comparison import Alike
+from heldout.comparisons.comparison import Alike
 from heldout.comparisons.fold_tests import FoldValues, compare_folds
 from heldout.comparisons.pair_test import OmnibusTest, Setting
 from heldout.comparisons.paired_scores import compare_scores_unpaired

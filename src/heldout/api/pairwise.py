@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from heldout.api.design import CompareOptions, PairingDesign, is_score
 from heldout.arguments import listing
-from heldout.comparison import Alike, Known, Outcome, Pair
+from heldout.comparisons.comparison import Alike, Known, Outcome, Pair
 from heldout.comparisons.corrections import adjust_p_values, describe_left_out, find_correction, is_significant
 from heldout.comparisons.fold_tests import CERTAIN, Posterior
 from heldout.comparisons.pair_test import PROCEDURES, check_margin, interval_level, judge_margin

@@ -16,7 +16,7 @@ from heldout.api.pairwise import (
     qualify_interval,
 )
 from heldout.arguments import listing
-from heldout.comparison import Comparison, Outcome, Pair
+from heldout.comparisons.comparison import Comparison, Outcome, Pair
 from heldout.comparisons.corrections import adjust_p_values
 from heldout.comparisons.pair_test import PROCEDURES, find_procedure
 from heldout.comparisons.ranks import ResultTable

@@ -13,11 +13,7 @@ from heldout.arguments import check_level, check_whole, closest, listing
 from heldout.arrays import Floats
 from heldout.comparisons.fold_tests import Posterior, check_rope
 from heldout.comparisons.pair_test import find_procedure, register_procedure
-from heldout.comparisons.ranks import (
-    ROUNDING,
-    normal_p,
-    tied_ranks,
-)
+from heldout.comparisons.ranks import ROUNDING, normal_p, tied_ranks
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.quantiles import z_value
 from heldout.results.difference import PairTest

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from heldout.arguments import closest, listing
+from heldout.comparisons.comparison import Comparison
 from heldout.errors import OptionError
 from heldout.findings.catalogue import RULE_CATALOGUE, find_rule
 from heldout.findings.rule import About
@@ -98,6 +99,11 @@ def review_validations(validations: Validations) -> Review:
 def review_learning_curve(curve: LearningCurve) -> Review:
     """What the rules say of a learning curve."""
     return review("learning curve", curve, curve.mute)
+
+
+def review_comparison(comparison: Comparison) -> Review:
+    """What the rules say of a comparison."""
+    return review("comparison", comparison, comparison.mute)
 
 
 # One review of several results of the same kind, such as learners validated by the same splits.

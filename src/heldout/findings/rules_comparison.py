@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from heldout.arguments import listing
+from heldout.comparisons.comparison import Comparison, Pair, Side
 from heldout.comparisons.corrections import adjust_p_values, is_significant
 from heldout.comparisons.fold_tests import Posterior
 from heldout.costs import more_accurate_costs_more
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.subjects_comparison import ComparisonSubject, PairSubject, SideSubject
 from heldout.intervals.quantiles import z_value
 from heldout.measures.catalogue import read_quantity
 from heldout.show.blocks import Style
@@ -33,7 +33,7 @@ SPLITS, TABLE = "same splits", "data sets"
     reference="arithmetic: one case more or less changes an accuracy by 1 / n",
     limits={"cases": "one case: less than that cannot be seen on these cases"},
 )
-def less_than_one_case(seen: ComparisonSubject, *, cases: float = 1) -> Answer:
+def less_than_one_case(seen: Comparison, *, cases: float = 1) -> Answer:
     """The difference of two accuracies is worth no more than one of the cases they were judged on.
 
     Decimals make a difference look exact that one case more or less would turn.
@@ -64,7 +64,7 @@ def less_than_one_case(seen: ComparisonSubject, *, cases: float = 1) -> Answer:
     advice="Leave out correction='none', so that Holm's is used, or compare all with one control.",
     reference="Holm (1979), Scand. J. Statistics 6; Demšar (2006), JMLR 7; Salzberg (1997), DMKD 1",
 )
-def many_uncorrected(seen: ComparisonSubject) -> Answer:
+def many_uncorrected(seen: Comparison) -> Answer:
     """Several pairs were tested, and their p-values stand as if each were the only one.
 
     With 20 tests at level .95 one is expected to find a difference where there is none. Every measure of a pair is a
@@ -95,7 +95,7 @@ def many_uncorrected(seen: ComparisonSubject) -> Answer:
     advice="Leave the method out for the one that fits how they were tested.",
     reference="Dietterich (1998), Neural Computation 10(7); Nadeau & Bengio (2003), Machine Learning 52",
 )
-def broken_promise(seen: ComparisonSubject) -> Answer:
+def broken_promise(seen: Comparison) -> Answer:
     """A procedure was asked for by name of which it was measured how often it rejects a true null, or misses.
 
     A test at level .95 promises to reject a true null once in twenty times. The title says what was measured.
@@ -119,7 +119,7 @@ def broken_promise(seen: ComparisonSubject) -> Answer:
     advice="Judge them on more cases, or claim no difference.",
     reference="Altman & Bland (1995), BMJ 311: absence of evidence is not evidence of absence",
 )
-def too_wide(seen: ComparisonSubject) -> Answer:
+def too_wide(seen: Comparison) -> Answer:
     """The interval of a difference holds both that the one is better and that the other is.
 
     That two cannot be told apart does not show that they are the same. An interval is that of its pair alone, and may
@@ -161,7 +161,7 @@ def too_wide(seen: ComparisonSubject) -> Answer:
     reference="McNemar (1947), Psychometrika 12; Fagerland, Lydersen & Laake (2013), BMC Med. Res. Methodol. 13",
     limits={"cases": "ten, so that five are expected on either side (Siegel & Castellan, 1988, ch. 5)"},
 )
-def few_tell_apart(seen: ComparisonSubject, *, cases: float = 10) -> Answer:
+def few_tell_apart(seen: Comparison, *, cases: float = 10) -> Answer:
     """Hardly any case is right by one classifier alone.
 
     Of two classifiers on the same cases only those count on which one is right and the other wrong, however many cases
@@ -195,7 +195,7 @@ def few_tell_apart(seen: ComparisonSubject, *, cases: float = 10) -> Answer:
     reference="Benavoli, Corani, Demšar & Zaffalon (2017), JMLR 18",
     limits={"matters": "one point, the region of practical equivalence of Benavoli et al. (2017)"},
 )
-def sure_but_small(seen: ComparisonSubject, *, matters: float = 0.01) -> Answer:
+def sure_but_small(seen: Comparison, *, matters: float = 0.01) -> Answer:
     """A difference is beyond doubt, and all of its interval is smaller than what matters.
 
     With enough cases any difference becomes significant, however small it is.
@@ -204,7 +204,7 @@ def sure_but_small(seen: ComparisonSubject, *, matters: float = 0.01) -> Answer:
     if not sure:
         return NotApplicable("no difference of a share is beyond doubt")
 
-    def line(p: PairSubject) -> float:
+    def line(p: Pair) -> float:
         return matters if p.margin is None else p.margin.margin
 
     small = [p for p in sure if max(abs(p.tested.low), abs(p.tested.high)) < line(p)]
@@ -228,12 +228,12 @@ def sure_but_small(seen: ComparisonSubject, *, matters: float = 0.01) -> Answer:
     advice="Decide by the measure that was chosen beforehand, or by costs.",
     reference="Caruana & Niculescu-Mizil (2004), KDD; Hand (2006), Statistical Science 21",
 )
-def measures_disagree(seen: ComparisonSubject) -> Answer:
+def measures_disagree(seen: Comparison) -> Answer:
     """By one measure the first is better beyond doubt, and by another the second.
 
     Whoever chooses the measure after seeing the results chooses the winner.
     """
-    by_pair: dict[tuple[str, str], list[PairSubject]] = {}
+    by_pair: dict[tuple[str, str], list[Pair]] = {}
     for p in seen.pairs:
         by_pair.setdefault((p.a, p.b), []).append(p)
     if max((len(held) for held in by_pair.values()), default=0) < 2:
@@ -256,7 +256,7 @@ def measures_disagree(seen: ComparisonSubject) -> Answer:
     advice="Compare them on more data sets.",
     reference="Demšar (2006), JMLR 7; Siegel & Castellan (1988), ch. 5",
 )
-def few_data_sets(seen: ComparisonSubject) -> Answer:
+def few_data_sets(seen: Comparison) -> Answer:
     """Even if one learner won on every data set, the test could not reject.
 
     With n data sets the smallest p-value of the signed ranks, and of the signs, is 2 to the power of 1 − n; a
@@ -295,7 +295,7 @@ def few_data_sets(seen: ComparisonSubject) -> Answer:
     reference="Nadeau & Bengio (2003), Machine Learning 52",
     limits={"splits": "with ten, Student's t is 15 % wider than the normal: a convention"},
 )
-def few_splits(seen: ComparisonSubject, *, splits: float = 10) -> Answer:
+def few_splits(seen: Comparison, *, splits: float = 10) -> Answer:
     """Two learners are compared over so few splits that the spread of their differences is hardly known.
 
     The test then rests on a variance from a handful of values, and hardly ever decides.
@@ -317,7 +317,7 @@ def few_splits(seen: ComparisonSubject, *, splits: float = 10) -> Answer:
     advice="Check that two different models were compared: a file was perhaps given twice.",
     reference="arithmetic: what is the same in every case cannot differ by any measure",
 )
-def same_in_every_case(seen: ComparisonSubject) -> Answer:
+def same_in_every_case(seen: Comparison) -> Answer:
     """Two classifiers give the same scores in every case, or, where there are no scores, the same answers.
 
     Two models that learned on their own hardly ever do: mostly the same predictions were given twice, under two names.
@@ -341,7 +341,7 @@ def same_in_every_case(seen: ComparisonSubject) -> Answer:
     )
 
 
-def _margins(claims: Sequence[PairSubject]) -> Answer:
+def _margins(claims: Sequence[Pair]) -> Answer:
     """What margins come to, where they were asked for."""
     open_ = [p for p in claims if p.margin is not None and p.margin.outcome == "not shown"]
     if not open_ or open_[0].margin is None:
@@ -355,12 +355,12 @@ def _margins(claims: Sequence[PairSubject]) -> Answer:
     )
 
 
-def _short(pair: PairSubject) -> dict[str, object]:
+def _short(pair: Pair) -> dict[str, object]:
     t = pair.tested
     return {"a": pair.a, "b": pair.b, "measure": pair.name, "difference": t.difference, "low": t.low, "high": t.high}
 
 
-def _bounded(pair: PairSubject) -> bool:
+def _bounded(pair: Pair) -> bool:
     """Whether the measure is a share; the unnamed one of a table of results is not known to be."""
     try:
         return bool(read_quantity(pair.measure).bound.measure.bounded)
@@ -368,7 +368,7 @@ def _bounded(pair: PairSubject) -> bool:
         return False
 
 
-def _directed(pair: PairSubject) -> bool:
+def _directed(pair: Pair) -> bool:
     try:
         return read_quantity(pair.measure).bound.measure.direction in ("higher", "lower")
     except OptionError:
@@ -386,7 +386,7 @@ def _directed(pair: PairSubject) -> bool:
     advice="Choose by cost, since there are costs.",
     reference="Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 5.7; Elkan (2001), IJCAI 17",
 )
-def accurate_but_dear(seen: ComparisonSubject) -> Answer:
+def accurate_but_dear(seen: Comparison) -> Answer:
     """Of two classifiers the one that is right more often makes the dearer errors.
 
     Accuracy counts all errors alike. Where they cost different amounts, it may name the wrong one of two.
@@ -426,7 +426,7 @@ def accurate_but_dear(seen: ComparisonSubject) -> Answer:
         "errors": "two standard errors of the difference of two shares, the usual 5 %, by Bonferroni for all classes",
     },
 )
-def different_mixes(seen: ComparisonSubject, *, apart: float = 0.05, errors: float = 2.0) -> Answer:
+def different_mixes(seen: Comparison, *, apart: float = 0.05, errors: float = 2.0) -> Answer:
     """Classifiers were judged on test sets of their own, in which the classes are not equally common.
 
     Accuracy, precision and F depend on how common the classes are: part of the difference is that of the test sets.
@@ -452,12 +452,12 @@ def different_mixes(seen: ComparisonSubject, *, apart: float = 0.05, errors: flo
     return Passed(f"The test sets are alike: {said}.", facts)
 
 
-def _share(side: SideSubject, label: Label) -> float:
+def _share(side: Side, label: Label) -> float:
     total = sum(held for _, held in side.classes)
     return dict(side.classes).get(label, 0.0) / total if total else 0.0
 
 
-def _for_all(errors: float, sides: Sequence[SideSubject]) -> float:
+def _for_all(errors: float, sides: Sequence[Side]) -> float:
     """So many standard errors for one share, as many as it takes for all shares that are looked at (Bonferroni)."""
     classes = len({label for side in sides for label, _ in side.classes})
     # Of two classes the one share is 1 less the other.
@@ -466,7 +466,7 @@ def _for_all(errors: float, sides: Sequence[SideSubject]) -> float:
     return z_value(1 - chance / looked) if looked > 1 and chance > 0 else errors
 
 
-def _gaps(one: SideSubject, two: SideSubject, errors: float) -> list[tuple[Label, float, bool]]:
+def _gaps(one: Side, two: Side, errors: float) -> list[tuple[Label, float, bool]]:
     """By how much the share of each class differs, and whether that is more than chance would do."""
     sizes = [sum(held for _, held in side.classes) for side in (one, two)]
     if not all(sizes):

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
 
+from heldout.comparisons.comparison import Comparison, Pair
 from heldout.comparisons.corrections import is_significant
-from heldout.comparisons.pair_test import Margin, OmnibusTest
-from heldout.comparisons.roc_pair import RocComparison
+from heldout.comparisons.pair_test import OmnibusTest
 from heldout.curves.chart import draw_together
 from heldout.errors import HeldoutError
-from heldout.evidence import Label
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Bound
 from heldout.report.interval_chart import Mark, interval_chart
 from heldout.report.review import findings_section
-from heldout.results.difference import PairTest
-from heldout.review import Review
+from heldout.result import Form
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Section, Span, Style, Table, Title
 from heldout.show.chart import Chart
 from heldout.show.numbers import digits_between, number
@@ -28,103 +25,12 @@ SHOWN_VERDICTS = 6
 UNNAMED = "result"
 
 
-class PairView(Protocol):
-    """Two classifiers by one measure, as their report sees them."""
-
-    @property
-    def a(self) -> str:
-        """The first."""
-
-    @property
-    def b(self) -> str:
-        """The second."""
-
-    @property
-    def measure(self) -> str:
-        """The measure."""
-
-    @property
-    def class_(self) -> Label | None:
-        """Its class."""
-
-    @property
-    def average(self) -> str | None:
-        """Its average."""
-
-    @property
-    def value_a(self) -> float:
-        """The value of the first."""
-
-    @property
-    def value_b(self) -> float:
-        """The value of the second."""
-
-    @property
-    def tested(self) -> PairTest:
-        """The difference and its test."""
-
-    @property
-    def p(self) -> float:
-        """The corrected p-value."""
-
-    @property
-    def verdict(self) -> str:
-        """The verdict in words."""
-
-    @property
-    def better(self) -> str:
-        """Which is better."""
-
-    @property
-    def margin(self) -> Margin | None:
-        """What it says of a margin."""
-
-    @property
-    def alike(self) -> str:
-        """What both give alike in every case."""
+def render_comparison(comparison: Comparison, form: Form) -> list[Block]:
+    """The report on a screen, in full or as a page."""
+    return comparison_page(comparison) if form == "page" else comparison_blocks(comparison, full=form == "full")
 
 
-class ComparisonView(Protocol):
-    """A comparison as its report sees it."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The classifiers."""
-
-    @property
-    def pairs(self) -> Sequence[PairView]:
-        """Every pair and measure."""
-
-    @property
-    def setting(self) -> str:
-        """What they have in common."""
-
-    @property
-    def reason(self) -> str:
-        """Which procedure, and why."""
-
-    @property
-    def level(self) -> float:
-        """The level of the intervals."""
-
-    @property
-    def correction(self) -> str:
-        """How p-values were corrected."""
-
-    @property
-    def omnibus(self) -> tuple[OmnibusTest, ...]:
-        """Tests of all classifiers together."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences that a reader must see."""
-
-    @property
-    def review(self) -> Review:
-        """What the rules found."""
-
-
-def comparison_blocks(view: ComparisonView, *, full: bool = False) -> list[Block]:
+def comparison_blocks(view: Comparison, *, full: bool = False) -> list[Block]:
     """The report; `full` adds every figure of every test."""
     many = len(view.names) > 2
     title = " against ".join(view.names) if not many else f"{len(view.names)} classifiers: {', '.join(view.names)}"
@@ -159,7 +65,7 @@ def _sentence(text: str, names: Sequence[str]) -> str:
     return f"{start}{text[1:].rstrip('.')}."
 
 
-def _verdicts(view: ComparisonView, *, full: bool) -> list[str]:
+def _verdicts(view: Comparison, *, full: bool) -> list[str]:
     """The verdicts by the first measure, and those by others that say something else; in full, all of them."""
     first: dict[tuple[str, str], str] = {}
     shown: list[str] = []
@@ -178,7 +84,7 @@ def _bound(measure: str) -> Bound | None:
     return None if measure == UNNAMED else read_quantity(measure).bound
 
 
-def named(pair: PairView) -> str:
+def named(pair: Pair) -> str:
     """The measure of a pair as a table writes it."""
     bound = _bound(pair.measure)
     title = pair.measure if bound is None else bound.title
@@ -187,7 +93,7 @@ def named(pair: PairView) -> str:
     return f"{pair.average} {title}" if pair.average else title
 
 
-def _differences(view: ComparisonView) -> Table:
+def _differences(view: Comparison) -> Table:
     """One line per pair and measure, with the difference drawn around zero."""
     many = len(view.names) > 2
     widest = max([abs(x) for p in view.pairs for x in (p.tested.low, p.tested.high) if math.isfinite(x)], default=1.0)
@@ -241,7 +147,7 @@ def p_text(p: float) -> str:
     return text if p >= 0.9995 else text[1:]
 
 
-def _tests(view: ComparisonView) -> Table:
+def _tests(view: Comparison) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             f"{pair.a} − {pair.b}",
@@ -289,30 +195,14 @@ def _omnibus(test: OmnibusTest) -> str:
 SHOWN = 40
 
 
-class ComparisonPage(ComparisonView, Protocol):
-    """A comparison as its page sees it."""
-
-    @property
-    def seed(self) -> int:
-        """The seed of whatever was drawn."""
-
-    @property
-    def curves(self) -> object | None:
-        """Where ROC curves come from."""
-
-    def roc(self, a: str | None = None, b: str | None = None) -> RocComparison:
-        """ROC curve against ROC curve."""
-
-
-def comparison_page(view: ComparisonPage, review: Review | None) -> list[Block]:
+def comparison_page(view: Comparison) -> list[Block]:
     """Verdict, findings, differences, tests, curves, notes and provenance."""
     every = comparison_blocks(view, full=True)
     title = [block for block in every if isinstance(block, Title)][:1]
     prose = [block for block in every if isinstance(block, Prose) and block.label != "Findings"]
     tables = [block for block in every if isinstance(block, Table)]
     notes = [block for block in every if isinstance(block, Note) and not block.code]
-    blocks: list[Block] = [*title, *prose]
-    blocks += [] if review is None else [findings_section(review)]
+    blocks: list[Block] = [*title, *prose, findings_section(view.review)]
     blocks.append(Section("Differences", (*_charts(view), *tables[:1]), "differences"))
     blocks += _curves(view)
     if tables[1:]:
@@ -330,9 +220,9 @@ def comparison_page(view: ComparisonPage, review: Review | None) -> list[Block]:
     return [*blocks, provenance_section(facts)]
 
 
-def _charts(view: ComparisonPage) -> list[Chart]:
+def _charts(view: Comparison) -> list[Chart]:
     """The differences as dots around zero: all measures of one pair, or all pairs by each measure."""
-    groups: dict[str, list[PairView]] = {}
+    groups: dict[str, list[Pair]] = {}
     many = len(view.names) > 2
     for pair in view.pairs:
         groups.setdefault(named(pair) if many else f"{pair.a} − {pair.b}", []).append(pair)
@@ -347,7 +237,7 @@ def _charts(view: ComparisonPage) -> list[Chart]:
     return made
 
 
-def _marks(held: Sequence[PairView], *, many: bool) -> list[Mark]:
+def _marks(held: Sequence[Pair], *, many: bool) -> list[Mark]:
     kept = [pair for pair in held if many or abs(pair.tested.difference) <= 1 or math.isnan(pair.tested.difference)]
     return [
         Mark(f"{p.a} − {p.b}" if many else named(p), p.tested.difference, p.tested.low, p.tested.high)
@@ -355,7 +245,7 @@ def _marks(held: Sequence[PairView], *, many: bool) -> list[Mark]:
     ]
 
 
-def _curves(view: ComparisonPage) -> list[Block]:
+def _curves(view: Comparison) -> list[Block]:
     """The ROC curves of the first two classifiers, where their scores are there, and the verdict on them."""
     if view.curves is None or len(view.names) < 2:
         return []

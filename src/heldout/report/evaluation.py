@@ -19,7 +19,7 @@ from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
 from heldout.measures.quantity import AVERAGES
 from heldout.report.notes import unsaid
 from heldout.report.verdict import sentences
-from heldout.result import Detail
+from heldout.result import Form
 from heldout.results.cases import confused
 from heldout.results.evaluation import Evaluation
 from heldout.results.slices import Slices
@@ -223,16 +223,16 @@ FULL = "--full shows all"
 OF_CLASS = ("precision", "recall", "f1")
 
 
-def render_evaluation(evaluation: Evaluation, detail: Detail = "screen", *, chosen: bool = False) -> list[Block]:
-    """The report on a screen, in full or as a page; `chosen` shows only the estimates that were asked for."""
-    if detail == "page":
+def render_evaluation(evaluation: Evaluation, form: Form) -> list[Block]:
+    """The report on a screen, in full or as a page, or only the estimates that were asked for."""
+    if form in ("page", "chosen page"):
         # The page is built from what stands here.
         from heldout.report.evaluation_page import chosen_page, evaluation_page
 
-        return chosen_page(evaluation) if chosen else evaluation_page(evaluation)
-    if chosen:
+        return evaluation_page(evaluation) if form == "page" else chosen_page(evaluation)
+    if form == "chosen":
         return [*chosen_blocks(evaluation), *chosen_slice_blocks(evaluation)]
-    full = detail == "full"
+    full = form == "full"
     return [*evaluation_blocks(evaluation, full=full), *slice_blocks(evaluation, full=full)]
 
 

@@ -4,114 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
-from heldout.evidence import Label
 from heldout.findings.catalogue import RULE_CATALOGUE
-from heldout.intervals.estimate import Estimate
-from heldout.results.difference import PairTest
-from heldout.review import Finding
-from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Severity, Span, Style, Table, Title
+from heldout.gates.gate import Gate, Requirement
+from heldout.gates.reasons import LONGEST_NAME, enough_digits
+from heldout.result import Form
+from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Severity, Span, Table, Title
 from heldout.show.escape import visible
-from heldout.show.numbers import count, limits, number
+from heldout.show.numbers import count
 from heldout.show.text_width import shorten
-from heldout.thresholds.requirement import SAME, Written
-
-# Why a requirement came out as it did, in a sentence with the numbers in it.
-
-# What is said of values that meet a sign, and of values that miss it.
-MEETS = {">=": "at least", ">": "above", "<=": "at most", "<": "below"}
-MISSES = {">=": "below", ">": "at or below", "<=": "above", "<": "at or above"}
-MOST_DIGITS = 7
-LONGEST_NAME = 60
-
-
-def why_value(written: Written, estimate: Estimate, outcome: str, needed: int | None) -> str:
-    """Why a requirement on a value came out so.
-
-    >>> from heldout.thresholds.requirement import read_written
-    >>> seen = Estimate("recall", "spam", None, 0.85, 0.78, 0.9, 0.95, "wilson", 120)
-    >>> why_value(read_written("recall >= 0.8"), seen, "undecided", 391).partition(": ")[0]
-    'recall[spam] .850 meets it, but its 95 % interval [.780 – .900] also holds values below 0.8'
-    """
-    name = brief(estimate.name)
-    if math.isnan(estimate.value):
-        return f"{name} has no value, because {estimate.undefined or 'it is undefined here'}."
-    digits = enough_digits(written.limit, (estimate.value, estimate.low, estimate.high), estimate.style)
-    value = number(estimate.value, estimate.style, digits)
-    start = f"{name} {value}"
-    met = "meets" if written.is_met(estimate.value) else "misses"
-    if math.isnan(estimate.low) or math.isnan(estimate.high):
-        return f"{start} {met} it, but it has no interval{_because(estimate.note)}, so chance is not ruled out."
-    span = f"{100 * estimate.level:g} % interval [{limits(estimate.low, estimate.high, estimate.style, digits)}]"
-    return _sentence(start, met, span, written, written.bound, outcome, _more(needed, estimate.n, "such cases"))
-
-
-def why_baseline(
-    written: Written,
-    estimate: Estimate,
-    baseline: float,
-    tested: PairTest,
-    outcome: str,
-    needed: int | None,
-    unit: str,
-    alike: str = "",
-) -> str:
-    """Why a requirement against a baseline came out so; `unit` is what it counts, `alike` what both give."""
-    name, style = estimate.name, estimate.style
-    if math.isnan(tested.difference):
-        return f"{brief(name)} cannot be compared with the baseline, because {tested.undefined or 'it is undefined'}."
-    digits = enough_digits(written.limit, (tested.difference, tested.low, tested.high), style)
-    own, other, gap = (number(value, style, digits) for value in (estimate.value, baseline, tested.difference))
-    start = f"{brief(name)} {own} against {other} of the baseline, a difference of {gap},"
-    met = "meets" if written.is_met(tested.difference) else "misses"
-    if math.isnan(tested.low) or math.isnan(tested.high):
-        return f"{start} {met} it, but the difference has no interval{_because(tested.note)}."
-    span = f"{100 * tested.level:g} % interval [{limits(tested.low, tested.high, style, digits)}]"
-    if outcome == "undecided" and alike:
-        start = f"{start[:-1]} because both give the same {alike},"
-    return _sentence(start, met, span, written, f"{written.limit:g}", outcome, _more(needed, tested.n, unit))
-
-
-def _sentence(start: str, met: str, span: str, written: Written, bound: str, outcome: str, more: str) -> str:
-    good, bad = MEETS[written.sign], MISSES[written.sign]
-    if outcome == "passed":
-        return f"{start} meets it: its whole {span} is {good} {bound}."
-    if outcome == "failed":
-        return f"{start} misses it: its whole {span} is {bad} {bound}."
-    other = bad if met == "meets" else f"of {good}" if good.startswith("at") else good
-    return f"{start} {met} it, but its {span} also holds values {other} {bound}: {more}."
-
-
-def _more(needed: int | None, n: float, unit: str) -> str:
-    if needed is None:
-        return f"these {count(n)} {unit} cannot decide it, and a few more would not either"
-    # Two digits: the number rests on what was seen on few cases.
-    step = 10 ** max(len(str(needed)) - 2, 0)
-    return f"about {count(-(-needed // step) * step)} {unit} would decide it (now {count(n)})"
-
-
-def _because(note: str) -> str:
-    return f" ({visible(note)})" if note else ""
-
-
-def enough_digits(limit: float, values: Sequence[float], style: Style) -> int | None:
-    """Digits that tell every value from the limit, so that .7996 is not shown to miss 0.8 as .800.
-
-    >>> enough_digits(0.8, [0.7996, 0.75, 0.84], "share"), enough_digits(0.8, [0.8, 0.75], "share")
-    (4, 3)
-    """
-    apart = [v for v in values if not math.isnan(v) and abs(v - limit) > SAME * max(1.0, abs(limit))]
-    for digits in range(3, MOST_DIGITS):
-        if all(number(v, style, digits) != number(limit, style, digits) for v in apart):
-            return digits if style == "share" or digits > 3 else None
-    return MOST_DIGITS
-
-
-def brief(name: str) -> str:
-    """A name that fits into a sentence, whatever a label holds."""
-    return shorten(visible(name), LONGEST_NAME)
-
 
 # What the track of an interval shows.
 DRAWN = "distance from the bound"
@@ -124,107 +25,12 @@ FORBIDDEN = {
 }
 
 
-class AgainstView(Protocol):
-    """A baseline, as the report sees it."""
-
-    @property
-    def value(self) -> float:
-        """Its value."""
-
-    @property
-    def tested(self) -> PairTest:
-        """The difference from it."""
+def render_gate(gate: Gate, form: Form) -> list[Block]:  # noqa: ARG001
+    """The report, which is the same on a screen and on a page."""
+    return gate_blocks(gate)
 
 
-class RequirementView(Protocol):
-    """A requirement, as the report sees it."""
-
-    @property
-    def text(self) -> str:
-        """As it was written."""
-
-    @property
-    def outcome(self) -> str:
-        """What became of it."""
-
-    @property
-    def fails(self) -> bool:
-        """Whether the gate fails by it."""
-
-    @property
-    def why(self) -> str:
-        """Why it came out so."""
-
-    @property
-    def written(self) -> Written | None:
-        """What was required, of a measure."""
-
-    @property
-    def estimate(self) -> Estimate | None:
-        """The measure."""
-
-    @property
-    def against(self) -> AgainstView | None:
-        """The baseline, where it was required against one."""
-
-    @property
-    def finding(self) -> Finding | None:
-        """The finding that was forbidden, if it is there."""
-
-
-class GateView(Protocol):
-    """A gate, as its report sees it."""
-
-    @property
-    def requirements(self) -> Sequence[RequirementView]:
-        """The requirements."""
-
-    @property
-    def passed(self) -> bool:
-        """Whether the gate lets it through."""
-
-    @property
-    def strict(self) -> bool:
-        """Whether undecided fails."""
-
-    @property
-    def level(self) -> float:
-        """The level of the intervals."""
-
-    @property
-    def n(self) -> int | float:
-        """The number of cases."""
-
-    @property
-    def name(self) -> str:
-        """The file that was judged."""
-
-    @property
-    def columns(self) -> str:
-        """The columns that were read."""
-
-    @property
-    def labels(self) -> Sequence[Label]:
-        """The classes."""
-
-    @property
-    def positive(self) -> Label | None:
-        """The positive class, if there is one."""
-
-    @property
-    def baseline(self) -> str:
-        """The name of the baseline."""
-
-    @property
-    def baseline_how(self) -> str:
-        """How it was compared."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What else was said."""
-
-
-def gate_blocks(gate: GateView) -> list[Block]:
+def gate_blocks(gate: Gate) -> list[Block]:
     """The verdict, a line for each requirement, and why each came out so."""
     blocks: list[Block] = [Title(_title(gate))]
     if gate.columns:
@@ -246,18 +52,18 @@ def gate_blocks(gate: GateView) -> list[Block]:
     return blocks
 
 
-def _about(one: RequirementView) -> str:
+def _about(one: Requirement) -> str:
     return "" if one.finding is None else RULE_CATALOGUE[one.finding.code].title
 
 
-def _why(one: RequirementView) -> Note:
+def _why(one: Requirement) -> Note:
     severity: Severity = "note" if one.outcome == "passed" else "warning"
     if one.finding is not None:
         return Note(one.why, severity, one.finding.code)
     return Note(f"{_short(one.text)}: {one.why}", severity)
 
 
-def _title(gate: GateView) -> str:
+def _title(gate: Gate) -> str:
     parts = [gate.name] if gate.name else []
     parts.append(f"{count(gate.n)} case" + "s" * (gate.n != 1))
     if gate.labels:
@@ -269,7 +75,7 @@ def _title(gate: GateView) -> str:
     return " · ".join(parts)
 
 
-def _verdict(gate: GateView) -> str:
+def _verdict(gate: Gate) -> str:
     required = [one for one in gate.requirements if one.written is not None]
     forbidden = [one for one in gate.requirements if one.written is None]
     counts = [_counted(required, "requirement", REQUIRED), _counted(forbidden, "forbidden finding", FORBIDDEN)]
@@ -289,7 +95,7 @@ def _verdict(gate: GateView) -> str:
     return said
 
 
-def _counted(held: Sequence[RequirementView], what: str, words: dict[str, tuple[str, str]]) -> str:
+def _counted(held: Sequence[Requirement], what: str, words: dict[str, tuple[str, str]]) -> str:
     """How many of each outcome, in words: one by itself, or so many of so many."""
     if len(held) == 1:
         return f"the {what} {words[held[0].outcome][0]}"
@@ -298,7 +104,7 @@ def _counted(held: Sequence[RequirementView], what: str, words: dict[str, tuple[
     return f"of {len(held)} {what}s {shown}" if held else ""
 
 
-def _values(held: Sequence[RequirementView], level: float) -> Table:
+def _values(held: Sequence[Requirement], level: float) -> Table:
     columns = (
         Column("outcome"),
         Column("requirement"),
@@ -315,7 +121,7 @@ def _values(held: Sequence[RequirementView], level: float) -> Table:
     return _drawn((*columns, Column("")), rows)
 
 
-def _differences(held: Sequence[RequirementView], gate: GateView) -> Table:
+def _differences(held: Sequence[Requirement], gate: Gate) -> Table:
     columns = (
         Column("outcome"),
         Column("requirement"),
@@ -356,7 +162,7 @@ def _spans(ends: Iterable[tuple[float, float, float, float] | None]) -> list[Cel
     return [None if o is None else Span(o[1] - o[0], o[2] - o[0], o[3] - o[0], -reach, reach) for o in held]
 
 
-def _mark(one: RequirementView) -> str:
+def _mark(one: Requirement) -> str:
     """The outcome with a sign before it: what fails has the same sign, whether it failed or is undecided."""
     # Signs that a terminal without Unicode can show too.
     said = "not checked" if one.written is None and one.outcome == "undecided" else one.outcome

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Protocol
 from xml.etree import ElementTree as ET
 
+from heldout.gates.gate import Gate
 from heldout.show.escape import visible
 
 # What XML 1.0 cannot hold in any form, also not as a reference; `visible` spells out all but the last two.
@@ -14,39 +13,7 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SUITE = "heldout check"
 
 
-class Case(Protocol):
-    """A requirement as a test report sees it."""
-
-    @property
-    def text(self) -> str:
-        """The requirement as it was written."""
-
-    @property
-    def outcome(self) -> str:
-        """What became of it."""
-
-    @property
-    def fails(self) -> bool:
-        """Whether the gate fails by it."""
-
-    @property
-    def why(self) -> str:
-        """Why it came out so."""
-
-
-class Suite(Protocol):
-    """A gate as a test report sees it."""
-
-    @property
-    def name(self) -> str:
-        """The file that was judged."""
-
-    @property
-    def requirements(self) -> Sequence[Case]:
-        """The requirements."""
-
-
-def junit_xml(gate: Suite) -> str:
+def junit_xml(gate: Gate) -> str:
     """The XML: a test case for each requirement, with a failure where the gate fails by it."""
     failing = sum(one.fails for one in gate.requirements)
     counts = {"tests": str(len(gate.requirements)), "failures": str(failing), "errors": "0", "skipped": "0"}

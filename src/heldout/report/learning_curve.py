@@ -8,15 +8,15 @@ from heldout.report.review import findings_section
 from heldout.resampling.learning_curve import LearningCurve
 from heldout.resampling.learning_report import learning_chart
 from heldout.resampling.power_law import Figure
-from heldout.result import Detail
+from heldout.result import Form
 from heldout.show.blocks import Block, Column, Facts, Note, Number, Prose, Range, Section, Table, Title
 from heldout.show.numbers import limits, number
 from heldout.show.provenance import provenance_section
 
 
-def render_learning_curve(curve: LearningCurve, detail: Detail = "screen", *, chosen: bool = False) -> list[Block]:  # noqa: ARG001
+def render_learning_curve(curve: LearningCurve, form: Form) -> list[Block]:
     """The report on a screen or as a page."""
-    return learning_page(curve) if detail == "page" else learning_blocks(curve)
+    return learning_page(curve) if form == "page" else learning_blocks(curve)
 
 
 def learning_blocks(curve: LearningCurve) -> list[Block]:

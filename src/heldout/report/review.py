@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heldout.findings.catalogue import RULE_CATALOGUE
-from heldout.result import Detail
+from heldout.result import Form
 from heldout.review import Finding, Review
 from heldout.show.blocks import Block, Cell, Column, Note, Prose, Section, Table
 
@@ -12,9 +12,9 @@ SHOWN = 6
 EXPLAIN = "heldout explain CODE"
 
 
-def render_review(review: Review, detail: Detail = "screen", *, chosen: bool = False) -> list[Block]:  # noqa: ARG001
+def render_review(review: Review, form: Form) -> list[Block]:
     """The counts and a line for each that fired, as many as fit a screen; in full every rule with its outcome."""
-    if detail == "full":
+    if form == "full":
         return _every_rule(review)
     fired = review.fired
     left = len(fired) - SHOWN

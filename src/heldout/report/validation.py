@@ -17,7 +17,7 @@ from heldout.report.report import renamed
 from heldout.report.review import findings_section
 from heldout.report.verdict import sentences
 from heldout.resampling.outcome import Run
-from heldout.result import Detail
+from heldout.result import Form
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
 from heldout.review import Review
@@ -28,20 +28,20 @@ from heldout.show.provenance import provenance_section
 SHOWN_FOLDS = 100
 
 
-def render_validation(validation: Validation, detail: Detail = "screen", *, chosen: bool = False) -> list[Block]:
-    """The report on a screen, in full or as a page; `chosen` shows only what was asked for."""
-    if chosen:
-        return validation_blocks(validation, chosen=True)
-    return validation_page(validation) if detail == "page" else validation_blocks(validation, full=detail == "full")
+def render_validation(validation: Validation, form: Form) -> list[Block]:
+    """The report on a screen, in full or as a page, or only what was asked for."""
+    if form == "page":
+        return validation_page(validation)
+    return validation_blocks(validation, full=form == "full", chosen=form == "chosen")
 
 
-def render_validations(validations: Validations, detail: Detail = "screen", *, chosen: bool = False) -> list[Block]:
+def render_validations(validations: Validations, form: Form) -> list[Block]:
     """All learners in one table; in full and on a page each by itself below."""
     learners, missing = validations.held, validations.missing
-    if detail == "page" and not chosen:
+    if form == "page":
         return validations_page(learners, validations.review, missing)
-    overview = several_blocks(learners, chosen=chosen, missing=missing)
-    if detail == "full" and not chosen:
+    overview = several_blocks(learners, chosen=form == "chosen", missing=missing)
+    if form == "full":
         return [*overview, *(block for validation in learners for block in validation.full_blocks())]
     return [*overview, *validations.review.blocks()]
 

@@ -306,11 +306,11 @@ class Evaluation(Result):
 
     def chosen_blocks(self) -> list[Block]:
         """Only the estimates that were asked for."""
-        return self._render("screen", chosen=True)
+        return self._render("chosen")
 
     def chosen_page_blocks(self) -> list[Block]:
         """Only the estimates that were asked for, as a page."""
-        return self._render("page", chosen=True)
+        return self._render("chosen page")
 
     def ranking(self, class_: Label | None = None) -> Ranking:
         """The cases ranked by their score for a class, the positive one unless said."""

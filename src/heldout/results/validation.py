@@ -237,7 +237,7 @@ class Validation(Result):
 
     def chosen_blocks(self) -> list[Block]:
         """Only the estimates that were asked for."""
-        return self._render("screen", chosen=True)
+        return self._render("chosen")
 
 
 @dataclass(frozen=True, repr=False)
@@ -313,4 +313,4 @@ class Validations(Result):
 
     def chosen_blocks(self) -> list[Block]:
         """All learners, by the measures that were asked for."""
-        return self._render("screen", chosen=True)
+        return self._render("chosen")

@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from heldout.comparison import Alike
+from heldout.comparisons.comparison import Alike
 from heldout.errors import FileError
 from heldout.evidence import Label
 from heldout.intervals.estimate import Estimate
-from heldout.report.gate import gate_blocks
-from heldout.report.junit import junit_xml
-from heldout.result import Result
+from heldout.result import Result, bound_late
 from heldout.results.difference import PairTest
 from heldout.review import Finding
-from heldout.show.blocks import Block
 from heldout.thresholds.requirement import Written
 
 Outcome: TypeAlias = Literal["passed", "failed", "undecided"]
@@ -125,6 +122,8 @@ class Gate(Result):
 
     schema: ClassVar[str] = "heldout/gate@1"
     rows_name: ClassVar[str] = "requirements"
+    _rendered_by: ClassVar[str] = "heldout.report.gate:render_gate"
+    _junit_by: ClassVar[str] = "heldout.report.junit:junit_xml"
 
     requirements: tuple[Requirement, ...]
     level: float
@@ -192,13 +191,9 @@ class Gate(Result):
             "notes": list(self.notes),
         }
 
-    def blocks(self) -> list[Block]:
-        """The report."""
-        return gate_blocks(self)
-
     def to_junit(self) -> str:
         """The gate as JUnit XML: one test case for each requirement."""
-        return junit_xml(self)
+        return str(bound_late(self._junit_by)(self))
 
     def write_junit(self, path: str | Path) -> Path:
         """Write JUnit XML for a CI server."""

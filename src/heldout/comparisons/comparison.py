@@ -15,10 +15,8 @@ from heldout.comparisons.pair_test import Margin, OmnibusTest, Setting
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.errors import OptionError
 from heldout.evidence import Label
-from heldout.findings.review import review
 from heldout.measures.catalogue import read_quantity
-from heldout.report.comparison import comparison_blocks, comparison_page
-from heldout.result import Result
+from heldout.result import Result, bound_late
 from heldout.results.difference import PairTest
 from heldout.review import Finding, Review
 from heldout.show.blocks import Block
@@ -145,6 +143,8 @@ class Comparison(Result):
 
     schema: ClassVar[str] = "heldout/comparison@1"
     rows_name: ClassVar[str] = "comparisons"
+    _rendered_by: ClassVar[str] = "heldout.report.comparison:render_comparison"
+    _reviewed_by: ClassVar[str] = "heldout.findings.review:review_comparison"
 
     names: tuple[str, ...]
     pairs: tuple[Pair, ...]
@@ -218,7 +218,8 @@ class Comparison(Result):
     @cached_property
     def review(self) -> Review:
         """What a careful statistician would point out: every rule, with what it found."""
-        return review("comparison", self, self.mute)
+        review: Review = bound_late(self._reviewed_by)(self)
+        return review
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -256,17 +257,9 @@ class Comparison(Result):
             **self.review.document(),
         }
 
-    def blocks(self) -> list[Block]:
-        """The report."""
-        return comparison_blocks(self)
-
-    def page_blocks(self) -> list[Block]:
-        """The report as a page: every difference drawn, every test, and ROC curves where there are scores."""
-        return comparison_page(self, self.review)
-
     def full_blocks(self) -> list[Block]:
         """The report with every figure of every test."""
-        return comparison_blocks(self, full=True)
+        return self._render("full")
 
 
 def _same(pair: Pair, measure: str) -> bool:
