@@ -75,6 +75,34 @@ def test_a_severity_is_a_line_for_each_finding():
     assert nothing.passed
 
 
+def test_a_forbidden_finding_goes_by_the_limits_that_were_given():
+    matrix = [[450, 60], [70, 420]]
+    assert check(matrix=matrix, forbid="H014").passed
+    (narrow,) = check(matrix=matrix, forbid="H014", limits={"h014": {"width": 0.001}})
+    assert (narrow.outcome, narrow.fails) == ("failed", True)
+
+
+@pytest.mark.parametrize(
+    ("limits", "what", "hint"),
+    [
+        ({"H014": {"widht": 0.1}}, "The rule H014 has no limit 'widht'. It has: width.", "did you mean width?"),
+        ({"H0I4": {"width": 0.1}}, "There is no rule 'H0I4'.", "did you mean H0"),
+        ({"H014": {"width": "wide"}}, "The limit width of H014 must be a number. Got 'wide'.", "H014"),
+        ({"H014": 0.1}, "Limits are given by the code of a rule and by name. Got {'H014': 0.1}.", "H014"),
+    ],
+)
+def test_limits_that_no_rule_has_are_refused(limits, what, hint):
+    with pytest.raises(OptionError) as refused:
+        check([0, 1], [0, 1], forbid="act", limits=limits)
+    assert what in refused.value.what
+    assert hint in refused.value.hint
+
+
+def test_the_limits_of_an_evaluation_are_its_own():
+    with pytest.raises(OptionError, match="An evaluation was given together with limits"):
+        check(FAIR, forbid="H014", limits={"H014": {"width": 0.1}})
+
+
 def test_muted_rules_are_left_out():
     codes = [one.code for one in RARE.findings]
     assert check(RARE, forbid="know", mute=codes).passed

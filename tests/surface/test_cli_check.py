@@ -132,6 +132,11 @@ def test_a_baseline_of_predictions_and_of_figures(run, here):
     assert "tested on other cases" in " ".join(out.split())
 
 
+def test_a_limit_moves_what_is_found(run):
+    assert run("rows.csv", "--forbid", "H014")[0] == 1
+    assert run("rows.csv", "--forbid", "H014", "--limit", "H014.width=0.5")[0] == 0
+
+
 def test_forbidden_findings_fail_the_gate(run, here):
     rare = "truth,predicted\n" + "no,no\n" * 990 + "yes,no\n" * 9 + "yes,yes\n"
     (here / "rare.csv").write_text(rare, encoding="utf-8")
@@ -163,6 +168,8 @@ def test_nothing_happens_by_itself_on_a_ci_server(run, here, monkeypatch):
         (["empty.csv", "--require", "recall >= 0.5"], "empty.csv is empty"),
         (["rows.csv", "--requirements", "none.toml"], "There is no file none.toml"),
         (["rows.csv", "--forbid", "H999"], "no rule 'H999'"),
+        (["rows.csv", "--forbid", "act", "--limit", "H014"], "--limit 'H014' does not say which limit is to be what."),
+        (["rows.csv", "--forbid", "act", "--limit", "H014.widht=1"], "did you mean width?"),
         (["rows.csv", "--require", "accuracy >= baseline"], "needs a baseline"),
     ],
 )

@@ -285,6 +285,8 @@ class CountedArguments(CountArguments, EngineArguments, total=False):
 class CheckArguments(CaseArguments, IntervalArguments, EngineArguments, total=False):
     """What `check` takes of what `evaluate` does."""
 
+    limits: Limits
+
 
 class EvaluateArguments(
     CaseArguments, MeasureArguments, IntervalArguments, ReviewArguments, EngineArguments, total=False

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from heldout.api.options import OUTPUT
-from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, ROLES, Predictions, takes_flags
+from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, REVIEW, ROLES, Predictions, takes_flags
 from heldout.cli.output import STANDARD_OUTPUT, Outputs, check_place, deliver, tell, write_files
 from heldout.errors import FileError
 
@@ -21,7 +21,7 @@ GATE = "Gate"
     CLASSES,
     ENGINE,
     INTERVAL,
-    "mute",
+    REVIEW,
     FILES,
     "junit",
     id=replace(OPTIONS["id"], help="Column that names the case; without, rows are matched with the baseline by order."),
