@@ -31,7 +31,12 @@ def two_classes(n: int) -> Race:
 
     def ours(bins: int) -> object:
         seen = tally(p, truth == 1, bins=bins)
-        return seen.brier.mean, seen.log_loss.mean, loss_limits(seen, "brier"), loss_limits(seen, "log_loss")
+        return (
+            seen.losses["brier"].mean,
+            seen.losses["log_loss"].mean,
+            loss_limits(seen, "brier"),
+            loss_limits(seen, "log_loss"),
+        )
 
     def theirs() -> object:
         return sklearn.metrics.brier_score_loss(truth, p), sklearn.metrics.log_loss(truth, p)

@@ -15,6 +15,7 @@ from tests.engines.test_lazy import both, table
 
 from heldout.evidence.bin_grid import POINT
 from heldout.evidence.consistency import impossible
+from heldout.evidence.losses import LOSSES
 from heldout.measures.certified import bounds
 
 
@@ -59,9 +60,9 @@ def test_losses_of_scores_that_crowd_at_an_end_are_those_of_rows_in_memory(kind,
         sums = found.scores.probabilities
         for name, losses in (("brier", brier), ("log_loss", logs)):
             # Of the least sums too, which stand beside others that are larger by far.
-            assert getattr(sums, f"class_{name}").tolist() == pytest.approx(by_code(true, losses), rel=1e-12, abs=0)
-            assert getattr(sums.groups, name).tolist() == pytest.approx(by_code(group, losses), rel=1e-12, abs=0)
-            assert getattr(sums, name).mean == pytest.approx(math.fsum(losses) / held.sum(), rel=1e-12, abs=0)
+            assert sums.class_losses[name].tolist() == pytest.approx(by_code(true, losses), rel=1e-12, abs=0)
+            assert sums.groups.losses[name].tolist() == pytest.approx(by_code(group, losses), rel=1e-12, abs=0)
+            assert sums.losses[name].mean == pytest.approx(math.fsum(losses) / held.sum(), rel=1e-12, abs=0)
 
 
 def test_losses_of_each_class_are_exact_where_one_has_all_of_them():
@@ -72,17 +73,17 @@ def test_losses_of_each_class_are_exact_where_one_has_all_of_them():
     for lazy in engines(rows):
         (found, _), (wanted, _) = both(rows, lazy, truth="k", score=["a", "b", "c"])
         assert found.differing(wanted, relative=1e-12) == ()
-        made = found.scores.probabilities.class_brier.tolist()
+        made = found.scores.probabilities.class_losses["brier"].tolist()
         assert made == pytest.approx(by_code(true, (away**2).sum(axis=1)), rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize("name", ["class_brier", "class_log_loss"])
+@pytest.mark.parametrize("name", LOSSES)
 def test_losses_of_a_class_may_be_below_nothing_by_rounding_only(name):
     (found, _), _ = both(table(), truth="y", score="s")
     sums = found.scores.probabilities
-    total = getattr(sums, name).sum()
+    total = sums.class_losses[name].sum()
     for least, fits in ((-1e-13 * total, True), (-1e-6 * total, False), (np.nan, False)):
-        held = replace(sums, **{name: np.array([least, total])})
+        held = replace(sums, class_losses={**sums.class_losses, name: np.array([least, total])})
         assert (impossible(replace(found, scores=replace(found.scores, probabilities=held))) == "") is fits
 
 

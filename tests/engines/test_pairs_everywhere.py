@@ -17,6 +17,7 @@ import heldout
 from heldout.comparisons.delong import case_placements, counted_areas, delong_counted, delong_paired, model_areas
 from heldout.comparisons.paired_losses import MeanMoments, case_losses
 from heldout.engines.lazy.pairs import LazySide, lazy_cases
+from heldout.engines.probability_sums import tally
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence.joint_counts import PairCounts, Placements
 from heldout.evidence.score_bins import POINT, ScoreBins
@@ -32,8 +33,8 @@ TEAM = np.arange(N) // 3
 
 
 def side(name: str, frame: Any, values: np.ndarray, truth: np.ndarray = TRUTH, **more: Any) -> LazySide:
-    right = np.where(truth, values, 1.0 - values)
-    losses = float(((1 - right) ** 2).mean()), float(-np.log(np.maximum(right, np.finfo(float).eps)).mean())
+    likely = "losses" not in more
+    losses = {name: moments.mean for name, moments in tally(values, truth).losses.items()} if likely else None
     bins = ScoreBins.of(values, truth.astype(int), 2, most=more.pop("most", 1 << 20))
     options: dict[str, Any] = {"score": "s", "id": "case", "positive": LABELS[1], "threshold": 0.5, "losses": losses}
     return LazySide(name, frame, LABELS, len(truth), "y", bins=bins, **(options | more))
@@ -268,7 +269,7 @@ def test_brier_losses_of_small_probabilities_are_not_lost(native):
             f"m{at}",
             nw.from_native(native(table(score, seed=at))),
             score,
-            losses=(float((score**2)[~TRUTH].sum() / N), 0.0),
+            losses={"brier": float((score**2)[~TRUTH].sum() / N)},
         )
         for at, score in enumerate(scores)
     ]

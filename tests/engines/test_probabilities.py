@@ -46,15 +46,15 @@ def test_the_sums_are_those_of_a_plain_loop(cases, bins):
             wanted[name][at] += term
         brier += w * (y - value) ** 2
         logs -= w * math.log(max(value if y else 1 - value, 2.0**-52))
-    assert seen.brier.total == pytest.approx(brier, abs=1e-12)
-    assert seen.log_loss.total == pytest.approx(logs, rel=1e-12, abs=1e-12)
+    assert seen.losses["brier"].total == pytest.approx(brier, abs=1e-12)
+    assert seen.losses["log_loss"].total == pytest.approx(logs, rel=1e-12, abs=1e-12)
     for at in (False, True):
         mine = [(value, w) for value, y, w in cases if y == at]
         right = [(value if at else 1 - value, w) for value, w in mine]
         assert seen.class_weight[int(at)] == pytest.approx(sum(w for _, w in mine), abs=1e-12)
-        assert seen.class_brier[int(at)] == pytest.approx(sum(w * (1 - q) ** 2 for q, w in right), abs=1e-12)
+        assert seen.class_losses["brier"][int(at)] == pytest.approx(sum(w * (1 - q) ** 2 for q, w in right), abs=1e-12)
         logs_here = -sum(w * math.log(max(q, 2.0**-52)) for q, w in right)
-        assert seen.class_log_loss[int(at)] == pytest.approx(logs_here, rel=1e-12, abs=1e-11)
+        assert seen.class_losses["log_loss"][int(at)] == pytest.approx(logs_here, rel=1e-12, abs=1e-11)
     for name, values in wanted.items():
         found = getattr(seen.reliability, "expected_noise" if name == "expected" else name)
         np.testing.assert_allclose(found, values, atol=1e-12, err_msg=name)
@@ -70,9 +70,9 @@ def test_blocks_do_not_show(monkeypatch):
     monkeypatch.setattr(engine, "CLASS_BLOCK", 1)
     parts, parts_classes = tally(p, truth), tally_classes(table, codes)
     for one, two in ((whole, parts), (whole_classes, parts_classes)):
-        np.testing.assert_allclose(one.log_loss.about(1.0), two.log_loss.about(1.0), rtol=1e-12)
+        np.testing.assert_allclose(one.losses["log_loss"].about(1.0), two.losses["log_loss"].about(1.0), rtol=1e-12)
         np.testing.assert_allclose(one.reliability.gap, two.reliability.gap, atol=1e-12)
-        np.testing.assert_allclose(one.class_log_loss, two.class_log_loss, rtol=1e-12)
+        np.testing.assert_allclose(one.class_losses["log_loss"], two.class_losses["log_loss"], rtol=1e-12)
     np.testing.assert_array_equal(np.asarray(whole_classes.ranks), np.asarray(parts_classes.ranks))
 
 
@@ -91,8 +91,8 @@ def test_the_sums_over_classes_are_those_of_a_plain_loop(seed, n, k):
         order = sorted(range(k), key=lambda c: (row[c], c), reverse=True)
         ranks[order.index(code)] += w
         hits += w * (order[0] == code)
-    assert seen.brier.total == pytest.approx(brier, rel=1e-12)
-    assert seen.log_loss.total == pytest.approx(logs, rel=1e-12)
+    assert seen.losses["brier"].total == pytest.approx(brier, rel=1e-12)
+    assert seen.losses["log_loss"].total == pytest.approx(logs, rel=1e-12)
     np.testing.assert_allclose(np.asarray(seen.ranks), ranks, atol=1e-12)
     assert seen.reliability.observed.sum() == pytest.approx(hits, abs=1e-12)
     assert seen.reliability.predicted.sum() == pytest.approx((weight * table.max(axis=1)).sum(), rel=1e-12)
@@ -114,7 +114,7 @@ def test_groups_hold_the_sums_of_their_cases():
     for g in range(7):
         mine = group == g
         assert groups.weight[g] == mine.sum()
-        assert groups.brier[g] == pytest.approx(((truth - p)[mine] ** 2).sum())
+        assert groups.losses["brier"][g] == pytest.approx(((truth - p)[mine] ** 2).sum())
         for at in range(4):
             inside = mine & (np.ceil(p * 4) - 1 == at)
             entry = groups.gaps.total[(groups.gaps.group == g) & (groups.gaps.place == at)]
@@ -125,16 +125,16 @@ def test_groups_hold_the_sums_of_their_cases():
 def test_any_numeric_type(kind):
     p = np.array([0, 1, 1, 0]).astype(kind)
     seen = tally(p, np.array([False, True, False, False]))
-    assert seen.brier.mean == 0.25
+    assert seen.losses["brier"].mean == 0.25
     assert seen.clipped == 1
     eps = np.finfo(np.float32 if kind is np.float32 else np.float64).eps
-    assert seen.log_loss.mean == pytest.approx(-math.log(eps) / 4)
+    assert seen.losses["log_loss"].mean == pytest.approx(-math.log(eps) / 4)
 
 
 def test_nearly_equal_losses_keep_their_spread():
     # 1 ± 1e-9 in a loss of log 2: raw sums of squares would lose all of it.
     p = np.array([0.5 - 1e-9, 0.5 + 1e-9] * 500)
-    moments = tally(p, np.ones(1000, dtype=bool)).log_loss
+    moments = tally(p, np.ones(1000, dtype=bool)).losses["log_loss"]
     assert moments.about(moments.mean)[0, 2] / 1000 == pytest.approx((2e-9) ** 2, rel=1e-6)
 
 
@@ -194,8 +194,8 @@ def test_without_bins_the_losses_are_the_same():
     p, truth, weight = rng.random(300), rng.random(300) < 0.5, rng.random(300)
     for held in (None, weight):
         with_bins, without = tally(p, truth, held), tally(p, truth, held, bins=0)
-        np.testing.assert_array_equal(without.brier.sums, with_bins.brier.sums)
-        np.testing.assert_array_equal(without.class_log_loss, with_bins.class_log_loss)
+        np.testing.assert_array_equal(without.losses["brier"].sums, with_bins.losses["brier"].sums)
+        np.testing.assert_array_equal(without.class_losses["log_loss"], with_bins.class_losses["log_loss"])
         assert len(without.reliability) == 0
         assert len((without + without).reliability) == 0
 
@@ -209,7 +209,7 @@ def test_the_number_of_bins_is_checked(bins):
 def test_no_cases():
     seen = tally(np.array([]), np.array([], dtype=bool))
     assert seen.n == 0
-    assert math.isnan(seen.brier.mean)
+    assert math.isnan(seen.losses["brier"].mean)
     assert tally_classes(np.empty((0, 3)), np.empty(0, dtype=int)).n == 0
     with pytest.raises(OptionError, match="from 1 to"):
         tally_classes(np.empty((0, 3)), np.empty(0, dtype=int), bins=0)

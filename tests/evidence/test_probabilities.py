@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.errors import ValuesError
+from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Moments
 
 SIZES = st.integers(1, 40)
@@ -17,11 +18,12 @@ SIZES = st.integers(1, 40)
 def same(one, two):
     """All sums alike, apart from the order of adding."""
     assert (one.n, one.clipped, one.weighted) == (two.n, two.clipped, two.weighted)
-    for name in ("brier", "log_loss"):
-        first, second = getattr(one, name), getattr(two, name)
+    for name in LOSSES:
+        first, second = one.losses[name], two.losses[name]
         assert first.total == pytest.approx(second.total, rel=1e-12, abs=1e-12)
         np.testing.assert_allclose(first.about(0.5), second.about(0.5), rtol=1e-9, atol=1e-9)
-    for name in ("class_weight", "class_brier", "class_log_loss", "ranks", "rank_squares"):
+        np.testing.assert_allclose(one.class_losses[name], two.class_losses[name], rtol=1e-11, atol=1e-11)
+    for name in ("class_weight", "ranks", "rank_squares"):
         if getattr(one, name) is not None:
             np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-11, atol=1e-11)
     for name in ("cases", "weight", "observed", "gap", "squares", "spread", "noise", "expected_noise"):
@@ -62,8 +64,9 @@ def test_parts_add_up_to_the_whole(seed, a, b, c, weighted, grouped, classes):
     same(two + three + one, whole)
     if grouped:
         merged = (one + two + three).groups
-        for name in ("weight", "brier", "log_loss"):
-            np.testing.assert_allclose(getattr(merged, name), getattr(whole.groups, name), atol=1e-11)
+        np.testing.assert_allclose(merged.weight, whole.groups.weight, atol=1e-11)
+        for name in LOSSES:
+            np.testing.assert_allclose(merged.losses[name], whole.groups.losses[name], atol=1e-11)
         for sparse, other in ((merged.gaps, whole.groups.gaps), (merged.ranks, whole.groups.ranks)):
             if sparse is not None:
                 assert sparse.group.tolist() == other.group.tolist()
@@ -77,8 +80,8 @@ def test_weights_are_repetitions(seed, n, classes):
     times = np.random.default_rng(seed).integers(1, 4, n)
     one = counted(slice(None), (p, truth, times.astype(float), None), classes)
     many = counted(slice(None), (np.repeat(p, times, axis=0), np.repeat(truth, times), None, None), classes)
-    for name in ("brier", "log_loss"):
-        np.testing.assert_allclose(getattr(one, name).about(0.1)[0], getattr(many, name).about(0.1)[0], atol=1e-10)
+    for name in LOSSES:
+        np.testing.assert_allclose(one.losses[name].about(0.1)[0], many.losses[name].about(0.1)[0], atol=1e-10)
     for name in ("weight", "observed", "gap", "squares", "spread"):
         np.testing.assert_allclose(getattr(one.reliability, name), getattr(many.reliability, name), atol=1e-10)
     if classes > 2:

@@ -15,6 +15,7 @@ import sys
 import time
 import tracemalloc
 import zlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,9 @@ def test_every_cut_is_found():
         from_bytes(data + b"\x00", "part.evidence")
 
 
-@pytest.mark.parametrize(("version", "said"), [(1, "older than version 2"), (3, "newer than"), (2**31, "newer than")])
+@pytest.mark.parametrize(
+    ("version", "said"), [(1, "older than version 2"), (4, "newer than version 3"), (2**31, "newer than")]
+)
 def test_other_versions_are_refused(version, said):
     data = bytearray(as_bytes(rich()))
     data[16:20] = struct.pack("<I", version)
@@ -445,7 +448,21 @@ def test_a_process_that_is_ended_while_it_writes_leaves_a_whole_file_and_nothing
         assert load(place).confusion.n_classes == 500
 
 
-def test_the_version_is_2():
+def test_the_version_is_3():
     # A file must never be read as what it is not: a new layout takes a new number.
-    assert storage.VERSION == 2
-    assert as_bytes(rich())[:20] == b"heldout evidence\x02\x00\x00\x00"
+    assert storage.VERSION == 3
+    assert as_bytes(rich())[:20] == b"heldout evidence\x03\x00\x00\x00"
+
+
+def test_files_of_version_2_are_read_and_merged():
+    # Written by the last commit with that version: 12 rows with probabilities, weights and groups.
+    old: Any = load(Path(__file__).with_name("version_2.evidence"))
+    sums = old.scores.probabilities
+    p, positive = np.arange(1, 13) / 13, np.arange(12) % 3 > 0
+    weight = np.where(np.arange(12) % 4 == 0, 2.0, 1.0)
+    distance = (positive - p) ** 2
+    assert sums.losses["brier"].total == pytest.approx((weight * distance).sum())
+    assert sums.class_losses["brier"][1] == pytest.approx((weight * distance)[positive].sum())
+    assert sums.groups.losses["log_loss"].sum() == pytest.approx(sums.losses["log_loss"].total)
+    both = old + from_bytes(as_bytes(old), "new.evidence")
+    assert both.scores.probabilities.losses["brier"].mean == pytest.approx(sums.losses["brier"].mean)

@@ -81,12 +81,12 @@ def _error(seen: Probabilities, error: str) -> float:
 
 def _skill(seen: Probabilities) -> float:
     share = seen.class_weight[1] / seen.weight
-    return 1 - seen.brier.mean / (share * (1 - share))
+    return 1 - seen.losses["brier"].mean / (share * (1 - share))
 
 
 MEASURES: dict[str, tuple[Callable[[Probabilities], float], Callable[[Probabilities], Limits]]] = {
-    "Brier": (lambda s: s.brier.mean, lambda s: loss_limits(s, "brier")),
-    "log loss": (lambda s: s.log_loss.mean, lambda s: loss_limits(s, "log_loss")),
+    "Brier": (lambda s: s.losses["brier"].mean, lambda s: loss_limits(s, "brier")),
+    "log loss": (lambda s: s.losses["log_loss"].mean, lambda s: loss_limits(s, "log_loss")),
     "Brier skill": (_skill, lambda s: skill_limits(s, "brier")),
     "ECE": (lambda s: _error(s, "expected"), lambda s: calibration_limits(s, "expected")),
     "MCE": (lambda s: _error(s, "maximum"), lambda s: calibration_limits(s, "maximum")),

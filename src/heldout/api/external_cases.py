@@ -29,8 +29,8 @@ from heldout.errors import OptionError
 from heldout.evidence import Ranking
 from heldout.evidence.counted import Counted
 from heldout.evidence.joint_counts import PairCounts
+from heldout.evidence.losses import LOSSES
 from heldout.files.batches import Batches, batches_of
-from heldout.measures.probability import brier
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import lost_order
 from heldout.predictions.scores import class_of
@@ -247,7 +247,7 @@ class LazyPairedCases(SharedCases):
         groups = joint.groups
         by_group = None if groups is None else (sign * groups.gaps[bound.measure.name][duel], groups.n)
         moments = MeanMoments.of_sums(sums if sign > 0 else sums.turned(), by_group)
-        largest = 1.0 if bound.measure.name == brier.name else np.inf
+        largest = LOSSES[bound.measure.name].largest(2)
         hall = name == PAIRED_HALL.name
         return paired_mean_test(
             moments,
@@ -370,7 +370,7 @@ def _side(name: str, one: LazyContestant) -> LazySide:
         each = () if columns.get("predicted") in one.names else _each(name, one, columns["score"])
         tally = None
     probabilities = None if tally is None else tally.probabilities
-    losses = None if probabilities is None else (probabilities.brier.mean, probabilities.log_loss.mean)
+    losses = None if probabilities is None else {name: own.mean for name, own in probabilities.losses.items()}
     return LazySide(
         name,
         one.frame,

@@ -20,9 +20,10 @@ from heldout.comparisons.pair_test import PER_CASE, per_case_of_two, register_pr
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.joint_counts import GapSums
+from heldout.evidence.losses import LOSSES, CaseProbabilities
 from heldout.intervals.losses import ALIKE, hall
 from heldout.intervals.quantiles import t_value, z_value
-from heldout.measures.probability import NO_CASES, brier, log_loss
+from heldout.measures.probability import NO_CASES
 from heldout.measures.quantity import Bound
 from heldout.results.difference import PairTest
 
@@ -55,7 +56,6 @@ UNPAIRED_HALL = register_procedure(
     "Hall (1992), On the removal of skewness by transformation; Welch (1947)",
     "With 50 to 100 cases each its interval held the truth .83 to .96 of the time, Welch's own .87 to .98.",
 )
-LOSSES = frozenset({brier.name, log_loss.name})
 EFFECT = "mean difference / standard deviation of the differences"
 # Cases are independent, so their signs have a chance that can be told; splits are not, and follow Weka (folds.py).
 BY_SIGNS = (
@@ -65,7 +65,7 @@ BY_SIGNS = (
 
 
 def case_losses(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Floats:
-    """The loss of each case: the Brier or the log loss of a probability, or of a row of them (one to a class).
+    """The loss of each case: that of a probability, or of a row of them (one to a class).
 
     `truth` is the mask of the positives, or for rows the place of the true class.
 
@@ -80,27 +80,17 @@ def case_losses(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Floa
     if scores.ndim == 2:
         codes = np.asarray(truth, dtype=np.int64)
         tally_classes(scores, codes)
-        right = np.take_along_axis(scores, codes[:, None], axis=1)[:, 0].astype(np.float64)
-        if bound.measure.name == brier.name:
-            whole = (scores.astype(np.float64) ** 2).sum(axis=1) + 1 - 2 * right
-            # For two classes the Brier loss is that of one probability, half of the sum over both.
-            return np.asarray(whole / 2 if scores.shape[1] == 2 else whole)
+        case = CaseProbabilities.of_classes(scores, codes)
     else:
         mask = np.asarray(truth, dtype=np.bool_)
         tally(scores, mask, bins=0)
-        right = np.where(mask, scores, 1.0 - scores.astype(np.float64))
-        if bound.measure.name == brier.name:
-            return np.asarray((1 - right) ** 2)
-    # As in the log loss itself: a probability of 0 is taken for the rounding error of its type.
-    least = float(np.finfo(np.float32 if scores.dtype == np.float32 else np.float64).eps)
-    return np.asarray(-np.log(np.maximum(right, least)))
+        case = CaseProbabilities.of_positive(scores, mask)
+    return np.asarray(LOSSES[bound.measure.name].formula(case))
 
 
 def largest_loss(scores: NDArray[Any], bound: Bound) -> float:
     """The largest value that a mean loss can have."""
-    if bound.measure.name == log_loss.name:
-        return math.inf
-    return 2.0 if scores.ndim == 2 and scores.shape[1] > 2 else 1.0
+    return LOSSES[bound.measure.name].largest(scores.shape[1] if scores.ndim == 2 else 2)
 
 
 @dataclass(frozen=True, slots=True)

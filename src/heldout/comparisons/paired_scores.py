@@ -38,7 +38,6 @@ from heldout.comparisons.pair_test import (
     tail_p,
 )
 from heldout.comparisons.paired_losses import (
-    LOSSES,
     PAIRED_HALL,
     PAIRED_LOSS_T,
     UNPAIRED_HALL,
@@ -61,6 +60,7 @@ from heldout.comparisons.score_resampling import (
     swapped_score_differences,
 )
 from heldout.errors import OptionError, ValuesError
+from heldout.evidence.losses import LOSSES
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import gini, roc_auc, value_range
 from heldout.results.difference import PairTest

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Floats
 from heldout.comparisons.pair_test import register_procedure
-from heldout.comparisons.paired_losses import LOSSES, case_losses
+from heldout.comparisons.paired_losses import case_losses
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.evidence import Ranking
+from heldout.evidence.losses import LOSSES
 from heldout.intervals.draws import order_limits
-from heldout.measures.declare import Measure
-from heldout.measures.probability import brier, brier_skill, log_loss, log_loss_skill
+from heldout.measures.catalogue import CATALOGUE
 from heldout.measures.quantity import Bound, divide
 from heldout.measures.ranking import follows_prevalence
 from heldout.measures.ranking_batch import RankingBatch
@@ -51,7 +51,8 @@ UNPAIRED_BOOTSTRAP = register_procedure(
     "Efron & Tibshirani (1993), An Introduction to the Bootstrap",
     "Rejects a true null .078 of the time for an average precision near 1.",
 )
-SKILLS: dict[str, Measure] = {brier_skill.name: brier, log_loss_skill.name: log_loss}
+# Skills, and the loss that each is made of.
+SKILLS = {m.name: CATALOGUE[m.component] for m in CATALOGUE.values() if "influence" in m.intervals}
 # So many counts are drawn and judged at a time.
 NUMBERS = 1 << 20
 # A reference loss below this is rounding, and no skill can be measured by it.
@@ -232,7 +233,7 @@ def _loss_judge(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Scor
         mean = held @ losses / total
         if bound.measure.name not in SKILLS:
             return np.asarray(mean)
-        reference = _reference(held @ classes / total[:, None], loss, scores)
+        reference = LOSSES[loss.name].reference(held @ classes / total[:, None])
         return np.asarray(divide(reference - mean, np.where(reference > HAIR, reference, 0.0)))
 
     return found
@@ -241,15 +242,6 @@ def _loss_judge(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Scor
 def _memberships(scores: NDArray[Any], truth: NDArray[Any]) -> Floats:
     k = scores.shape[1] if scores.ndim == 2 else 2
     return np.eye(k)[np.asarray(truth, dtype=np.int64)]
-
-
-def _reference(shares: Floats, loss: Measure, scores: NDArray[Any]) -> Floats:
-    """The loss of always predicting the class shares."""
-    if loss.name == brier.name:
-        whole = (shares * (1 - shares)).sum(axis=-1)
-        two = scores.ndim == 1 or scores.shape[1] == 2
-        return np.asarray(whole / 2 if two else whole)
-    return np.asarray(-(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=-1))
 
 
 def _blocks(replicates: int, n: int) -> Iterator[int]:
@@ -329,7 +321,7 @@ def _swapped_losses(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[An
     first, second = (case_losses(side, truth, Bound(loss)) for side in scores)
     gaps = (first - second) / len(truth)
     if bound.measure.name in SKILLS:
-        reference = float(_reference(_memberships(scores[0], truth).mean(axis=0), loss, scores[0]))
+        reference = float(LOSSES[loss.name].reference(_memberships(scores[0], truth).mean(axis=0)))
         gaps = -gaps / reference if reference > HAIR else np.full(len(gaps), np.nan)
 
     def found(bits: NDArray[np.bool_]) -> Floats:

@@ -26,6 +26,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion, Ranking
 from heldout.evidence.joint_counts import GapSums
 from heldout.evidence.labels import join_labels
+from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.cluster_errors import cluster_variance, effective_scale
 from heldout.intervals.count_estimator import Estimator
@@ -35,7 +36,6 @@ from heldout.intervals.quantiles import z_value
 from heldout.intervals.target import Subject
 from heldout.measures.cells import class_cells
 from heldout.measures.certified import bounds
-from heldout.measures.probability import log_loss
 from heldout.measures.quantity import Bound, Quantity, micro_cells
 from heldout.results.difference import PairTest
 
@@ -368,13 +368,12 @@ def compare_counted_unpaired(
             f"{bound.name} of different cases that come in groups needs the rows, and these were not kept.",
             hint="leave out group, or give the rows.",
         )
-    held = [getattr(side, bound.measure.name).centred() for side in sides]
+    held = [side.losses[bound.measure.name].centred() for side in (sides[0], sides[1])]
     moments = [
         MeanMoments.of_sums(GapSums(side.n, own.centre, *map(float, own.sums[0, 1:])))
         for side, own in zip((sides[0], sides[1]), held, strict=True)
     ]
-    of_many = max(side.n_classes for side in (sides[0], sides[1])) > 2
-    largest = float("inf") if bound.measure.name == log_loss.name else 2.0 if of_many else 1.0
+    largest = LOSSES[bound.measure.name].largest(max(side.n_classes for side in (sides[0], sides[1])))
     sizes = sides[0].n, sides[1].n
     return unpaired_mean_test(
         moments[0], moments[1], sizes, form="hall" if name == UNPAIRED_HALL.name else "t", level=level, largest=largest

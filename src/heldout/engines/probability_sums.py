@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Floats, Integers
 from heldout.errors import OptionError, ValuesError
+from heldout.evidence.losses import LOSSES, CaseProbabilities, least_probability
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, Reliability, SparseSums, sums_by
 from heldout.predictions.scores import sum_tolerance
 
@@ -71,11 +72,9 @@ class PowerSums:
         np.multiply(away, away, out=square)
         self.sums[0] += size, np.add.reduce(away), dot(away, away), dot(square, away)
 
-    def moments(self, *, weighted: bool, negated: bool = False) -> Moments:
-        """What was added, or its negative, about the mean."""
+    def moments(self, *, weighted: bool) -> Moments:
+        """What was added, about the mean."""
         sums = self.sums if weighted else np.repeat(self.sums[:1], 3, axis=0)
-        if negated:
-            return Moments(-self.centre, sums * [1.0, -1.0, 1.0, -1.0]).centred()
         return Moments(self.centre, sums).centred()
 
 
@@ -180,16 +179,16 @@ def tally(
     No bins (0) leave the losses alone, in about half the time.
 
     >>> seen = tally(np.array([0.9, 0.2, 0.4]), np.array([True, False, True]))
-    >>> round(seen.log_loss.mean, 4), seen.reliability.cases[:4]
+    >>> round(seen.losses["log_loss"].mean, 4), seen.reliability.cases[:4]
     (0.4149, array([0, 1, 0, 1]))
     """
     n = _checked_rows(probability, 1, positive, weight)
     weighted = weight is not None
     binner = Binner(bins, BLOCK, weighted=weighted) if _checked_bins(bins, group) else None
-    brier, log_loss = PowerSums(BLOCK), PowerSums(BLOCK)
-    positives = np.zeros(3)
-    eps, clipped = _least(probability), 0
-    kept = None if group is None else _Kept(n)
+    sums = {name: PowerSums(BLOCK) for name in LOSSES}
+    positives = np.zeros(1 + len(LOSSES))
+    eps, clipped = least_probability(probability), 0
+    kept = None if group is None else _CaseValues(n)
     truth = np.ascontiguousarray(positive, dtype=np.bool_).view(np.int8)
     # A column that is what the arithmetic needs is read where it stands.
     ready = probability.dtype == np.float64 and probability.flags.c_contiguous
@@ -212,32 +211,42 @@ def tally(
         np.abs(np.subtract(right, p, out=right), out=right)
         np.multiply(gap, gap, out=square)
         key = None if binner is None else binner.add(p, y, gap, square, held)
-        brier.add(square, held)
-        clipped += _clip(right, eps)
-        logs = np.log(right, out=right)
-        log_loss.add(logs, held)
+        raised, number = _raise(right, eps)
+        clipped += number
+        losses = _losses(CaseProbabilities(right, raised, square))
+        for name, loss in losses.items():
+            sums[name].add(loss, held)
         if held is not None:
             np.multiply(y, held, out=y)
-        positives += np.add.reduce(y), y @ square, -(y @ logs)
+        positives += np.add.reduce(y), *(y @ loss for loss in losses.values())
         if kept is not None and binner is not None and key is not None:
-            kept.add(rows, square, -logs, binner.place(key), gap)
-    moments = brier.moments(weighted=weighted), log_loss.moments(weighted=weighted, negated=True)
-    totals = np.array([moments[0].weight, moments[0].total, moments[1].total])
-    # Rounding must not leave less than nothing.
-    class_weight, class_brier, class_log_loss = np.stack([np.maximum(totals - positives, 0.0), positives], axis=1)
+            kept.add(rows, losses, binner.place(key), gap)
+    moments = {name: own.moments(weighted=weighted) for name, own in sums.items()}
+    class_weight, class_losses = _by_class(moments, positives)
     return Probabilities(
         n=n,
         weighted=weighted,
         top_label=False,
-        brier=moments[0],
-        log_loss=moments[1],
+        losses=moments,
         clipped=clipped,
         class_weight=class_weight,
-        class_brier=class_brier,
-        class_log_loss=class_log_loss,
+        class_losses=class_losses,
         reliability=no_reliability() if binner is None else binner.reliability(),
         groups=None if kept is None or group is None else kept.groups(group, weight, bins, 2),
     )
+
+
+def _losses(case: CaseProbabilities) -> dict[str, Floats]:
+    return {name: loss.formula(case) for name, loss in LOSSES.items()}
+
+
+def _by_class(moments: dict[str, Moments], positives: Floats) -> tuple[Floats, dict[str, Floats]]:
+    """Weight and losses of the negative and the positive class, from those of both and of the positive one."""
+    weight = next(iter(moments.values())).weight
+    totals = np.array([weight, *(own.total for own in moments.values())])
+    # Rounding must not leave less than nothing.
+    weights, *losses = np.stack([np.maximum(totals - positives, 0.0), positives], axis=1)
+    return weights, dict(zip(moments, losses, strict=True))
 
 
 class RunningTally:
@@ -248,19 +257,19 @@ class RunningTally:
     >>> seen = RunningTally()
     >>> for p, y in ((0.9, True), (0.2, False), (0.4, True)):
     ...     seen.add(np.array([p]), np.array([y]))
-    >>> round(seen.probabilities().log_loss.mean, 4)
+    >>> round(seen.probabilities().losses["log_loss"].mean, 4)
     0.4149
     """
 
     def __init__(self, bins: int = 10) -> None:
         self._binner = Binner(bins, LONG_BLOCK, weighted=False)
-        self._brier, self._log_loss = PowerSums(0), PowerSums(0)
-        self._positive_log_loss, self._clipped = 0.0, 0
+        self._sums = {name: PowerSums(0) for name in LOSSES}
+        self._positives, self._clipped = np.zeros(len(LOSSES)), 0
         self._buffers = np.empty((5, LONG_BLOCK))
 
     def add(self, probability: Floats, positive: NDArray[np.bool_]) -> None:
         """Add some cases."""
-        eps = _least(probability)
+        eps = least_probability(probability)
         truth = positive.view(np.int8)
         for start in range(0, len(probability), LONG_BLOCK):
             p = probability[start : start + LONG_BLOCK]
@@ -271,30 +280,27 @@ class RunningTally:
             np.abs(np.subtract(right, p, out=right), out=right)
             np.multiply(gap, gap, out=square)
             self._binner.add(p, y, gap, square, None)
-            self._brier.add_long(square, gap, spare)
-            self._clipped += _clip(right, eps)
-            logs = np.log(right, out=right)
-            self._positive_log_loss -= dot(y, logs)
-            self._log_loss.add_long(logs, gap, spare)
+            raised, number = _raise(right, eps)
+            self._clipped += number
+            losses = _losses(CaseProbabilities(right, raised, square))
+            self._positives += [dot(y, loss) for loss in losses.values()]
+            for name, loss in losses.items():
+                self._sums[name].add_long(loss, gap, spare)
 
     def probabilities(self) -> Probabilities:
         """What was added."""
-        brier, log_loss = self._brier.moments(weighted=False), self._log_loss.moments(weighted=False, negated=True)
-        # The bins keep the classes apart, and the negative one first.
-        cases, squares = (held.reshape(2, -1).sum(axis=1) for held in (self._binner.cases, self._binner.table[1]))
-        totals = np.array([brier.weight, brier.total, log_loss.total])
-        positives = np.array([float(cases[1]), squares[1], self._positive_log_loss])
-        class_weight, class_brier, class_log_loss = np.stack([np.maximum(totals - positives, 0.0), positives], axis=1)
+        moments = {name: own.moments(weighted=False) for name, own in self._sums.items()}
+        # The bins keep the classes apart, the negative one first.
+        cases = self._binner.cases.reshape(2, -1).sum(axis=1)
+        class_weight, class_losses = _by_class(moments, np.array([float(cases[1]), *self._positives]))
         return Probabilities(
             n=int(cases.sum()),
             weighted=False,
             top_label=False,
-            brier=brier,
-            log_loss=log_loss,
+            losses=moments,
             clipped=self._clipped,
             class_weight=class_weight,
-            class_brier=class_brier,
-            class_log_loss=class_log_loss,
+            class_losses=class_losses,
             reliability=self._binner.reliability(),
         )
 
@@ -314,7 +320,7 @@ def tally_classes(
     as they are.
 
     >>> seen = tally_classes(np.array([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4]]), np.array([0, 1]))
-    >>> seen.ranks, round(seen.brier.mean, 3)
+    >>> seen.ranks, round(seen.losses["brier"].mean, 3)
     (array([1., 1., 0.]), 0.44)
     """
     n = _checked_rows(probabilities, 2, codes, weight)
@@ -323,9 +329,9 @@ def tally_classes(
     weighted = weight is not None
     _checked_bins(bins, group, least=1)
     sums = _ClassSums(k, bins, block, weighted=weighted)
-    eps = _least(probabilities)
+    eps = least_probability(probabilities)
     tolerance = sum_tolerance(k)
-    kept = None if group is None else _Kept(n, ranked=True)
+    kept = None if group is None else _CaseValues(n, ranked=True)
     buffer = np.empty((k, block))
     for start in range(0, n, block):
         rows = slice(start, min(start + block, n))
@@ -344,12 +350,10 @@ def tally_classes(
         n=n,
         weighted=weighted,
         top_label=True,
-        brier=sums.brier.moments(weighted=weighted),
-        log_loss=sums.log_loss.moments(weighted=weighted),
+        losses={name: own.moments(weighted=weighted) for name, own in sums.losses.items()},
         clipped=sums.clipped,
         class_weight=sums.by_class[0],
-        class_brier=sums.by_class[1],
-        class_log_loss=sums.by_class[2],
+        class_losses=dict(zip(LOSSES, sums.by_class[1:], strict=True)),
         reliability=sums.binner.reliability(),
         ranks=sums.ranks[0],
         rank_squares=sums.ranks[1],
@@ -363,15 +367,15 @@ class _ClassSums:
     def __init__(self, k: int, bins: int, block: int, *, weighted: bool) -> None:
         self.k = k
         self.binner = Binner(bins, block, weighted=weighted)
-        self.brier, self.log_loss = PowerSums(block), PowerSums(block)
-        self.by_class = np.zeros((3, k))
+        self.losses = {name: PowerSums(block) for name in LOSSES}
+        self.by_class = np.zeros((1 + len(LOSSES), k))
         self.ranks = np.zeros((2, k))
         self.clipped = 0
 
     def add(
         self, table: Floats, true: Integers, weight: Floats | None, eps: float
-    ) -> tuple[Floats, Floats, Integers, Floats, Integers]:
-        """Add a block (class, case), which is overwritten; gives Brier loss, log loss, bin, y − p and rank."""
+    ) -> tuple[dict[str, Floats], Integers, Floats, Integers]:
+        """Add a block (class, case), which is overwritten; gives the losses, bin, y − p and rank."""
         k, size = table.shape
         here = np.arange(size)
         right = table[true, here]
@@ -380,19 +384,22 @@ class _ClassSums:
         y = (rank == 0).astype(np.float64)
         gap = y - highest
         key = self.binner.add(highest, y, gap, gap * gap, weight)
-        # The difference from the truth, 1 at its class: squared term by term, nothing cancels.
-        table[true, here] -= 1.0
-        brier = np.add.reduce(np.multiply(table, table, out=table), axis=0)
+        np.multiply(table, table, out=table)
+        norm = np.add.reduce(table, axis=0)
+        # The squared difference from the truth, 1 at its class: summed term by term, nothing cancels.
+        table[true, here] = (1.0 - right) ** 2
+        distance = np.add.reduce(table, axis=0)
         if k == 2:
-            brier *= 0.5
-        self.clipped += _clip(right, eps)
-        logs = -np.log(right)
-        self.brier.add(brier, weight)
-        self.log_loss.add(logs, weight)
+            distance *= 0.5
+        raised, number = _raise(right, eps)
+        self.clipped += number
+        losses = _losses(CaseProbabilities(right, raised, distance, norm))
+        for name, loss in losses.items():
+            self.losses[name].add(loss, weight)
         held = np.ones(size) if weight is None else weight
-        self.by_class += [sums_by(true, value, k) for value in (held, held * brier, held * logs)]
+        self.by_class += [sums_by(true, value, k) for value in (held, *(held * loss for loss in losses.values()))]
         self.ranks += [sums_by(rank, value, k) for value in (held, held * held)]
-        return brier, logs, self.binner.place(key), gap, rank
+        return losses, self.binner.place(key), gap, rank
 
 
 def _ranks(table: Floats, true: Integers, right: Floats) -> Integers:
@@ -408,19 +415,19 @@ def _ranks(table: Floats, true: Integers, right: Floats) -> Integers:
     return rank
 
 
-class _Kept:
-    """Losses and places of every case, kept while the groups are not yet summed."""
+class _CaseValues:
+    """Losses and bins of every case, kept while the groups are not yet summed."""
 
     def __init__(self, n: int, *, ranked: bool = False) -> None:
-        self.floats = np.empty((3, n))
+        self.floats = np.empty((len(LOSSES) + 1, n))
         self.place = np.empty(n, dtype=np.int64)
         self.rank = np.empty(n, dtype=np.int64) if ranked else None
 
     def add(
-        self, rows: slice, brier: Floats, logs: Floats, place: Integers, gap: Floats, rank: Integers | None = None
+        self, rows: slice, losses: dict[str, Floats], place: Integers, gap: Floats, rank: Integers | None = None
     ) -> None:
         """Keep a block."""
-        self.floats[:, rows] = brier, logs, gap
+        self.floats[:, rows] = *losses.values(), gap
         self.place[rows] = place
         if self.rank is not None and rank is not None:
             self.rank[rows] = rank
@@ -429,30 +436,22 @@ class _Kept:
         """The sums of each group."""
         codes, keys = group[0].astype(np.int64), group[1]
         held = np.ones(len(codes)) if weight is None else weight
-        brier, logs, gap = self.floats * held
+        *losses, gap = self.floats * held
         size = len(keys)
         return ProbabilityGroups(
             keys,
             sums_by(codes, held, size),
-            sums_by(codes, brier, size),
-            sums_by(codes, logs, size),
+            {name: sums_by(codes, loss, size) for name, loss in zip(LOSSES, losses, strict=True)},
             SparseSums.of(codes, self.place, gap, bins),
             None if self.rank is None else SparseSums.of(codes, self.rank, held, k),
         )
 
 
-def _clip(right: Floats, eps: float) -> int:
-    """Raise what is below eps to it, and count that."""
+def _raise(right: Floats, eps: float) -> tuple[Floats, int]:
+    """The column with what is below eps raised to it, and how many those are."""
     if np.minimum.reduce(right) >= eps:
-        return 0
-    low = right < eps
-    right[low] = eps
-    return int(np.count_nonzero(low))
-
-
-def _least(probability: NDArray[Any]) -> float:
-    """The rounding error of the type: scikit-learn's bound on a probability in the log loss."""
-    return float(np.finfo(np.float32 if probability.dtype == np.float32 else np.float64).eps)
+        return right, 0
+    return np.maximum(right, eps), int(np.count_nonzero(right < eps))
 
 
 def _checked_bins(bins: int, group: Groups | None, least: int = 0) -> int:

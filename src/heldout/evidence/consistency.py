@@ -188,12 +188,15 @@ def _adds_up(held: Probabilities, n: int, weight: float) -> bool:
     fine = all(_counts(column) for column in (held.class_weight, held.reliability.weight, held.reliability.cases))
     return (
         fine
-        and all(_losses(column) for column in (held.class_brier, held.class_log_loss))
+        and bool(held.losses)
+        and set(held.losses) == set(held.class_losses)
+        and (held.groups is None or set(held.losses) == set(held.groups.losses))
+        and all(_losses(column) for column in held.class_losses.values())
         and held.n == n == int(held.reliability.cases.sum())
         and 0 <= held.clipped <= n
-        and held.brier.sums.shape == held.log_loss.sums.shape == (3, 4)
-        and bool(np.isfinite(held.brier.sums).all() and np.isfinite(held.log_loss.sums).all())
-        and all(_close(float(total), weight) for total in (held.class_weight.sum(), held.brier.weight))
+        and all(own.sums.shape == (3, 4) and bool(np.isfinite(own.sums).all()) for own in held.losses.values())
+        and all(_close(own.weight, weight) for own in held.losses.values())
+        and _close(float(held.class_weight.sum()), weight)
         and _close(float(held.reliability.weight.sum()), weight)
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -150,14 +150,13 @@ class SparseSums:
 class ProbabilityGroups:
     """The same sums for each group of cases: what a cluster-robust standard error needs.
 
-    `weight`, `brier` and `log_loss` have one entry per key; `gaps` are the sums of w(y − p) by bin, `ranks` (where
+    `weight` and the sums of each loss have one entry per key; `gaps` are the sums of w(y − p) by bin, `ranks` (where
     every class has a probability) the weights by the rank of the true class.
     """
 
     keys: NDArray[Any]
     weight: Floats
-    brier: Floats
-    log_loss: Floats
+    losses: Mapping[str, Floats]
     gaps: SparseSums
     ranks: SparseSums | None = None
 
@@ -185,8 +184,7 @@ class ProbabilityGroups:
         return ProbabilityGroups(
             keys,
             added(self.weight, other.weight),
-            added(self.brier, other.brier),
-            added(self.log_loss, other.log_loss),
+            {name: added(sums, other.losses[name]) for name, sums in self.losses.items() if name in other.losses},
             joined(self.gaps, other.gaps, bins),
             None if self.ranks is None or other.ranks is None else joined(self.ranks, other.ranks, classes),
         )
@@ -194,30 +192,28 @@ class ProbabilityGroups:
 
 @dataclass(frozen=True, eq=False)
 class Probabilities:
-    """Sums of the losses of predicted probabilities, and the cases in bins by their probability.
+    """Sums of the losses of predicted probabilities, by the names of heldout.evidence.losses, and the cases in bins.
 
     For two classes the bins hold the probability of the positive class and `ranks` is None. With one probability per
     class (`top_label`) they hold the highest probability of each case, and y is 1 where the true class has rank 1;
     `ranks` are the weights of the cases whose true class has rank 1, 2, …. The Brier loss is (y − p)² for two classes
     and, as Brier had it, the sum of that over the classes for more. The log loss takes probabilities of the true
     class below the rounding error of their type for that error; `clipped` counts them. The class sums are by true
-    class, for two classes the negative one first.
+    class, for two classes the negative one first. Evidence of an earlier version lacks losses that were added since.
 
     >>> from heldout.engines.probability_sums import tally
     >>> seen = tally(np.array([0.9, 0.2]), np.array([True, False]))
-    >>> (seen + seen).n, round(seen.brier.mean, 3)
+    >>> (seen + seen).n, round(seen.losses["brier"].mean, 3)
     (4, 0.025)
     """
 
     n: int
     weighted: bool
     top_label: bool
-    brier: Moments
-    log_loss: Moments
+    losses: Mapping[str, Moments]
     clipped: int
     class_weight: Floats
-    class_brier: Floats
-    class_log_loss: Floats
+    class_losses: Mapping[str, Floats]
     reliability: Reliability
     ranks: Floats | None = None
     rank_squares: Floats | None = None
@@ -231,12 +227,17 @@ class Probabilities:
     @property
     def weight(self) -> float:
         """The number of cases, or their weight."""
-        return self.brier.weight
+        return self._moments.weight
+
+    @property
+    def _moments(self) -> Moments:
+        """The moments of some loss: the weights are the same in all."""
+        return next(iter(self.losses.values()))
 
     @property
     def n_kish(self) -> float:
         """Kish's effective number of cases, (Σw)² / Σw²."""
-        squares = float(self.brier.sums[1, 0])
+        squares = float(self._moments.sums[1, 0])
         return self.weight**2 / squares if squares else 0.0
 
     @cached_property
@@ -263,12 +264,14 @@ class Probabilities:
             self.n + other.n,
             self.weighted,
             self.top_label,
-            self.brier + other.brier,
-            self.log_loss + other.log_loss,
+            {name: sums + other.losses[name] for name, sums in self.losses.items() if name in other.losses},
             self.clipped + other.clipped,
             self.class_weight + other.class_weight,
-            self.class_brier + other.class_brier,
-            self.class_log_loss + other.class_log_loss,
+            {
+                name: sums + other.class_losses[name]
+                for name, sums in self.class_losses.items()
+                if name in other.class_losses
+            },
             self.reliability + other.reliability,
             None if self.ranks is None or other.ranks is None else self.ranks + other.ranks,
             None if self.rank_squares is None or other.rank_squares is None else self.rank_squares + other.rank_squares,

@@ -91,6 +91,7 @@ def read(value: Any, arrays: Sequence[NDArray[Any]]) -> Any:
         return _keys(value["values"], as_text=value["text"] is True)
     if set(value) == {"pairs"}:
         return {read(key, arrays): read(held, arrays) for key, held in value["pairs"]}
+    value = _by_loss(value)
     kind = WRITTEN.get(str(value.get(OF)))
     if kind is None or set(value) != {OF, *(part.name for part in fields(kind))}:
         message = f"there is no evidence of the kind {value.get(OF)!r} with these parts"
@@ -101,6 +102,17 @@ def read(value: Any, arrays: Sequence[NDArray[Any]]) -> Any:
             message = f"{value[OF]}.{name} is not what it should be"
             raise ValueError(message)
     return made
+
+
+def _by_loss(value: dict[str, Any]) -> dict[str, Any]:
+    """The parts with sums by the name of the loss; version 2 had a part for each of the two losses of its day."""
+    parts = dict(value)
+    if value.get(OF) in ("Probabilities", "ProbabilityGroups"):
+        for name, prefix in (("losses", ""), ("class_losses", "class_")):
+            named = {loss: parts.pop(prefix + loss) for loss in ("brier", "log_loss") if prefix + loss in parts}
+            if named:
+                parts[name] = {"pairs": [list(pair) for pair in named.items()]}
+    return parts
 
 
 def _keys(values: Any, *, as_text: bool) -> NDArray[Any]:
@@ -245,7 +257,9 @@ def _shuffled(array: NDArray[Any]) -> bytes:
 
 
 MAGIC = b"heldout evidence"
-VERSION = 2
+VERSION = 3
+# The oldest that is still read.
+OLDEST = 2
 ENDING = ".evidence"
 _FRONT = struct.Struct("<16sIQ")
 _DIGEST = 32
@@ -373,11 +387,11 @@ def _check_front(data: bytes, name: str) -> None:
     if len(data) < START:
         raise FileError(f"{name} is cut short: it ends after {len(data):,} bytes.", hint=AGAIN)
     _, version, length = _FRONT.unpack_from(data)
-    if version != VERSION:
-        older = version < VERSION
+    if not OLDEST <= version <= VERSION:
+        older = version < OLDEST
         raise FileError(
             f"{name} has version {version} of the format, which is {'older' if older else 'newer'} than version "
-            f"{VERSION} that is read here.",
+            f"{OLDEST if older else VERSION} that is read here.",
             hint="count it again with this heldout." if older else "install a newer heldout to read it.",
         )
     held = len(data) - START

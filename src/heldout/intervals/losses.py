@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups
 from heldout.intervals.areas import logit_limits
 from heldout.intervals.proportion import wilson_at
@@ -77,12 +78,14 @@ def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) ->
     0.000 0.358
     """
     bounds = loss_bounds(probabilities, loss)
+    if loss not in probabilities.losses:
+        return bounds
     groups = probabilities.groups
     if groups is None:
-        return mean_limits(getattr(probabilities, loss), probabilities.n, level, bounds=bounds)
+        return mean_limits(probabilities.losses[loss], probabilities.n, level, bounds=bounds)
     if groups.number < 2:
         return bounds
-    moments: Moments = getattr(probabilities, loss)
+    moments = probabilities.losses[loss]
     variance, third = _group_moments(groups, loss, moments.mean)
     if variance <= ALIKE * moments.mean**2:
         variance = 0.0
@@ -92,14 +95,12 @@ def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) ->
 
 def loss_bounds(probabilities: Probabilities, loss: str) -> Limits:
     """The smallest and the largest value a mean loss can have."""
-    if loss == "log_loss":
-        return 0.0, math.inf
-    return 0.0, 1.0 if probabilities.n_classes == 2 else 2.0
+    return 0.0, LOSSES[loss].largest(probabilities.n_classes)
 
 
 def _group_moments(groups: ProbabilityGroups, loss: str, mean: float) -> Limits:
     """Variance and third moment of the mean, from each group's summed distance from it."""
-    away = getattr(groups, loss) - mean * groups.weight
+    away = groups.losses[loss] - mean * groups.weight
     weight = float(groups.weight.sum())
     factor = groups.number / (groups.number - 1)
     return factor * float(away @ away) / weight**2, float((away**3).sum()) / weight**3
@@ -121,13 +122,9 @@ def skill_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -
     n = probabilities.n
     if n < 2 or met.sum() < 2:
         return -math.inf, 1.0
-    moments: Moments = getattr(probabilities, loss)
-    share, by_class = shares[met], getattr(probabilities, f"class_{loss}")[met] / probabilities.weight
-    if loss == "brier":
-        half = 0.5 if probabilities.n_classes == 2 else 1.0
-        reference, slope = half * float((share * (1 - share)).sum()), half * (1 - 2 * share)
-    else:
-        reference, slope = -float((share * np.log(share)).sum()), -np.log(share) - 1
+    moments = probabilities.losses[loss]
+    share, by_class = shares[met], probabilities.class_losses[loss][met] / probabilities.weight
+    reference, slope = float(LOSSES[loss].reference(shares)), LOSSES[loss].slope(shares)[met]
     mean = moments.mean
     pull = mean / reference * slope
     pull = pull - share @ pull

@@ -69,8 +69,9 @@ def ranking_limits(
 
     >>> import numpy as np
     >>> seen = Ranking(np.arange(4.0)[::-1], np.array([9, 4, 2, 1]), np.array([1, 3, 5, 9]))
-    >>> found = ranking_limits(seen, Bound(roc_auc))
-    >>> print(f"{found.low:.3f} {found.high:.3f} {found.method}")
+    >>> from heldout.measures.catalogue import find
+    >>> limits = ranking_limits(seen, find("roc_auc"))
+    >>> print(f"{limits.low:.3f} {limits.high:.3f} {limits.method}")
     0.661 0.949 delong-logit
     """
     closed = closed_methods(bound.measure)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.ranking import Ranking
 from heldout.measures.declare import UNBOUNDED, Headline, Measure, measure
@@ -45,7 +46,7 @@ NO_RANKS = "there are no cases, or only one probability per case"
 )
 def log_loss(probabilities: Probabilities) -> tuple[Any, Any]:
     """Mean of minus the logarithm of the probability that the true class was given."""
-    return probabilities.log_loss.total, probabilities.weight
+    return _loss(probabilities, "log_loss")
 
 
 @measure(
@@ -65,7 +66,7 @@ def log_loss(probabilities: Probabilities) -> tuple[Any, Any]:
 )
 def brier(probabilities: Probabilities) -> tuple[Any, Any]:
     """Mean squared error of the probability; with three or more classes, its sum over the classes (at most 2)."""
-    return probabilities.brier.total, probabilities.weight
+    return _loss(probabilities, "brier")
 
 
 @measure(
@@ -101,7 +102,7 @@ def brier_refinement(probabilities: Probabilities) -> tuple[Any, Any]:
     """What is left of the Brier score when every bin is calibrated: uncertainty minus resolution."""
     if not _decomposes(probabilities):
         return 0.0, 0.0
-    return probabilities.brier.total - _calibration(probabilities), probabilities.weight
+    return probabilities.losses["brier"].total - _calibration(probabilities), probabilities.weight
 
 
 @measure(
@@ -120,8 +121,8 @@ def brier_resolution(probabilities: Probabilities) -> tuple[Any, Any]:
     """How far the bins' shares differ from the prevalence, corrected for what goes on within the bins."""
     if not _decomposes(probabilities):
         return 0.0, 0.0
-    refinement = probabilities.brier.total - _calibration(probabilities)
-    return _reference_brier(probabilities) * probabilities.weight - refinement, probabilities.weight
+    refinement = probabilities.losses["brier"].total - _calibration(probabilities)
+    return _reference(probabilities, "brier") * probabilities.weight - refinement, probabilities.weight
 
 
 @measure(
@@ -140,7 +141,7 @@ def brier_uncertainty(probabilities: Probabilities) -> tuple[Any, Any]:
     """The Brier score of always predicting the prevalence: the part that no forecaster can help."""
     if probabilities.top_label or not probabilities.weight:
         return 0.0, 0.0
-    return _reference_brier(probabilities), 1.0
+    return _reference(probabilities, "brier"), 1.0
 
 
 @measure(
@@ -159,7 +160,7 @@ def brier_uncertainty(probabilities: Probabilities) -> tuple[Any, Any]:
 )
 def brier_skill(probabilities: Probabilities) -> tuple[Any, Any]:
     """Share by which the Brier score is lower than that of always predicting the class shares."""
-    return _skill(probabilities.brier.mean, _reference_brier(probabilities))
+    return _skill(probabilities, "brier")
 
 
 @measure(
@@ -177,7 +178,7 @@ def brier_skill(probabilities: Probabilities) -> tuple[Any, Any]:
 )
 def log_loss_skill(probabilities: Probabilities) -> tuple[Any, Any]:
     """Share by which the log loss is lower than that of always predicting the class shares."""
-    return _skill(probabilities.log_loss.mean, _entropy(probabilities))
+    return _skill(probabilities, "log_loss")
 
 
 @measure(
@@ -311,25 +312,20 @@ def _calibration(probabilities: Probabilities) -> float:
     return float((bins.gap**2 / np.where(bins.weight > 0, bins.weight, 1.0)).sum())
 
 
-def _shares(probabilities: Probabilities) -> Any:
-    return probabilities.class_weight / (probabilities.weight or 1.0)
+def _loss(probabilities: Probabilities, name: str) -> tuple[float, float]:
+    """The sum of a loss and the weight of the cases; nothing where it was not summed."""
+    moments = probabilities.losses.get(name)
+    return (0.0, 0.0) if moments is None else (moments.total, probabilities.weight)
 
 
-def _reference_brier(probabilities: Probabilities) -> float:
-    shares = _shares(probabilities)
-    whole = float((shares * (1 - shares)).sum())
-    return whole / 2 if probabilities.n_classes == 2 else whole
+def _reference(probabilities: Probabilities, name: str) -> float:
+    """The loss of always predicting the class shares."""
+    return float(LOSSES[name].reference(probabilities.class_weight / (probabilities.weight or 1.0)))
 
 
-def _entropy(probabilities: Probabilities) -> float:
-    shares = _shares(probabilities)
-    met = shares[shares > 0]
-    # Adding 0 turns the -0.0 of a single class into the 0.0 that says "undefined".
-    return float(-(met * np.log(met)).sum()) + 0.0
-
-
-def _skill(loss: float, reference: float) -> tuple[float, float]:
-    return (reference - loss, reference) if reference > 0 else (0.0, 0.0)
+def _skill(probabilities: Probabilities, name: str) -> tuple[float, float]:
+    reference = _reference(probabilities, name)
+    return (reference - probabilities.losses[name].mean, reference) if reference > 0 else (0.0, 0.0)
 
 
 def _settled(fit: LogisticFit, value: float) -> tuple[float, float]:

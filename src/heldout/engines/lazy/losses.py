@@ -5,7 +5,7 @@ The same expressions run where the rows are and, once every distinct score is kn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from heldout.arrays import Codes, Floats
 from heldout.engines.lazy.confusions import keyed
 from heldout.engines.probability_sums import Binner
+from heldout.evidence.losses import LOSSES, CaseProbabilities
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, SparseSums, sums_by
 from heldout.predictions.weights import groups
 
@@ -27,21 +28,20 @@ if TYPE_CHECKING:
 BINS = 10
 # The rounding error of a float, for which the log loss takes a probability below it: scores of frames are float64.
 LEAST = float(np.finfo(np.float64).eps)
-LOSSES = ("brier", "logs")
 # Sums of (loss − centre)ᵇ, for each power of the weight.
 ORDERS = (1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How probabilities are summed: classes, weights, groups, the least probability, and centres of both losses."""
+    """How probabilities are summed: classes, weights, groups, the least probability, and the centre of each loss."""
 
     k: int
     weighted: bool
     grouped: bool
     top_label: bool
     least: float
-    centres: tuple[float, float]
+    centres: Mapping[str, float]
 
     @property
     def powers(self) -> tuple[int, ...]:
@@ -49,21 +49,30 @@ class Shape:
         return (1, 2, 3) if self.weighted else (1,)
 
 
-def losses(score: nw.Expr, hit: nw.Expr, least: float) -> dict[str, nw.Expr]:
+def case_losses(case: CaseProbabilities, least: float) -> dict[str, nw.Expr]:
+    """Every loss, and whether the probability of the true class was raised to the least one."""
+    import narwhals.stable.v2 as nw
+
+    return {
+        "clipped": (case.right < least).cast(nw.Int64).cast(nw.Float64),
+        **{name: loss.formula(case) for name, loss in LOSSES.items()},
+    }
+
+
+def raised(right: nw.Expr, least: float) -> nw.Expr:
+    """The probability of the true class, or the least one where it is below."""
+    import narwhals.stable.v2 as nw
+
+    return nw.when(right < least).then(nw.lit(least)).otherwise(right)
+
+
+def two_class_losses(score: nw.Expr, hit: nw.Expr, least: float) -> dict[str, nw.Expr]:
     """The losses of one probability of a class that came true (`hit` is 1) or did not (0)."""
     gap = hit - score
     # ±p and 1 − p, each rounded once, whichever class is true.
     right = (1.0 - hit - score).abs()
-    return {"gap": gap, "square": gap * gap, **of_right(right, least)}
-
-
-def of_right(right: nw.Expr, least: float) -> dict[str, nw.Expr]:
-    """The log loss from the probability of the true class, and whether that was raised to the least one."""
-    import narwhals.stable.v2 as nw
-
-    low = right < least
-    raised = nw.when(low).then(nw.lit(least)).otherwise(right)
-    return {"clipped": low.cast(nw.Int64).cast(nw.Float64), "logs": -raised.log()}
+    case = CaseProbabilities(right, raised(right, least), gap * gap)
+    return {"gap": gap, "square": gap * gap, **case_losses(case, least)}
 
 
 def in_bins(score: nw.Expr) -> nw.Expr:
@@ -78,23 +87,22 @@ def in_bins(score: nw.Expr) -> nw.Expr:
 def summed_losses(frame: nw.LazyFrame[Any], shape: Shape, keys: Sequence[str]) -> nw.LazyFrame[Any]:
     """Every sum by class, hit, bin and the keys.
 
-    The frame has `class`, `hit`, `place` (the bin), `gap`, `square`, `brier`, `logs`, `clipped`, the number of rows as
+    The frame has `class`, `hit`, `place` (the bin), `gap`, `square`, every loss, `clipped`, the number of rows as
     `n`, and the powers of the weights as w1, w2 and w3, without weights only w1.
     """
     import narwhals.stable.v2 as nw
 
     c = nw.col
-    brier, logs = c("brier") - shape.centres[0], c("logs") - shape.centres[1]
     made: dict[str, nw.Expr] = {"gone": c("clipped") * c("n"), "cases": c("n")}
     # The losses themselves too: the centre is that of all rows, and what lies far below it would drown in it.
     made |= {f"{name}_sum": c("w1") * c(name) for name in LOSSES}
     for power in shape.powers:
         weight = c(f"w{power}")
         made[f"held_{power}"] = weight
-        for name, loss in zip(LOSSES, (brier, logs), strict=True):
-            product = weight
+        for name in LOSSES:
+            product, away = weight, c(name) - shape.centres[name]
             for order in ORDERS:
-                product = product * loss
+                product = product * away
                 made[f"{name}_{power}_{order}"] = product
         if power < 3:
             made[f"gap_{power}"] = weight * c("gap")
@@ -104,7 +112,7 @@ def summed_losses(frame: nw.LazyFrame[Any], shape: Shape, keys: Sequence[str]) -
     return rows.group_by(*held).agg(*(c(name).sum() for name in made))
 
 
-class Sums:
+class LossTable:
     """A collected table of sums, all of it or a part."""
 
     def __init__(self, table: nw.DataFrame[Any], shape: Shape) -> None:
@@ -119,14 +127,14 @@ class Sums:
         """A column of whole numbers."""
         return np.asarray(self.table.get_column(name).to_numpy()).astype(np.int64)
 
-    def moments(self, name: str, centre: float) -> Moments:
+    def moments(self, name: str) -> Moments:
         """The moments of a loss."""
         rows = [
             [self.column(f"held_{power}").sum(), *(self.column(f"{name}_{power}_{order}").sum() for order in ORDERS)]
             for power in self.shape.powers
         ]
         sums = np.array(rows if self.shape.weighted else rows * 3)
-        return Moments(centre, sums).centred()
+        return Moments(self.shape.centres[name], sums).centred()
 
     def binner(self) -> Binner:
         """The sums of each bin, as rows in memory are summed."""
@@ -143,9 +151,9 @@ class Sums:
         """The sums of each group."""
         codes, keys = coded
         size = len(keys)
-        brier, logs = (sums_by(codes, self.column(f"{name}_sum"), size) for name in LOSSES)
+        losses = {name: sums_by(codes, self.column(f"{name}_sum"), size) for name in LOSSES}
         gaps = SparseSums.of(codes, self.codes("place"), self.column("gap_1"), BINS)
-        return ProbabilityGroups(keys, sums_by(codes, self.column("held_1"), size), brier, logs, gaps, ranks)
+        return ProbabilityGroups(keys, sums_by(codes, self.column("held_1"), size), losses, gaps, ranks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +165,7 @@ class Ranked:
 
     def spread(self) -> tuple[Floats, Floats]:
         """The weights of each rank and their squares."""
-        held = Sums(self.table, self.shape)
+        held = LossTable(self.table, self.shape)
         rank, k = held.codes("rank"), self.shape.k
         both = ("w1", "w2") if self.shape.weighted else ("w1", "w1")
         first, second = (sums_by(rank, held.column(name), k) for name in both)
@@ -165,7 +173,7 @@ class Ranked:
 
     def of_groups(self, keys: NDArray[Any], called: str) -> SparseSums:
         """The weights of each rank by group."""
-        held = Sums(self.table, self.shape)
+        held = LossTable(self.table, self.shape)
         codes, own = keyed(groups(self.table.get_column("group").to_native(), called))
         place = np.searchsorted(keys, own) if keys.dtype.kind != "O" else _places(keys, own)
         return SparseSums.of(place[codes], held.codes("rank"), held.column("w1"), self.shape.k)
@@ -180,9 +188,8 @@ def probabilities_of(
     table: nw.DataFrame[Any], shape: Shape, called: str = "group", ranked: Ranked | None = None
 ) -> Probabilities:
     """The evidence from collected sums; `called` is what an error calls the column of groups."""
-    sums = Sums(table, shape)
+    sums = LossTable(table, shape)
     codes = sums.codes("class")
-    by_class = [sums_by(codes, sums.column(name), shape.k) for name in ("held_1", "brier_sum", "logs_sum")]
     ranks = squares = None
     bundles = None
     if ranked is not None:
@@ -194,12 +201,10 @@ def probabilities_of(
         n=int(np.rint(sums.column("cases").sum())),
         weighted=shape.weighted,
         top_label=shape.top_label,
-        brier=sums.moments("brier", shape.centres[0]),
-        log_loss=sums.moments("logs", shape.centres[1]),
+        losses={name: sums.moments(name) for name in LOSSES},
         clipped=int(np.rint(sums.column("gone").sum())),
-        class_weight=by_class[0],
-        class_brier=by_class[1],
-        class_log_loss=by_class[2],
+        class_weight=sums_by(codes, sums.column("held_1"), shape.k),
+        class_losses={name: sums_by(codes, sums.column(f"{name}_sum"), shape.k) for name in LOSSES},
         reliability=sums.binner().reliability(),
         ranks=ranks,
         rank_squares=squares,
@@ -207,14 +212,27 @@ def probabilities_of(
     )
 
 
-def centres_of(score: Floats, hit: NDArray[np.bool_], held: Floats, least: float) -> tuple[float, float]:
-    """About the means of the square loss and of the log loss, from scores and how much each stands for.
+def two_class_centres(score: Floats, hit: NDArray[np.bool_], weight: Floats, least: float) -> dict[str, float]:
+    """About the mean of each loss, from scores and how much each stands for.
 
-    >>> centres_of(np.array([0.5]), np.array([True]), np.array([2.0]), 1e-16)
-    (0.25, 0.6931471805599453)
+    >>> two_class_centres(np.array([0.5]), np.array([True]), np.array([2.0]), 1e-16)["brier"]
+    0.25
     """
-    right = np.maximum(np.abs(~hit - score), least)
-    total = float(held.sum())
-    if not total:
-        return 0.0, 0.0
-    return float((held * (hit - score) ** 2).sum() / total), float(-(held * np.log(right)).sum() / total)
+    total = float(weight.sum())
+    right = np.abs(~hit - score)
+    case = CaseProbabilities(right, np.maximum(right, least), (hit - score) ** 2)
+    return {name: float((weight * loss.formula(case)).sum() / total) if total else 0.0 for name, loss in LOSSES.items()}
+
+
+def class_centres(
+    scores: Sequence[Floats], hits: Sequence[NDArray[np.bool_]], weights: Sequence[Floats], least: float
+) -> dict[str, float]:
+    """The loss of the mean case, from the scores of each class apart: exact where all cases are alike, else near it."""
+    total = max(float(weights[0].sum()), 1e-300)
+    right = distance = norm = 0.0
+    for score, hit, weight in zip(scores, hits, weights, strict=True):
+        right += float((weight * hit * score).sum()) / total
+        distance += float((weight * (hit - score) ** 2).sum()) / total
+        norm += float((weight * score**2).sum()) / total
+    case = CaseProbabilities(right, max(right, least), distance * (0.5 if len(scores) == 2 else 1.0), max(norm, least))
+    return {name: float(loss.formula(case)) for name, loss in LOSSES.items()}

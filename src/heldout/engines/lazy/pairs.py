@@ -8,7 +8,7 @@ labels, of groups and of bins travel.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.arrays import Codes
 from heldout.engines.lazy.label_pass import is_nan
-from heldout.engines.lazy.losses import LEAST
+from heldout.engines.lazy.losses import LEAST, raised
 from heldout.engines.lazy.tables import fetched, pushed
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.joint_counts import GapSums, GroupedSums, IndexPair, JointScores, PairCounts, Placements
+from heldout.evidence.losses import LOSSES, CaseProbabilities
 from heldout.evidence.score_bins import POINT, ScoreBins
 from heldout.predictions.alignment import common_labels, copied_ids, other_cases, other_sizes, other_truth, other_units
 from heldout.predictions.label_encoding import encode
@@ -56,7 +57,7 @@ class LazySide:
     positive: Label | None = None
     threshold: float | None = None
     bins: ScoreBins | None = None
-    losses: tuple[float, float] | None = None
+    losses: Mapping[str, float] | None = None
     in_order: bool = False
     group: str | None = None
     distinct: bool = False
@@ -254,17 +255,16 @@ def check_groups(sides: Sequence[LazySide], frame: Any) -> None:
 
 # Sums over cases that compare two scores: differences of placements and of losses, made where the rows are.
 
-LOSSES = ("brier", "log_loss")
 # No power of two beyond these is finite, so a wide step is made in two.
 LARGEST = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredSide:
-    """The scores of one classifier: their bins, its Brier score and log loss if they are probabilities."""
+    """The scores of one classifier: their bins, and its mean losses if they are probabilities."""
 
     bins: ScoreBins
-    losses: tuple[float, float] | None = None
+    losses: Mapping[str, float] | None = None
 
 
 def joint_scores(frame: Any, sides: Sequence[ScoredSide], positives: Sequence[Any]) -> JointScores:
@@ -281,7 +281,7 @@ def joint_scores(frame: Any, sides: Sequence[ScoredSide], positives: Sequence[An
         frame = frame.with_columns(_key(at, own.base)).join(_table(at, own, frame), on=f"k{at}", how="inner")
     likely = all(side.losses is not None for side in sides)
     duels = list(combinations(range(len(sides)), 2))
-    shifts = {(name, duel): _shift(sides, duel, place) for duel in duels for place, name in enumerate(LOSSES) if likely}
+    shifts = {(name, duel): _shift(sides, duel, name) for duel in duels for name in LOSSES if likely}
     frame = frame.with_columns(*_each_side(len(sides), likely=likely))
     frame = frame.with_columns(*(expression for duel in duels for expression in _gaps(duel, shifts, likely=likely)))
     frame = frame.with_columns(*(expression for duel in duels for expression in _powers(duel, likely=likely)))
@@ -355,9 +355,9 @@ def _table(at: int, placed: Placements, beside: Any) -> Any:
     return pushed(pl.DataFrame(columns), beside)
 
 
-def _shift(sides: Sequence[ScoredSide], duel: IndexPair, place: int) -> float:
-    one, two = (sides[at].losses or (0.0, 0.0) for at in duel)
-    return one[place] - two[place]
+def _shift(sides: Sequence[ScoredSide], duel: IndexPair, name: str) -> float:
+    one, two = ((sides[at].losses or {}).get(name, 0.0) for at in duel)
+    return one - two
 
 
 def _each_side(m: int, *, likely: bool) -> list[Any]:
@@ -372,9 +372,8 @@ def _each_side(m: int, *, likely: bool) -> list[Any]:
             right = nw.when(nw.col("up")).then(score).otherwise(1.0 - score)
             # Not 1 less the other, of which nothing would be left where that is rounded to 1.
             wrong = nw.when(nw.col("up")).then(1.0 - score).otherwise(score)
-            # As in the log loss itself: a probability of 0 is taken for the rounding error of a float.
-            kept = nw.when(right < LEAST).then(nw.lit(LEAST)).otherwise(right)
-            made += [(wrong * wrong).alias(f"brier{at}"), (-1.0 * kept.log()).alias(f"log_loss{at}")]
+            case = CaseProbabilities(right, raised(right, LEAST), wrong * wrong)
+            made += [loss.formula(case).alias(f"{name}{at}") for name, loss in LOSSES.items()]
     return made
 
 

@@ -18,12 +18,14 @@ from heldout.engines.lazy.losses import (
     LEAST,
     Ranked,
     Shape,
-    centres_of,
+    case_losses,
+    class_centres,
     in_bins,
-    losses,
-    of_right,
     probabilities_of,
+    raised,
     summed_losses,
+    two_class_centres,
+    two_class_losses,
 )
 from heldout.engines.lazy.roles import collected
 from heldout.engines.lazy.tables import pushed
@@ -31,6 +33,7 @@ from heldout.engines.memory import LEAST_BINS
 from heldout.engines.refinement import Refinement, refine
 from heldout.evidence.bin_grid import FINEST, HUGE, POINT, WHOLE, WIDEST, floor_to
 from heldout.evidence.counted import ScoreTally, class_columns, sided
+from heldout.evidence.losses import CaseProbabilities
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.score_bins import BinGroups, ScoreBins
 from heldout.predictions.weights import groups
@@ -434,23 +437,14 @@ class LazyScores:
 
     def _shape(self, mets: Sequence[Met]) -> Shape:
         settled = self.settled
-        sides = [settled.positive] if not settled.per_class else range(self.k)
-        parts = [
-            centres_of((met.low + met.high) / 2, met.class_ == side, _held(met), LEAST)
-            for met, side in zip(mets, sides, strict=True)
-        ]
-        brier = sum(part[0] for part in parts) * (0.5 if settled.per_class and self.k == 2 else 1.0)
-        logs = parts[0][1]
+        middles = [(met.low + met.high) / 2 for met in mets]
+        weights = [_held(met) for met in mets]
         if settled.per_class:
-            # The log loss is of the true class alone.
-            own = [met.taken(met.class_ == side) for met, side in zip(mets, sides, strict=True)]
-            sums = [
-                centres_of((met.low + met.high) / 2, np.ones(len(met.n), dtype=bool), _held(met), LEAST)[1]
-                * float(_held(met).sum())
-                for met in own
-            ]
-            logs = sum(sums) / max(float(_held(mets[0]).sum()), 1e-300)
-        return Shape(self.k, settled.weighted, settled.grouped, settled.per_class, LEAST, (brier, logs))
+            hits = [met.class_ == side for side, met in enumerate(mets)]
+            centres = class_centres(middles, hits, weights, LEAST)
+        else:
+            centres = two_class_centres(middles[0], mets[0].class_ == settled.positive, weights[0], LEAST)
+        return Shape(self.k, settled.weighted, settled.grouped, settled.per_class, LEAST, centres)
 
     def _probabilities(self, mets: Sequence[Met]) -> list[Probabilities | None]:
         """The sums of losses of all rows and of every fold."""
@@ -547,19 +541,21 @@ class LazyScores:
         above = [(score > right).cast(nw.Int64) for score in scores]
         level = [((score == right) & (code < place)).cast(nw.Int64) for place, score in enumerate(scores)]
         away = [score - (code == place).cast(nw.Int64).cast(nw.Float64) for place, score in enumerate(scores)]
-        brier = reduce(add, (gap * gap for gap in away)) * (0.5 if self.k == 2 else 1.0)
         rows = rows.with_columns(
-            reduce(add, [*above, *level]).alias("rank"), brier.alias("brier"), in_bins(_col("highest")).alias("place")
+            reduce(add, [*above, *level]).alias("rank"),
+            (reduce(add, (gap * gap for gap in away)) * (0.5 if self.k == 2 else 1.0)).alias("distance"),
+            reduce(add, (score * score for score in scores)).alias("norm"),
+            in_bins(_col("highest")).alias("place"),
         )
         rows = rows.with_columns((_col("rank") == 0).cast(nw.Int64).cast(nw.Float64).alias("hit"))
         gap = _col("hit") - _col("highest")
-        made = {"gap": gap, "square": gap * gap, **of_right(right, shape.least)}
+        case = CaseProbabilities(right, raised(right, shape.least), _col("distance"), _col("norm"))
+        made = {"gap": gap, "square": gap * gap, **case_losses(case, shape.least)}
         return rows.with_columns(*(value.alias(name) for name, value in made.items()))
 
 
 def _with_losses(rows: nw.LazyFrame[Any], score: nw.Expr, shape: Shape) -> nw.LazyFrame[Any]:
-    made = losses(score, _col("hit"), shape.least)
-    made["brier"] = made["square"]
+    made = two_class_losses(score, _col("hit"), shape.least)
     return rows.with_columns(*(value.alias(name) for name, value in made.items()))
 
 

@@ -27,7 +27,7 @@ from heldout.engines.stream.columns import (
 )
 from heldout.engines.stream.rows import RowReader, Scored
 from heldout.engines.stream.two_class_bins import StreamBins
-from heldout.engines.stream.two_classes import Sums, SurpriseError, TwoClasses
+from heldout.engines.stream.two_classes import BatchSums, SurpriseError, TwoClasses
 from heldout.errors import HeldoutError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.counted import Counted, ScoreTally, class_columns, sided
@@ -406,8 +406,8 @@ def _numbered(frames: Iterable[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFram
         start += len(frame)
 
 
-def _summed(pieces: Iterable[Sums]) -> Sums | None:
-    whole: Sums | None = None
+def _summed(pieces: Iterable[BatchSums]) -> BatchSums | None:
+    whole: BatchSums | None = None
     for piece in pieces:
         whole = piece if whole is None else whole + piece
     return whole

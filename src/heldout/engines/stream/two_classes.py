@@ -29,7 +29,7 @@ class SurpriseError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class BatchSums:
     """What one batch adds: the four cells (truth · 2 + predicted), the ends of the scores, and the sums of losses."""
 
     cells: NDArray[np.int64]
@@ -42,10 +42,10 @@ class Sums:
         """The number of rows."""
         return int(self.cells.sum())
 
-    def __add__(self, other: Sums) -> Sums:
+    def __add__(self, other: BatchSums) -> BatchSums:
         both = self.probabilities, other.probabilities
         added = None if both[0] is None or both[1] is None else both[0] + both[1]
-        return Sums(self.cells + other.cells, min(self.low, other.low), max(self.high, other.high), added)
+        return BatchSums(self.cells + other.cells, min(self.low, other.low), max(self.high, other.high), added)
 
     def seen(self) -> Seen:
         """What was met, in the words that any batch is described in."""
@@ -87,7 +87,7 @@ class TwoClasses:
             known = known & (yes | (column == pl.lit(negative)))
         return [*made, known.fill_null(value=False).alias(KNOWN), pl.col(self._columns[SCORE]).alias(SCORE)]
 
-    def sums(self, frame: pl.DataFrame, counter: StreamBins) -> Sums:
+    def sums(self, frame: pl.DataFrame, counter: StreamBins) -> BatchSums:
         """Add up a batch, and count its scores in bins."""
         _check(frame)
         parts = [part for part in _chunks(frame) if len(part)]
@@ -100,7 +100,7 @@ class TwoClasses:
         for rows, part in zip(pieces, parts, strict=True):
             cells += _cells(rows.positive, self._predicted(part, rows.scores))
         low, high = min(rows.low for rows in pieces), max(rows.high for rows in pieces)
-        return Sums(cells, low, high, _probabilities(pieces) if low >= 0 and high <= 1 else None)
+        return BatchSums(cells, low, high, _probabilities(pieces) if low >= 0 and high <= 1 else None)
 
     def _columns_of(self, frame: pl.DataFrame) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         return frame.get_column(SCORE).to_numpy(), frame.get_column(TRUTH).to_numpy().view(np.bool_)
@@ -114,7 +114,7 @@ class TwoClasses:
         """The scores of a batch that was met before, and which of its rows are positive."""
         return Scored(*self._columns_of(frame))
 
-    def confusion(self, sums: Sums) -> Confusion:
+    def confusion(self, sums: BatchSums) -> Confusion:
         """The counts in the order of the labels."""
         table = sums.cells.reshape(2, 2)
         return Confusion.of(table if self._place else table[::-1, ::-1], self.like.labels)
