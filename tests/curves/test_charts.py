@@ -153,7 +153,8 @@ def test_small_curves_are_drawn(tmp_path):
         defined = [curve for curve in curves if not curve.undefined]
         assert len(defined) >= len(MADE) - 1
         for curve in defined:
-            assert curve.chart().to_dict()["layer"]
+            spec = curve.chart().to_dict()
+            assert spec["vconcat" if curve.kind == "reliability" else "layer"]
     for made in (roc, det, reliability):
         assert made(two).save(tmp_path / "small.svg").stat().st_size > 1000
 

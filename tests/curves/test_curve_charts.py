@@ -22,6 +22,7 @@ from heldout.curves.thresholds import counts_at
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.show.explorer import evaluated
+from heldout.show.svg import chart_svg
 
 DRAWS = {
     "roc": roc,
@@ -83,6 +84,24 @@ def test_a_reliability_diagram_has_dots_with_limits_and_sizes():
     assert chart.dots[0].size == tuple(curve.extra["n"].tolist())
     assert chart.dots[0].low == tuple(curve.low.tolist())
     assert chart.moves is None
+
+
+def test_below_a_reliability_diagram_stands_how_many_cases_each_bin_holds(tmp_path):
+    curve = reliability(ranking())
+    chart = chart_of(curve)
+    assert chart.below is not None
+    (bars,) = chart.below.bars
+    assert bars.height == tuple(curve.extra["n"].tolist())
+    assert sum(bars.height) == 400
+    assert (bars.start[0], bars.end[-1]) == (0.0, 1.0)
+    drawing = chart_svg(chart)
+    assert drawing.count("heldout-bars") == 1
+    assert ">Cases</text>" in drawing
+    # Only the lower plot names the places along x, and both begin at the same place.
+    assert drawing.count(f">{curve.x_scale.title}</text>") == 1
+    spec = curve.chart().to_dict()
+    assert len(spec["vconcat"]) == 2
+    assert [curve.save(tmp_path / f"r.{ending}").stat().st_size > 2000 for ending in ("svg", "png")] == [True, True]
 
 
 def test_what_is_left_out_is_said():

@@ -15,7 +15,7 @@ from heldout.curves.curve import Curve, Scale
 from heldout.curves.declare import Range, kind_of
 from heldout.curves.thinning import placed, thinned
 from heldout.errors import OptionError, ValuesError
-from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tips, Tone
+from heldout.show.chart import Axis, Bars, Chart, Dots, Panel, Ribbon, Stroke, Tips, Tone
 from heldout.show.numbers import number
 
 PIXELS = 1000
@@ -52,15 +52,16 @@ def chart_of(curve: Curve, *, whole: int | None = None, moves: bool = False) -> 
     strokes = _references(curve, x)
     ribbons: tuple[Ribbon, ...] = ()
     dots: tuple[Dots, ...] = ()
+    below = None
     if kind.marks == "dots":
-        dots = (_dots(curve),)
+        dots, below = (_dots(curve),), _histogram(curve)
     elif not curve.undefined:
         strokes = (*strokes, _line(curve, kind.line_name))
         ribbons = _ribbon(curve, short)
     headers, points = _table(short)
     return Chart(
         curve.title, _describe(curve), x, y, strokes, ribbons, dots, _detail(curve, short, whole), kind.shape,
-        kind.slider if moves else None, headers, points, tips=(_tips(short),),
+        kind.slider if moves else None, headers, points, tips=(_tips(short),), below=below,
     )  # fmt: skip
 
 
@@ -243,6 +244,15 @@ def _dots(curve: Curve) -> Dots:
     columns = (curve.x, curve.y, curve.low, curve.high, curve.extra["n"].astype(np.float64))
     x, y, low, high, size = (tuple(values.tolist()) for values in columns)
     return Dots(x, y, low, high, size)
+
+
+def _histogram(curve: Curve) -> Panel | None:
+    """How many cases each bin holds."""
+    start, end, cases = (curve.extra[name].astype(np.float64) for name in ("bin_low", "bin_high", "n"))
+    if not len(cases):
+        return None
+    bars = Bars(tuple(start.tolist()), tuple(end.tolist()), tuple(cases.tolist()))
+    return Panel(Axis("Cases", 0.0, 1.05 * float(cases.max())), bars=(bars,))
 
 
 def _tips(short: Curve, name: str = "") -> Tips:

@@ -91,7 +91,7 @@ _LETTER = {"square": 8.0, "wide": 9.5}
 # A drawing that lies on the edge of the plot keeps its whole width.
 _EDGE = 4
 # The room above a lower plot, for the title of its axis, and its height.
-_GAP, _LOWER = 32, 74
+_GAP, _LOWER = 44, 74
 _FAR = 20.0
 _BAR_WIDTH, _BAR_HEIGHT, _BAR_INSET = 150, 16, 5
 
@@ -280,7 +280,9 @@ def _bars(bars: Bars, frame: Frame) -> str:
     for start, end, height in zip(bars.start, bars.end, bars.height, strict=True):
         left, right, top = frame.across(start), frame.across(end), frame.down(height)
         parts.append(f"M{_n(left + 0.5)} {_n(floor)}V{_n(top)}H{_n(right - 0.5)}V{_n(floor)}Z")
-    return f'<path class="heldout-bars heldout-tone-{bars.tone}" d="{"".join(parts)}"/>'
+    drawn = "".join(parts)
+    # Not in the style of the page, which all pages carry.
+    return f'<path class="heldout-bars heldout-tone-{bars.tone}" fill="currentColor" fill-opacity=".45" d="{drawn}"/>'
 
 
 _ANCHORS = {"left": ("start", 5), "middle": ("middle", 0), "right": ("end", -5)}
