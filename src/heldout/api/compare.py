@@ -16,12 +16,14 @@ from heldout.api.contestants import (
     is_readable,
     read_columns,
 )
-from heldout.api.design import CompareOptions, PairingDesign, is_score, paired_curves
+from heldout.api.design import CompareOptions, PairingDesign, is_score
 from heldout.api.engine_choice import Where, lazy_frame
-from heldout.api.external_cases import OpenConnections, lazy_curves
+from heldout.api.external_cases import OpenConnections
 from heldout.api.pairing import choose_design
 from heldout.api.pairwise import (
     Claims,
+    TableOptions,
+    compare_in_table,
     describe_procedures,
     keep_applicable,
     list_known_limits,
@@ -29,8 +31,8 @@ from heldout.api.pairwise import (
     note_pooled_values,
     note_uncorrected,
     run_pairwise_tests,
+    wants_pairs,
 )
-from heldout.api.result_tables import TableOptions, compare_in_table, wants_pairs
 from heldout.arguments import check_level, check_whole, closest, listing
 from heldout.comparisons.comparison import Comparison
 from heldout.comparisons.learner_ranks import LearnerRanks, rank_learners
@@ -104,63 +106,64 @@ def compare(
     Where(engine, master, tolerance, passes).checked()
     claims = Claims(correction, margin, margin_kind)
     claims.check(control)
-    # What an engine opens for reading is closed when all is counted.
+    # Connections that an engine opens for reading are closed when all is counted.
     with OpenConnections() as opened:
         reading = ReadOptions(
             truth, predicted, score, threshold, id, fold, group, positive, labels, costs, level, missing, seed,
             only_scores(measure), engine, master, tolerance, passes, opened,
         )  # fmt: skip
-        held = _contestants(classifiers, names, reading, together=paired is not False)
-        if held is None:
-            _check_ranked(classifiers[0], {"names": names, "paired": paired, "margin": margin}, reading)
-            rules = TableOptions(level, method, rope, claims, seed=seed, mute=muted)
-            return _tabled(classifiers[0], control, rules, measure)
-        if len(held) < 2:
-            only = next(iter(held))
+        contestants = _read_contestants(classifiers, names, reading, same_cases=paired is not False)
+        if contestants is None:
+            _check_table_options(classifiers[0], {"names": names, "paired": paired, "margin": margin}, reading)
+            options = TableOptions(level, method, rope, claims, seed=seed, mute=muted)
+            return _compare_table(classifiers[0], control, options, measure)
+        if len(contestants) < 2:
+            only = next(iter(contestants))
             raise OptionError(f"There is one classifier only: {only}.", hint="give at least two to compare.")
-        meeting = choose_design(held, paired=paired)
-        asked = CompareOptions(level, seed, replicates, method, rope)
-        return _compared(meeting, list(held), _duels(list(held), control), measure, asked, claims, muted)
+        pairs = _choose_pairs(list(contestants), control)
+        design = choose_design(contestants, paired=paired)
+        return _compare_all(
+            design, pairs, measure, CompareOptions(level, seed, replicates, method, rope), claims, muted
+        )  # fmt: skip
 
 
-def _compared(
-    meeting: PairingDesign,
-    names: list[str],
-    duels: list[tuple[int, int]],
+def _compare_all(
+    design: PairingDesign,
+    pairs: list[tuple[int, int]],
     measure: str | Sequence[str] | None,
-    rules: CompareOptions,
+    options: CompareOptions,
     claims: Claims,
     muted: tuple[str, ...],
 ) -> Comparison:
-    """Every pair by every measure, where it is known how they meet."""
-    quantities = meeting.quantities([measure] if isinstance(measure, str) else measure)
-    if measure is None and rules.method is not None:
-        quantities = keep_applicable(meeting, duels[0], quantities, rules)
-    pairs = run_pairwise_tests(meeting, names, duels, quantities, rules, claims)
-    used = claims.used(len(duels))
+    """Test every pair by every measure, and describe what was done."""
+    quantities = design.quantities([measure] if isinstance(measure, str) else measure)
+    if measure is None and options.method is not None:
+        quantities = keep_applicable(design, pairs[0], quantities, options)
+    results = run_pairwise_tests(design, design.names, pairs, quantities, options, claims)
+    used = claims.used(len(pairs))
     return Comparison(
-        tuple(names),
-        pairs,
-        meeting.words,
-        describe_procedures(meeting, pairs),
-        rules.level,
+        tuple(design.names),
+        results,
+        design.description,
+        describe_procedures(design, results),
+        options.level,
         used,
-        meeting.omnibus(quantities, rules) if len(names) > 2 else (),
+        design.omnibus(quantities, options) if len(design.names) > 2 else (),
         (
-            *meeting.notes,
-            *(note_uncorrected(pairs) if used else ()),
-            *note_multiplicity(pairs),
-            *note_pooled_values(pairs),
+            *design.notes,
+            *(note_uncorrected(results) if used else ()),
+            *note_multiplicity(results),
+            *note_pooled_values(results),
         ),
-        rules.seed,
-        lazy_curves(meeting) or paired_curves(meeting, rules),
-        meeting.met,
-        rules.method or "",
-        list_known_limits([pair.tested.method for pair in pairs], rules.method),
-        meeting.sides(),
+        options.seed,
+        design.curves(options),
+        design.setting,
+        options.method or "",
+        list_known_limits([pair.tested.method for pair in results], options.method),
+        design.sides(),
         muted,
-        meeting.own,
-        meeting.shared,
+        design.own_notes,
+        design.shared_notes,
     )
 
 
@@ -174,17 +177,17 @@ def only_scores(measure: str | Sequence[str] | None) -> bool:
     return bool(asked) and all(is_score(read_quantity(name.partition("[")[0])) for name in asked)
 
 
-def _contestants(
-    classifiers: Sequence[Any], names: Any, reading: ReadOptions, *, together: bool
+def _read_contestants(
+    classifiers: Sequence[Any], names: Any, reading: ReadOptions, *, same_cases: bool
 ) -> dict[str, Contestant] | None:
-    """The contestants; None for a table of results. `together` says that all of them judged the same cases."""
+    """The contestants by name; None for a table of results."""
     if len(classifiers) > 1:
-        return gather_contestants(classifiers, names, reading, together=together)
+        return gather_contestants(classifiers, names, reading, same_cases=same_cases)
     only = classifiers[0]
     if isinstance(reading.predicted, list | tuple) or isinstance(reading.score, list | tuple):
-        return read_columns(only, reading, names, together=together)
+        return read_columns(only, reading, names, same_cases=same_cases)
     if isinstance(only, list | tuple) and only and all(is_contestant(item) for item in only):
-        return gather_contestants(only, names, reading, together=together)
+        return gather_contestants(only, names, reading, same_cases=same_cases)
     named = isinstance(only, Mapping) and only and all(is_contestant(item) for item in only.values())
     if lazy_frame(only) is not None:
         raise OptionError(
@@ -194,13 +197,13 @@ def _contestants(
         )
     # A file or a frame alone is a table of results.
     if named or isinstance(only, Validations) or (is_contestant(only) and not is_readable(only)):
-        return gather_contestants([only], names, reading, together=together)
+        return gather_contestants([only], names, reading, same_cases=same_cases)
     return None
 
 
-def _check_ranked(table: Any, beside: dict[str, Any], reading: ReadOptions) -> None:
-    """Refuse what says nothing of a table of results, which is what one file or frame alone is taken for."""
-    given = [*(name for name, value in beside.items() if value is not None), *reading.said()]
+def _check_table_options(table: Any, others: dict[str, Any], reading: ReadOptions) -> None:
+    """Refuse options that are not for a table of results, which one file or frame alone is taken for."""
+    given = [*(name for name, value in others.items() if value is not None), *reading.given()]
     if given:
         what = f"{Path(table).name} alone" if isinstance(table, str | Path) else "One table alone"
         raise OptionError(
@@ -210,36 +213,40 @@ def _check_ranked(table: Any, beside: dict[str, Any], reading: ReadOptions) -> N
         )
 
 
-def _tabled(table: Any, control: Any, rules: TableOptions, measure: Any) -> Comparison | LearnerRanks:
-    """A table of results, data sets × learners: two of them, or by a test for two, pair by pair; otherwise by ranks."""
+def _compare_table(source: Any, control: Any, options: TableOptions, measure: Any) -> Comparison | LearnerRanks:
+    """A table of results, data sets × learners: two learners or a test for two pair by pair, otherwise by ranks."""
     asked = [measure] if isinstance(measure, str) else list(measure or ())
     if len(asked) > 1:
         raise OptionError(
             f"A table holds the results by one measure, and these were named: {listing(asked)}.", hint="name one."
         )
-    # Of "recall[spam]" only the measure matters here: whether higher is better.
+    # Of "recall[spam]" only the measure matters: whether higher is better.
     bounds = [read_quantity(name.partition("[")[0]).bound for name in asked]
     lower = [bound.measure.direction == "lower" for bound in bounds]
-    correction = rules.claims.correction
     try:
-        held = read_results(table, higher_is_better=lower != [True])
+        table = read_results(source, higher_is_better=lower != [True])
     except ColumnError as error:
         more = "of predictions in one file name the columns (predicted=, score=; --predicted A --predicted B)."
         raise ColumnError(error.what, hint=f"{error.hint} Or {more}") from None
-    if wants_pairs(held, rules.method):
-        named = replace(rules, measure=bounds[0].name if bounds else "")
-        return compare_in_table(held, _duels([str(name) for name in held.learners], control), named)
-    if rules.rope is not None:
+    if wants_pairs(table, options.method):
+        options = replace(options, measure=bounds[0].name if bounds else "")
+        return compare_in_table(table, _choose_pairs([str(name) for name in table.learners], control), options)
+    if options.rope is not None:
         raise OptionError(
             "Ranks know no region of practical equivalence.",
             hint="use method='bayes-signed-rank' (--method bayes-signed-rank), or leave out rope= (--rope).",
         )
     return rank_learners(
-        held, control=control, correction=correction, level=rules.level, higher_is_better=held.higher_is_better
+        table,
+        control=control,
+        correction=options.claims.correction,
+        level=options.level,
+        higher_is_better=table.higher_is_better,
     )
 
 
-def _duels(names: list[str], control: str | None) -> list[tuple[int, int]]:
+def _choose_pairs(names: list[str], control: str | None) -> list[tuple[int, int]]:
+    """All pairs of contestants, or each with the control."""
     if control is None:
         return list(combinations(range(len(names)), 2))
     if control not in names:
@@ -248,5 +255,5 @@ def _duels(names: list[str], control: str | None) -> list[tuple[int, int]]:
             f"There is no classifier {control!r} to be the control. There are: {listing(names)}.",
             hint=f"did you mean {near!r}?" if near else "use one of these names.",
         )
-    place = names.index(control)
-    return [(other, place) for other in range(len(names)) if other != place]
+    index = names.index(control)
+    return [(other, index) for other in range(len(names)) if other != index]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,67 +33,49 @@ from heldout.predictions.table import Missing
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
 
-# Rows with missing values: what one contestant lacks is dropped from all, so that the rest stay the same cases.
+# Rows with missing values are dropped from all contestants, so that the rest stay the same cases.
 
 
-class Reader(Protocol):
-    """A contestant that can be read again, with fewer rows."""
+def drop_missing_rows(evaluations: Sequence[Any], contestants: Sequence[FileContestant]) -> list[Any]:
+    """The evaluations without the rows that any contestant lacks, where all have equally many rows.
 
-    @property
-    def data(self) -> Any:
-        """The file or the frame."""
-
-    def evaluation(self) -> Evaluation:
-        """What it comes to."""
-
-    def rows_kept(self, frame: Any, n: int) -> NDArray[np.int64]:
-        """Which rows have all values."""
-
-    def part(self, frame: Any, keep: NDArray[np.bool_]) -> Reader:
-        """The same with these rows only."""
-
-
-def drop_missing_rows(made: Sequence[Any], readers: Sequence[Reader]) -> list[Any]:
-    """The contestants without the rows that any of them lacks, where all had as many rows to begin with.
-
-    Where they had not, they stay as they are, and nothing but ids can say which case is which.
+    Contestants with different numbers of rows stay as they are: only ids can match their cases.
     """
-    if not any(one.predictions is not None and lost_rows(one.predictions) for one in made):
-        return list(made)
-    frames = _frames([reader.data for reader in readers])
-    sizes = {_rows(frame) for frame in frames}
+    if not any(own.predictions is not None and lost_rows(own.predictions) for own in evaluations):
+        return list(evaluations)
+    frames = [_read_again(contestant.data) for contestant in contestants]
+    sizes = {_count_rows(frame) for frame in frames}
     if len(sizes) > 1 or None in sizes:
-        return list(made)
+        return list(evaluations)
     n = sizes.pop() or 0
-    kept = [reader.rows_kept(frame, n) for reader, frame in zip(readers, frames, strict=True)]
-    keep = np.bincount(np.concatenate(kept), minlength=n) == len(readers)
+    complete = [contestant.complete_rows(frame, n) for contestant, frame in zip(contestants, frames, strict=True)]
+    keep = np.bincount(np.concatenate(complete), minlength=n) == len(contestants)
     if not keep.any():
-        return list(made)
-    gone = n - int(keep.sum())
+        return list(evaluations)
+    dropped = n - int(keep.sum())
     return [
-        note_dropped_rows(reader.part(frame, keep).evaluation(), gone, n, n - len(own))
-        for reader, frame, own in zip(readers, frames, kept, strict=True)
+        note_dropped_rows(contestant.filtered(frame, keep).evaluation(), dropped, n, n - len(own))
+        for contestant, frame, own in zip(contestants, frames, complete, strict=True)
     ]
 
 
-def note_dropped_rows(evaluation: Evaluation, gone: int, n: int, own: int) -> Evaluation:
-    """The evaluation with a note of the rows that were left out of all, and in how many it lacks a value itself."""
-    said = (
-        f"{gone:,} of {n:,} rows were dropped from all classifiers, because one or more of them lacks a value there; "
-        f"this one in {own:,}"
+def note_dropped_rows(evaluation: Evaluation, dropped: int, n: int, own: int) -> Evaluation:
+    """The evaluation with a note on the rows that were dropped from all, and how many lack a value of its own."""
+    note = (
+        f"{dropped:,} of {n:,} rows were dropped from all classifiers, because one or more of them lacks a value "
+        f"there; this one in {own:,}"
     )
-    return replace(evaluation, notes=(*evaluation.notes, said))
+    return replace(evaluation, notes=(*evaluation.notes, note))
 
 
-def _frames(given: Sequence[Any]) -> list[Any]:
-    """The frames; a file is read again, unless it can be read only once."""
-    return [
-        one if not isinstance(one, str | Path) else read_table(one) if str(one) != "-" and Path(one).is_file() else None
-        for one in given
-    ]
+def _read_again(data: Any) -> Any:
+    """The frame; a file is read again, and None where it can be read only once."""
+    if not isinstance(data, str | Path):
+        return data
+    return read_table(data) if str(data) != "-" and Path(data).is_file() else None
 
 
-def _rows(frame: Any) -> int | None:
+def _count_rows(frame: Any) -> int | None:
     if isinstance(frame, Mapping):
         sizes = {len(column) for column in frame.values()}
         return sizes.pop() if len(sizes) == 1 else None
@@ -130,16 +112,13 @@ def filter_column(column: Any, keep: NDArray[np.bool_]) -> Any:
 
 
 Contestant = Evaluation | Validation | LazyContestant
-# Columns of these names are said not to be used where nobody names them.
+# A note says that columns of these names are not used unless they are given.
 NOTED = ("weight", "group", "fold")
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How files and frames among the contestants are to be read; `ranked` where only the scores are asked for.
-
-    `opened` is what engines have opened for it.
-    """
+    """How files and frames are read; `ranked` where only measures of scores are asked for."""
 
     truth: Any = None
     predicted: Any = None
@@ -161,28 +140,28 @@ class ReadOptions:
     passes: int = 3
     opened: OpenConnections = field(default_factory=OpenConnections)
 
-    def said(self) -> list[str]:
-        """What was said of how to read files."""
-        usual = ReadOptions(
+    def given(self) -> list[str]:
+        """The names of the options that were given."""
+        default = ReadOptions(
             level=self.level, seed=self.seed, ranked=self.ranked, tolerance=self.tolerance, passes=self.passes,
             opened=self.opened,
         )  # fmt: skip
-        return [part.name for part in fields(self) if getattr(self, part.name) is not getattr(usual, part.name)]
+        return [part.name for part in fields(self) if getattr(self, part.name) is not getattr(default, part.name)]
 
     def read(self, data: Any, **columns: Any) -> Evaluation:
-        """The predictions in a file or a frame; no measure is worked out yet."""
+        """The evaluation of a file or a frame, without any measure yet."""
         named = self.named(columns)
         try:
-            return _unweighted(self._evaluated(data, named))
+            return _without_weight_hint(self._evaluate(data, named))
         except OptionError as error:
-            if not (_bare(self.named(columns, ranked=False)) and "threshold=" in error.hint):
+            if not (_has_scores_alone(self.named(columns, ranked=False)) and "threshold=" in error.hint):
                 raise
             hint = f"{error.hint} Or compare the scores alone: measure='roc_auc' (--measure roc_auc)."
             raise OptionError(error.what, hint=hint) from None
 
     def named(self, columns: Mapping[str, Any], *, ranked: bool | None = None) -> dict[str, Any]:
         """The columns of a contestant: those that all share, and its own."""
-        held = {
+        named = {
             "truth": self.truth,
             "predicted": self.predicted,
             "score": self.score,
@@ -191,12 +170,12 @@ class ReadOptions:
             "fold": self.fold,
             "group": self.group,
         } | dict(columns)
-        if (self.ranked if ranked is None else ranked) and _bare(held):
-            # Nobody asks for the classes, so scores without a natural threshold may have any.
-            held["threshold"] = 0.0
-        return held
+        if (self.ranked if ranked is None else ranked) and _has_scores_alone(named):
+            # The predicted classes are not used, so any threshold will do.
+            named["threshold"] = 0.0
+        return named
 
-    def _evaluated(self, data: Any, named: dict[str, Any]) -> Evaluation:
+    def _evaluate(self, data: Any, named: dict[str, Any]) -> Evaluation:
         return evaluate(
             data,
             **named,
@@ -213,19 +192,19 @@ class ReadOptions:
             passes=self.passes,
         )
 
-    def away(self, data: Any) -> LazySource | None:
-        """The data, where their rows are not to be held."""
+    def lazy_source(self, data: Any) -> LazySource | None:
+        """The lazy source of the data, where they are not read into memory."""
         return find_lazy_source(data, self.engine, self.master, self.opened)
 
-    def there(self, found: LazySource) -> ReadOptions:
-        """How such data are read: a frame brings its own engine."""
-        return self if found.batches is not None else replace(self, engine=None, master=None)
+    def for_source(self, source: LazySource) -> ReadOptions:
+        """The options for a lazy source: a frame brings its own engine."""
+        return self if source.batches is not None else replace(self, engine=None, master=None)
 
 
-def _unweighted(evaluation: Evaluation) -> Evaluation:
-    """The evaluation, with no word of an option for weights, which comparisons have none of."""
+def _without_weight_hint(evaluation: Evaluation) -> Evaluation:
+    """The evaluation without the hint to an option for weights, which `compare` does not have."""
     source = evaluation.source
-    unused = tuple(without_use(one) if one[0] == "weight" else one for one in source.unused)
+    unused = tuple(without_use(column) if column[0] == "weight" else column for column in source.unused)
     new = {before[-1]: now[-1] for before, now in zip(source.unused, unused, strict=True)}
     notes = tuple(new.get(note, note) for note in evaluation.notes)
     return replace(evaluation, notes=notes, source=replace(source, unused=unused)) if unused else evaluation
@@ -233,22 +212,22 @@ def _unweighted(evaluation: Evaluation) -> Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class FileContestant:
-    """A contestant that is read: from what, how, and which columns are its own."""
+    """A contestant in a file or a frame: the data, the options, and the columns of its own."""
 
     data: Any
     reading: ReadOptions
     columns: Mapping[str, Any] = field(default_factory=dict)
 
     def evaluation(self) -> Evaluation:
-        """What it comes to."""
+        """Read it and count."""
         return self.reading.read(self.data, **self.columns)
 
-    def rows_kept(self, frame: Any, n: int) -> NDArray[np.int64]:
-        """Which of n rows of a frame have all values that this contestant needs."""
+    def complete_rows(self, frame: Any, n: int) -> NDArray[np.int64]:
+        """Which of the n rows of a frame have all values that this contestant needs."""
         named = self.reading.named(self.columns)
-        # Its rows carry their numbers through the reading as ids.
+        # The ids are row numbers, which survive the reading.
         roles = {**{role: named[role] for role in ("truth", "predicted", "group", "fold")}, "id": np.arange(n)}
-        found, _ = gather(
+        predictions, _ = gather(
             frame,
             roles,
             labels=self.reading.labels,
@@ -257,60 +236,66 @@ class FileContestant:
             positive=self.reading.positive,
             threshold=named["threshold"],
         )
-        if found.id is None:
+        if predictions.id is None:
             return np.arange(n)
-        return np.asarray(found.id.labels)[found.id.codes.astype(np.int64) - found.id.offset]
+        return np.asarray(predictions.id.labels)[predictions.id.codes.astype(np.int64) - predictions.id.offset]
 
-    def part(self, frame: Any, keep: NDArray[np.bool_]) -> FileContestant:
+    def filtered(self, frame: Any, keep: NDArray[np.bool_]) -> FileContestant:
         """The same with these rows of the frame only."""
         roles = {role: filter_column(getattr(self.reading, role), keep) for role in ("truth", "id", "fold", "group")}
         return replace(self, data=filter_frame(frame, keep), reading=replace(self.reading, **roles))
 
 
-def _bare(named: Mapping[str, Any]) -> bool:
-    """Whether there is one column of scores, and nothing that says which class they mean."""
+def _has_scores_alone(named: Mapping[str, Any]) -> bool:
+    """Whether there is one column of scores, and neither predicted classes nor a threshold."""
     return named["threshold"] is None and named["predicted"] is None and isinstance(named["score"], str)
 
 
 def gather_contestants(
-    given: Sequence[Any], names: Sequence[str] | None, reading: ReadOptions, *, together: bool = True
+    given: Sequence[Any], names: Sequence[str] | None, reading: ReadOptions, *, same_cases: bool = True
 ) -> dict[str, Contestant]:
-    """The contestants by name, in the order they were given; `together` where all of them judged the same cases.
+    """The contestants by name, in the order they were given; `same_cases` where all of them judged the same cases.
 
     >>> from heldout.api.evaluate import evaluate
     >>> one, two = evaluate([0, 1], [0, 1]), evaluate([0, 1], [1, 1])
     >>> list(gather_contestants([one, two], None, ReadOptions()))
     ['A', 'B']
     """
-    held: list[tuple[str, Contestant]] = []
-    spread = _spread(given)
-    _check_said([item for _, item in spread], reading)
-    for position, (name, item) in enumerate(spread):
-        held.append((name or _letter(position), _contestant(item, reading)))
-    gone = any(isinstance(one, LazyContestant) for _, one in held)
-    if together and not gone and reading.id is None and all(is_readable(item) for _, item in spread):
-        whole = drop_missing_rows([one for _, one in held], [FileContestant(item, reading) for _, item in spread])
-        held = [(name, one) for (name, _), one in zip(held, whole, strict=True)]
-    return _told_apart(_named(held, names))
+    items = _flatten(given)
+    _check_options([item for _, item in items], reading)
+    contestants = [_make_contestant(item, reading) for _, item in items]
+    lazy = any(isinstance(contestant, LazyContestant) for contestant in contestants)
+    if same_cases and not lazy and reading.id is None and all(is_readable(item) for _, item in items):
+        contestants = drop_missing_rows(contestants, [FileContestant(item, reading) for _, item in items])
+    return _by_name([name or _letter(index) for index, (name, _) in enumerate(items)], contestants, names)
 
 
-def _named(held: list[tuple[str, Contestant]], names: Sequence[str] | None) -> list[tuple[str, Contestant]]:
+def _by_name(
+    default: Sequence[str], contestants: Sequence[Contestant], names: Sequence[str] | None
+) -> dict[str, Contestant]:
+    """The contestants by the given names or their default ones; a repeated name gets a number."""
     if names is None:
-        return held
-    if isinstance(names, str) or len(names) != len(held):
+        names = default
+    elif isinstance(names, str) or len(names) != len(contestants):
         raise OptionError(
-            f"There are {len(held)} classifiers to compare, and names= gives {names!r}.",
+            f"There are {len(contestants)} classifiers to compare, and names= gives {names!r}.",
             hint="give one name to each, in their order.",
         )
-    return [(str(name), item) for name, (_, item) in zip(names, held, strict=True)]
+    by_name: dict[str, Contestant] = {}
+    for name, contestant in zip(map(str, names), contestants, strict=True):
+        unique, number = name, 2
+        while unique in by_name:
+            unique, number = f"{name} ({number})", number + 1
+        by_name[unique] = contestant
+    return by_name
 
 
-def _check_said(items: Sequence[Any], reading: ReadOptions) -> None:
-    """Refuse options about reading where nothing is read."""
+def _check_options(items: Sequence[Any], reading: ReadOptions) -> None:
+    """Refuse options of reading where nothing is read."""
     if any(is_readable(item) for item in items):
         return
     counted = any(isinstance(item, Confusion) for item in items)
-    unused = [name for name in reading.said() if not (counted and name in ("positive", "labels", "costs"))]
+    unused = [name for name in reading.given() if not (counted and name in ("positive", "labels", "costs"))]
     if unused:
         raise OptionError(
             f"These options are for files and frames, and here are none to read: {listing(unused)}.",
@@ -331,7 +316,7 @@ def is_contestant(item: Any) -> bool:
 
 
 def read_columns(
-    data: Any, reading: ReadOptions, names: Sequence[str] | None = None, *, together: bool = True
+    data: Any, reading: ReadOptions, names: Sequence[str] | None = None, *, same_cases: bool = True
 ) -> dict[str, Contestant]:
     """Several classifiers in one file: a column of predictions, or of scores, or one of both, each."""
     given = {by: list(getattr(reading, by)) for by in ("predicted", "score") if _several(getattr(reading, by))}
@@ -351,29 +336,27 @@ def read_columns(
     twice = [column for each in given.values() for column in dict.fromkeys(each) if each.count(column) > 1]
     if twice:
         raise OptionError(f"A column is named twice: {listing(twice)}.", hint="name each classifier once.")
-    found = reading.away(data)
-    if found is not None:
-        own = [{role: column[place] for role, column in given.items()} for place in range(len(columns))]
-        counted = count_lazy_columns(found, reading.there(found).read, own)
-        return _told_apart(_named(list(zip(map(str, columns), counted, strict=True)), names))
+    own_columns = [{role: each[index] for role, each in given.items()} for index in range(len(columns))]
+    source = reading.lazy_source(data)
+    if source is not None:
+        counted = count_lazy_columns(source, reading.for_source(source).read, own_columns)
+        return _by_name(list(map(str, columns)), counted, names)
     data, reading = _read_once(data, reading, [column for each in given.values() for column in each])
-    each = [
-        FileContestant(data, reading, {role: own[place] for role, own in given.items()})
-        for place in range(len(columns))
-    ]
-    made = [one.evaluation() for one in each]
-    held = list(zip(map(str, columns), drop_missing_rows(made, each) if together else made, strict=True))
-    return _told_apart(_named(held, names))
+    contestants = [FileContestant(data, reading, own) for own in own_columns]
+    evaluations = [contestant.evaluation() for contestant in contestants]
+    if same_cases:
+        evaluations = drop_missing_rows(evaluations, contestants)
+    return _by_name(list(map(str, columns)), evaluations, names)
 
 
 def _read_once(data: Any, reading: ReadOptions, columns: Sequence[Any]) -> tuple[Any, ReadOptions]:
-    """A file as a frame, so that it is read once for all columns; what is missing is said with the name of the file."""
+    """A file as a frame, so that it is read once for all columns; errors name the file."""
     if not isinstance(data, str | Path):
         return data, reading
     name = "standard input" if str(data) == "-" else Path(data).name
     if many_files(data) is not None:
         return data, reading
-    # What comes through a pipe can be read only once, so it is read whole.
+    # A pipe can be read only once, so it is read whole.
     frame = None if str(data) != "-" and Path(data).is_file() else read_table(data)
     every = list(column_names(data) if frame is None else frame.columns)
     named = [
@@ -395,7 +378,7 @@ def _is_text(column: Any) -> bool:
 
 
 def _may_be_used(column: str) -> bool:
-    """Whether a column that nobody named is used, or is said not to be."""
+    """Whether a column that was not named is used, or mentioned in a note."""
     return may_be_score(column) or is_usual("predicted", column) or column.strip().casefold().rstrip("s") in NOTED
 
 
@@ -407,24 +390,24 @@ def _shown(columns: Any) -> str:
     return "nothing" if columns is None else listing(columns if _several(columns) else [columns])
 
 
-def _spread(given: Sequence[Any]) -> list[tuple[str, Any]]:
-    """Each contestant with its name, where it has one."""
-    held: list[tuple[str, Any]] = []
-    for one in given:
-        if isinstance(one, Mapping):
-            held += [(str(name), item) for name, item in one.items()]
-        elif isinstance(one, Validations):
-            held += [(validation.learner, validation) for validation in one]
-        elif isinstance(one, Validation):
-            held.append((one.learner, one))
-        elif isinstance(one, str | Path):
-            held.append((Path(one).name, one))
+def _flatten(given: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Each item with its name, empty where it has none."""
+    items: list[tuple[str, Any]] = []
+    for item in given:
+        if isinstance(item, Mapping):
+            items += [(str(name), each) for name, each in item.items()]
+        elif isinstance(item, Validations):
+            items += [(validation.learner, validation) for validation in item]
+        elif isinstance(item, Validation):
+            items.append((item.learner, item))
+        elif isinstance(item, str | Path):
+            items.append((Path(item).name, item))
         else:
-            held.append((one.source.name if isinstance(one, Evaluation) else "", one))
-    return held
+            items.append((item.source.name if isinstance(item, Evaluation) else "", item))
+    return items
 
 
-def _contestant(item: Any, reading: ReadOptions) -> Contestant:
+def _make_contestant(item: Any, reading: ReadOptions) -> Contestant:
     if isinstance(item, Evaluation | Validation):
         return item
     if isinstance(item, Confusion):
@@ -437,23 +420,13 @@ def _contestant(item: Any, reading: ReadOptions) -> Contestant:
             measures=[],
         )
     if is_readable(item):
-        found = reading.away(item)
-        return reading.read(item) if found is None else count_lazy(found, reading.there(found).read)
+        source = reading.lazy_source(item)
+        return reading.read(item) if source is None else count_lazy(source, reading.for_source(source).read)
     raise OptionError(
         f"A {type(item).__name__} cannot be compared.",
         hint="give evaluations, validations, files of predictions, or one table of results.",
     )
 
 
-def _letter(position: int) -> str:
-    return chr(ord("A") + position) if position < 26 else f"model {position + 1}"
-
-
-def _told_apart(held: list[tuple[str, Contestant]]) -> dict[str, Contestant]:
-    made: dict[str, Contestant] = {}
-    for name, item in held:
-        own, number = name, 2
-        while own in made:
-            own, number = f"{name} ({number})", number + 1
-        made[own] = item
-    return made
+def _letter(index: int) -> str:
+    return chr(ord("A") + index) if index < 26 else f"model {index + 1}"

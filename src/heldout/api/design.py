@@ -7,20 +7,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import listing
-from heldout.comparisons.comparison import Alike, Side
-from heldout.comparisons.delong import DELONG, DELONG_MOVER, compare_all_areas, delong_pairs, model_areas
+from heldout.arrays import Codes
+from heldout.comparisons.comparison import Alike, Curves, Side
+from heldout.comparisons.delong import DELONG, DELONG_MOVER, Areas, compare_all_areas, delong_pairs, model_areas
 from heldout.comparisons.mcnemar import compare_all_accuracies
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges
-from heldout.comparisons.pair_test import OmnibusTest, Setting
+from heldout.comparisons.pair_test import OmnibusTest, Setting, scale_test
 from heldout.comparisons.paired_counts import compare_counts
 from heldout.comparisons.paired_scores import AREAS, compare_scores
 from heldout.comparisons.roc_pair import RocComparison, compare_roc
+from heldout.engines.lazy.pairs import LazyCases
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, join_labels
 from heldout.evidence.joint_counts import PairCounts
@@ -42,7 +44,7 @@ COUNT_REPLICATES, SCORE_REPLICATES = 2000, 999
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """What was asked for, apart from who and by which measure."""
+    """The options of a test: its level, seed, number of replicates, method and region of practical equivalence."""
 
     level: float = 0.95
     seed: int = 0
@@ -61,55 +63,6 @@ class CompareOptions:
         return SCORE_REPLICATES if self.replicates is None else self.replicates
 
 
-class PairingDesign(Protocol):
-    """What the contestants have in common, and how two of them are compared there."""
-
-    met: ClassVar[Setting]
-
-    @property
-    def words(self) -> str:
-        """What they have in common, in words."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences that a reader must see."""
-
-    @property
-    def own(self) -> tuple[tuple[str, str], ...]:
-        """Those of them that are about one of them: its name, and the sentence."""
-
-    @property
-    def shared(self) -> tuple[str, ...]:
-        """Those of them that are about how they meet, and not about one of them."""
-
-    def quantities(self, wanted: Sequence[str] | None) -> list[Quantity]:
-        """What they are compared by."""
-
-    def value(self, place: int, quantity: Quantity) -> float:
-        """The value of one contestant."""
-
-    def test(self, one: int, two: int, quantity: Quantity, rules: CompareOptions) -> PairTest:
-        """The difference of two contestants, and its test."""
-
-    def why(self) -> str:
-        """Why they are compared so, as the beginning of a sentence."""
-
-    def omnibus(self, quantities: Sequence[Quantity], rules: CompareOptions) -> tuple[OmnibusTest, ...]:
-        """Tests of all contestants together, where these quantities are compared."""
-
-    def apart(self, one: int, two: int) -> tuple[int, int] | None:
-        """How many cases the one alone and the other alone gets right, where both judged the same ones."""
-
-    def alike(self, one: int, two: int, quantity: Quantity) -> Alike:
-        """What both give alike in every case, of what a quantity is made from; empty where they do not."""
-
-    def pooled(self, place: int, quantity: Quantity) -> float | None:
-        """The value of one from all splits together, nan for a measure of scores; None where there are no splits."""
-
-    def sides(self) -> tuple[Side, ...]:
-        """Each of them by itself."""
-
-
 def is_score(quantity: Quantity) -> bool:
     """Whether a quantity is made from scores."""
     return quantity.bound.measure.scope in SCORE_SCOPES
@@ -117,86 +70,108 @@ def is_score(quantity: Quantity) -> bool:
 
 def compute_value(confusion: Confusion, quantity: Quantity) -> float:
     """The value of a quantity of counts, without an interval."""
-    value = Estimator(confusion).subject(quantity).value
-    held = float(value[confusion.index(quantity.class_)]) if quantity.class_ is not None else float(value)
-    return held * confusion.n if quantity.bound.measure.name == "total_cost" else held
+    values = Estimator(confusion).subject(quantity).value
+    value = float(values[confusion.index(quantity.class_)]) if quantity.class_ is not None else float(values)
+    return value * confusion.n if quantity.bound.measure.name == "total_cost" else value
 
 
 def translate_class(quantity: Quantity, labels: Sequence[Label]) -> Quantity:
-    """The same quantity with its class as these labels write it: 1 in one file may be "1" in the other."""
+    """The same quantity with its class spelled as in these labels: 1 in one file may be "1" in another."""
     if quantity.class_ is None or quantity.class_ in labels:
         return quantity
     return replace(quantity, class_=fitted([quantity.class_], labels)[0])
 
 
 def select_scores(
-    values: NDArray[Any], held: Predictions, quantity: Quantity, labels: tuple[Label, ...]
+    values: NDArray[Any], predictions: Predictions, quantity: Quantity, labels: tuple[Label, ...]
 ) -> NDArray[Any]:
     """The scores as a measure needs them: of one class, or with a column for each of these labels."""
-    wanted, own = translate_class(quantity, held.labels).class_, fitted(held.labels, labels)
+    class_ = translate_class(quantity, predictions.labels).class_
     if values.ndim == 1:
-        # As in a ranking of the class that the scores are not of: the lowest come first.
-        turned = wanted is not None and held.positive is not None and wanted != held.positive
-        return -values if turned else values
-    if quantity.bound.measure.scope == "ranking" and wanted is not None:
-        if wanted not in held.labels:
+        # Scores of the other of two classes rank the cases in the opposite order.
+        negate = class_ is not None and predictions.positive is not None and class_ != predictions.positive
+        return -values if negate else values
+    if quantity.bound.measure.scope == "ranking" and class_ is not None:
+        if class_ not in predictions.labels:
             raise OptionError(
-                f"There are no scores of the class {wanted!r}. There are those of: {listing(held.labels)}.",
+                f"There are no scores of the class {class_!r}. There are those of: {listing(predictions.labels)}.",
                 hint="use a class that all of them score.",
             )
-        return np.asarray(values[:, held.labels.index(wanted)])
-    if own == labels:
+        return np.asarray(values[:, predictions.labels.index(class_)])
+    own_labels = fitted(predictions.labels, labels)
+    if own_labels == labels:
         return values
-    # A class that a classifier does not know has no share of its probability.
-    made = np.zeros((len(values), len(labels)), dtype=values.dtype)
-    made[:, [labels.index(label) for label in own]] = values
-    return made
+    # A classifier gives a class that it does not know the probability 0.
+    columns = np.zeros((len(values), len(labels)), dtype=values.dtype)
+    columns[:, [labels.index(label) for label in own_labels]] = values
+    return columns
 
 
-def refuse_rope(rules: CompareOptions) -> None:
-    """Refuse a region of practical equivalence where no method knows of one."""
-    if rules.rope is not None:
+def refuse_rope(options: CompareOptions) -> None:
+    """Refuse a region of practical equivalence, which only the Bayesian methods use."""
+    if options.rope is not None:
         raise OptionError(
             "A rope is for the Bayesian comparison of learners over the same splits, and these are predictions.",
             hint="judge the difference against a margin (margin=, --margin), or leave out rope.",
         )
 
 
-def find_identical(one: Predictions | None, two: Predictions | None, quantity: Quantity) -> Alike:
-    """What two predictions, with their cases in the same order, give alike in every case."""
-    if one is None or two is None or one.n != two.n:
+def find_identical(a: Predictions | None, b: Predictions | None, quantity: Quantity) -> Alike:
+    """Whether two predictions, with their cases in the same order, are identical: in their answers or their scores."""
+    if a is None or b is None or a.n != b.n:
         return ""
     if is_score(quantity):
-        if one.scores is None or two.scores is None or (one.positive, one.labels) != (two.positive, two.labels):
+        if a.scores is None or b.scores is None or (a.positive, a.labels) != (b.positive, b.labels):
             return ""
-        return "scores" if np.array_equal(np.asarray(one.scores.values), np.asarray(two.scores.values)) else ""
-    place = {label: at for at, label in enumerate(one.labels)}
+        return "scores" if np.array_equal(np.asarray(a.scores.values), np.asarray(b.scores.values)) else ""
+    code_of = {label: code for code, label in enumerate(a.labels)}
     answers = []
-    for own in (one, two):
-        names = fitted(own.labels, one.labels)
-        codes = np.array([place.get(name, -1) for name in names])
-        answers.append(codes[own.predicted_place[own.predicted.codes.astype(np.int64) - own.predicted.offset]])
+    for side in (a, b):
+        codes = np.array([code_of.get(label, -1) for label in fitted(side.labels, a.labels)])
+        answers.append(codes[side.predicted_place[side.predicted.codes.astype(np.int64) - side.predicted.offset]])
     return "answers" if np.array_equal(answers[0], answers[1]) and (answers[0] >= 0).all() else ""
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluatedDesign:
-    """Contestants that are evaluations."""
+class PairingDesign(ABC):
+    """How the contestants are paired: what they have in common, and how two of them are tested there."""
 
     by_split: ClassVar[bool] = False
-    met: ClassVar[Setting]
+    setting: ClassVar[Setting]
 
-    held: Mapping[str, Evaluation]
+    by_name: Mapping[str, Evaluation]
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """What they have in common, in words."""
+
+    @property
+    @abstractmethod
+    def reason(self) -> str:
+        """Why they are tested so, as the beginning of a sentence."""
+
+    @abstractmethod
+    def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        """The difference of two contestants, and its test."""
+
+    def omnibus(self, quantities: Sequence[Quantity], options: CompareOptions) -> tuple[OmnibusTest, ...]:  # noqa: ARG002 - one signature
+        """Tests of all contestants at once; none unless a design has one."""
+        return ()
+
+    def curves(self, options: CompareOptions) -> Curves | None:  # noqa: ARG002 - one signature
+        """The ROC curves, where all contestants scored the same cases of two classes."""
+        return None
 
     @cached_property
     def names(self) -> list[str]:
-        """Their names."""
-        return list(self.held)
+        """The names of the contestants."""
+        return list(self.by_name)
 
     @cached_property
     def evaluations(self) -> list[Evaluation]:
         """The evaluations, in order."""
-        return list(self.held.values())
+        return list(self.by_name.values())
 
     @cached_property
     def scored(self) -> bool:
@@ -206,17 +181,17 @@ class EvaluatedDesign:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was said of the predictions of each, and of how they meet."""
-        return (*(f"{name}: {note}" for name, note in self.own), *self.shared)
+        """The notes on each contestant, then those on the pairing."""
+        return (*(f"{name}: {note}" for name, note in self.own_notes), *self.shared_notes)
 
     @property
-    def own(self) -> tuple[tuple[str, str], ...]:
-        """What is said of each: its name, and the sentence."""
-        return tuple((name, note) for name, one in self.held.items() for note in one.notes)
+    def own_notes(self) -> tuple[tuple[str, str], ...]:
+        """The notes on single contestants, each with the name of the contestant."""
+        return tuple((name, note) for name, evaluation in self.by_name.items() for note in evaluation.notes)
 
     @property
-    def shared(self) -> tuple[str, ...]:
-        """What is said of how they meet."""
+    def shared_notes(self) -> tuple[str, ...]:
+        """The notes on the pairing."""
         shapes = {None if e.costs is None else (e.costs.shape, e.costs.tobytes()) for e in self.evaluations}
         if len(shapes) > 1:
             what = "no costs are" if self.evaluations[0].costs is None else f"the costs of {self.names[0]} are"
@@ -225,22 +200,22 @@ class EvaluatedDesign:
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The classes of all of them, as the first writes them."""
-        found = self.evaluations[0].labels
-        for one in self.evaluations[1:]:
-            found = join_labels(found, tuple(dict.fromkeys(fitted(one.labels, found))))
-        return found
+        """The classes of all contestants, spelled as the first spells them."""
+        labels = self.evaluations[0].labels
+        for evaluation in self.evaluations[1:]:
+            labels = join_labels(labels, tuple(dict.fromkeys(fitted(evaluation.labels, labels))))
+        return labels
 
     def quantities(self, wanted: Sequence[str] | None) -> list[Quantity]:
-        """What they are compared by: accuracy, F, and, with scores, the ROC area and the Brier score."""
+        """What is compared: accuracy, F1, and, with scores, the ROC area and the Brier score, unless named."""
         first = self.evaluations[0]
-        names = list(wanted) if wanted is not None else self._usual(first)
-        made = [read_quantity(name, self.labels, costs=first.costs).check(first.positive) for name in names]
-        for quantity in made:
+        names = list(wanted) if wanted is not None else self._default_measures(first)
+        quantities = [read_quantity(name, self.labels, costs=first.costs).check(first.positive) for name in names]
+        for quantity in quantities:
             if is_score(quantity):
                 self._check_positive()
             if is_score(quantity) and not self.scored:
-                lacking = [name for name, one in self.held.items() if one.scores is None]
+                lacking = [name for name, evaluation in self.by_name.items() if evaluation.scores is None]
                 raise OptionError(
                     f"{quantity.bound.name} is a measure of scores, which {listing(lacking or self.names)} have not.",
                     hint="give scores of the same kind for every classifier (--score).",
@@ -249,14 +224,14 @@ class EvaluatedDesign:
                 raise OptionError(
                     f"{quantity.bound.name} needs costs, and none were given.", hint="pass costs= (--costs)."
                 )
-        return made
+        return quantities
 
     def _check_positive(self) -> None:
-        """Scores of one class each must be scores of the same class."""
+        """Refuse scores of one class each that are not of the same class."""
         positives = {
-            name: one.positive
-            for name, one in self.held.items()
-            if one.positive is not None and one.scores is not None and not one.scores.evidence.per_class
+            name: own.positive
+            for name, own in self.by_name.items()
+            if own.positive is not None and own.scores is not None and not own.scores.evidence.per_class
         }
         if len(set(fitted(list(positives.values()), self.labels))) > 1:
             shown = ", ".join(f"{name} of {label!r}" for name, label in positives.items())
@@ -265,7 +240,7 @@ class EvaluatedDesign:
                 hint="name one positive class for all, with its scores (positive=, --positive).",
             )
 
-    def _usual(self, first: Evaluation) -> list[str]:
+    def _default_measures(self, first: Evaluation) -> list[str]:
         names = []
         one_score = self.scored and first.scores is not None and not first.scores.evidence.per_class
         likely = all(e.scores is not None and e.scores.evidence.probabilities is not None for e in self.evaluations)
@@ -279,136 +254,117 @@ class EvaluatedDesign:
                 names.append(bound.name)
         return names
 
-    def value(self, place: int, quantity: Quantity) -> float:
+    def value(self, index: int, quantity: Quantity) -> float:
         """The value of one contestant."""
-        one = self.evaluations[place]
+        own = self.evaluations[index]
         if is_score(quantity):
-            return float("nan") if one.scores is None else one.scores.value(translate_class(quantity, one.labels))
-        return compute_value(self.confusion(place), quantity)
+            return float("nan") if own.scores is None else own.scores.value(translate_class(quantity, own.labels))
+        return compute_value(self.confusion(index), quantity)
 
-    def confusion(self, place: int) -> Confusion:
-        """What one of them counted, in the labels of all."""
-        own = self.evaluations[place].confusion
+    def confusion(self, index: int) -> Confusion:
+        """The confusion matrix of one contestant, in the labels of all."""
+        own = self.evaluations[index].confusion
         if own.labels == self.labels:
             return own
         return replace(own, labels=tuple(fitted(own.labels, self.labels))).with_labels(self.labels)
 
-    def apart(self, one: int, two: int) -> tuple[int, int] | None:  # noqa: ARG002 - one signature
-        """How many cases the one alone and the other alone gets right; nobody knows unless they are the same cases."""
+    def discordant(self, a: int, b: int) -> tuple[int, int] | None:  # noqa: ARG002 - one signature
+        """How many cases only A and only B gets right; None unless both judged the same cases."""
         return None
 
-    def alike(self, one: int, two: int, quantity: Quantity) -> Alike:  # noqa: ARG002 - one signature
-        """What both give alike in every case; nobody knows unless they are the same cases."""
+    def identical(self, a: int, b: int, quantity: Quantity) -> Alike:  # noqa: ARG002 - one signature
+        """Whether the answers or the scores behind a quantity are the same in every case; empty unless they are."""
         return ""
 
-    def pooled(self, place: int, quantity: Quantity) -> float | None:  # noqa: ARG002 - one signature
-        """Nothing: there are no splits."""
+    def pooled(self, index: int, quantity: Quantity) -> float | None:  # noqa: ARG002 - one signature
+        """The value from all splits together, nan for a measure of scores; None where there are no splits."""
         return None
 
     def sides(self) -> tuple[Side, ...]:
-        """Each of them by itself."""
+        """The classes, the accuracy and the cost of each contestant by itself."""
         first = self.evaluations[0]
         costs = first.costs if first.costs is not None and len(first.costs) == len(self.labels) else None
-        # Sums can be compared where all judged as many cases; otherwise the cost of a case.
-        alike = len({e.confusion.n for e in self.evaluations}) == 1 and not self.by_split
-        name = "total_cost" if alike else "expected_cost"
-        cost = None if costs is None else Quantity(find(name, costs=costs))
+        # Total costs can be compared where all judged equally many cases, otherwise costs per case.
+        same_n = len({e.confusion.n for e in self.evaluations}) == 1 and not self.by_split
+        measure = "total_cost" if same_n else "expected_cost"
+        cost = None if costs is None else Quantity(find(measure, costs=costs))
         accuracy = Quantity(find("accuracy"))
         return tuple(
             Side(
-                own,
-                tuple(zip(self.labels, self.confusion(at).truth_totals.tolist(), strict=True)),
-                self.value(at, accuracy),
-                math.nan if cost is None else self._cost(at, cost),
+                name,
+                tuple(zip(self.labels, self.confusion(index).truth_totals.tolist(), strict=True)),
+                self.value(index, accuracy),
+                math.nan if cost is None else self._cost(index, cost),
             )
-            for at, own in enumerate(self.names)
+            for index, name in enumerate(self.names)
         )
 
-    def _cost(self, place: int, cost: Quantity) -> float:
+    def _cost(self, index: int, cost: Quantity) -> float:
         try:
-            return self.value(place, cost)
+            return self.value(index, cost)
         except OptionError:
-            # The costs are for other classes, or in another order; nobody asked to compare by them.
+            # The costs are for other classes, and the user did not ask to compare by costs.
             return math.nan
 
 
 # Contestants that judged the same cases, compared case by case.
 
 
-class Cases(Protocol):
-    """The same cases, as all contestants judged them."""
-
-    @property
-    def n(self) -> int:
-        """How many there are."""
-
-    @property
-    def by(self) -> str:
-        """How they were matched."""
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The classes of all contestants."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is to be said of how they were matched."""
-
-
 @dataclass(frozen=True, eq=False)
-class SharedCases(EvaluatedDesign, ABC):
-    """All of them judged the same cases, whether their rows are here or were counted where they are."""
+class SharedCases(PairingDesign):
+    """All contestants judged the same cases, whether the rows are in memory or were counted by a lazy engine."""
 
-    met: ClassVar[Setting] = "same cases"
+    setting: ClassVar[Setting] = "same cases"
 
     @property
     @abstractmethod
-    def cases(self) -> Cases:
-        """The cases that they have in common."""
+    def cases(self) -> Paired | LazyCases:
+        """The matched cases."""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """How many cases, and how they were matched."""
         return f"{self.cases.n:,} cases that each of them judged, matched by {self.cases.by}"
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The classes of all of them."""
+        """The classes of all contestants."""
         return self.cases.labels
 
     @property
-    def shared(self) -> tuple[str, ...]:
-        """What is said of how they meet, and of their labels."""
-        return (*super().shared, *self.cases.notes)
+    def shared_notes(self) -> tuple[str, ...]:
+        """The notes on the pairing, and on how the cases were matched."""
+        return (*super().shared_notes, *self.cases.notes)
 
-    def why(self) -> str:
-        """Why they are compared so."""
+    @property
+    def reason(self) -> str:
+        """Why they are compared case by case."""
         return f"Each of them judged the same {self.cases.n:,} cases, so they are compared case by case"
 
     @cached_property
     def _counts(self) -> dict[tuple[int, int], PairCounts]:
         return {}
 
-    def counts(self, one: int, two: int) -> PairCounts:
-        """The joint counts of two of them."""
-        if (one, two) not in self._counts:
-            self._counts[one, two] = self._count(one, two)
-        return self._counts[one, two]
+    def counts(self, a: int, b: int) -> PairCounts:
+        """The joint counts of two contestants."""
+        if (a, b) not in self._counts:
+            self._counts[a, b] = self._count(a, b)
+        return self._counts[a, b]
 
     @abstractmethod
-    def _count(self, one: int, two: int) -> PairCounts:
-        """The joint counts of two of them, counted now."""
+    def _count(self, a: int, b: int) -> PairCounts:
+        """Count the answers of two contestants jointly."""
 
-    def apart(self, one: int, two: int) -> tuple[int, int] | None:
-        """How many cases the one alone gets right, and how many the other alone."""
-        counts = self.counts(one, two)
+    def discordant(self, a: int, b: int) -> tuple[int, int] | None:
+        """How many cases only A gets right, and how many only B."""
+        counts = self.counts(a, b)
         return counts.only_a, counts.only_b
 
-    def test(self, one: int, two: int, quantity: Quantity, rules: CompareOptions) -> PairTest:
+    def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
         """The difference of two contestants on their common cases."""
-        refuse_rope(rules)
+        refuse_rope(options)
         if is_score(quantity):
-            return self._scores(one, two, quantity, rules)
+            return self._test_scores(a, b, quantity, options)
         if self._dependent:
             raise OptionError(
                 "Cases that come in groups or have weights cannot be compared by their counts yet.",
@@ -422,74 +378,94 @@ class SharedCases(EvaluatedDesign, ABC):
                 hint="name all classes with labels= (--labels), and give a cost for each.",
             )
         return compare_counts(
-            self.counts(one, two), quantity, method=rules.method, level=rules.level, seed=rules.seed,
-            replicates=rules.count_replicates,
+            self.counts(a, b), quantity, method=options.method, level=options.level, seed=options.seed,
+            replicates=options.count_replicates,
         )  # fmt: skip
 
     @abstractmethod
-    def _scores(self, one: int, two: int, quantity: Quantity, rules: CompareOptions) -> PairTest:
-        """The difference of two by a measure of scores."""
+    def _test_scores(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        """The difference of two contestants by a measure of scores."""
 
     @property
     @abstractmethod
     def _dependent(self) -> bool:
         """Whether the cases come in groups or have weights."""
 
+    def omnibus(self, quantities: Sequence[Quantity], options: CompareOptions) -> tuple[OmnibusTest, ...]:
+        """Cochran's Q: whether all are right equally often; DeLong's test: whether all areas are the same."""
+        tests: list[OmnibusTest] = []
+        if not self._dependent and not all(is_score(quantity) for quantity in quantities):
+            tests.append(compare_all_accuracies(*self._right(), level=options.level))
+        for quantity in quantities:
+            areas = self._areas_by(quantity) if quantity.bound.measure.name in AREAS else None
+            if areas is not None:
+                name = quantity.bound.name + (f"[{quantity.class_}]" if quantity.class_ is not None else "")
+                tests.append(compare_all_areas(areas, name, level=options.level))
+        return tuple(tests)
+
+    @abstractmethod
+    def _right(self) -> tuple[NDArray[np.bool_], Codes | None]:
+        """Which answers are right, cases or patterns × contestants, and the number of cases of each pattern."""
+
+    @abstractmethod
+    def _areas_by(self, quantity: Quantity) -> Areas | None:
+        """The areas under the ROC curves of all contestants, where they have one score for each case."""
+
     @property
     def has_curves(self) -> bool:
-        """Whether there is a ROC curve for each: scores of two classes, one of them positive."""
+        """Whether each contestant has a ROC curve: scores of two classes, one of them positive."""
         return self.scored and self.evaluations[0].positive is not None and len(self.labels) == 2
 
 
 @dataclass(frozen=True, eq=False)
 class PairedCases(SharedCases):
-    """All of them judged the same cases, and the rows are here."""
+    """All contestants judged the same cases, and the rows are in memory."""
 
     paired: Paired = field(kw_only=True)
 
     @property
     def cases(self) -> Paired:
-        """The cases that they have in common."""
+        """The matched cases."""
         return self.paired
 
-    def _count(self, one: int, two: int) -> PairCounts:
-        held = self.paired
-        return PairCounts.of(held.truth, held.predicted[one], held.predicted[two], held.labels)
+    def _count(self, a: int, b: int) -> PairCounts:
+        cases = self.paired
+        return PairCounts.of(cases.truth, cases.predicted[a], cases.predicted[b], cases.labels)
 
-    def alike(self, one: int, two: int, quantity: Quantity) -> Alike:
-        """What both give alike in every case, of what a quantity is made from."""
-        held = self.paired
+    def identical(self, a: int, b: int, quantity: Quantity) -> Alike:
+        """Whether the answers or the scores behind a quantity are the same in every case."""
+        cases = self.paired
         if not is_score(quantity):
-            return "answers" if np.array_equal(held.predicted[one], held.predicted[two]) else ""
-        first, second = (self._predictions(place).part(held.rows[place]) for place in (one, two))
+            return "answers" if np.array_equal(cases.predicted[a], cases.predicted[b]) else ""
+        first, second = (self._predictions(index).part(cases.rows[index]) for index in (a, b))
         return find_identical(first, second, quantity)
 
-    def _predictions(self, place: int) -> Predictions:
-        held = self.evaluations[place].predictions
-        if held is None:
+    def _predictions(self, index: int) -> Predictions:
+        predictions = self.evaluations[index].predictions
+        if predictions is None:
             message = "an evaluation without predictions cannot be paired"
             raise TypeError(message)
-        return held
+        return predictions
 
     @cached_property
     def _dependent(self) -> bool:
         """Whether the cases come in groups or have weights."""
-        held = [self._predictions(place) for place in range(len(self.evaluations))]
-        return any(one.group is not None or one.weight is not None for one in held)
+        every = [self._predictions(index) for index in range(len(self.evaluations))]
+        return any(own.group is not None or own.weight is not None for own in every)
 
     def positives(self) -> tuple[NDArray[np.bool_], Label | None]:
         """Which cases are positive, and the class that is."""
         label = self.evaluations[0].positive
-        place = 1 if label is None else self.paired.labels.index(label)
-        return self.paired.truth == place, label
+        code = 1 if label is None else self.paired.labels.index(label)
+        return self.paired.truth == code, label
 
-    def scores_in_order(self, place: int) -> NDArray[Any]:
-        """The scores of one of them, in the order of the cases."""
-        scores = self._predictions(place).scores
+    def scores_in_order(self, index: int) -> NDArray[Any]:
+        """The scores of one contestant, in the order of the cases."""
+        scores = self._predictions(index).scores
         if scores is None:
             message = "there are no scores"
             raise TypeError(message)
-        return np.asarray(scores.values)[self.paired.rows[place]]
+        return np.asarray(scores.values)[self.paired.rows[index]]
 
     def groups(self) -> NDArray[np.int64] | None:
         """The groups of the cases, which are the same for all."""
@@ -511,126 +487,96 @@ class PairedCases(SharedCases):
     def _areas(self) -> dict[tuple[Label | None, str, float], dict[tuple[int, int], PairTest]]:
         return {}
 
-    def _all_areas(self, quantity: Quantity, rules: CompareOptions) -> dict[tuple[int, int], PairTest] | None:
-        """DeLong's tests of all pairs from one sort of each; None where there are two only, or another method."""
-        name = DELONG.name if rules.method is None else str(rules.method).strip().casefold().replace("_", "-")
+    def _test_all_areas(self, quantity: Quantity, options: CompareOptions) -> dict[tuple[int, int], PairTest] | None:
+        """DeLong's tests of all pairs, sorting each contestant once; None for two contestants or another method."""
+        name = DELONG.name if options.method is None else str(options.method).strip().casefold().replace("_", "-")
         few = len(self.evaluations) < 3 or quantity.bound.measure.name not in AREAS
         if few or name not in (DELONG.name, DELONG_MOVER.name):
             return None
-        key = quantity.class_, name, rules.level
+        key = quantity.class_, name, options.level
         if key not in self._areas:
-            values = [self._score_values(place, quantity) for place in range(len(self.evaluations))]
+            values = [self._score_values(index, quantity) for index in range(len(self.evaluations))]
             if values[0].ndim != 1:
                 return None
             self._areas[key] = delong_pairs(
-                values, self._positive(quantity), level=rules.level, interval="t" if name == DELONG.name else "mover",
+                values, self._positive(quantity), level=options.level, interval="t" if name == DELONG.name else "mover",
                 weight=self.weights(), groups=self.groups(),
             )  # fmt: skip
         return self._areas[key]
 
-    def _scores(self, one: int, two: int, quantity: Quantity, rules: CompareOptions) -> PairTest:
-        together = self._all_areas(quantity, rules)
-        if together is not None:
-            found = together[min(one, two), max(one, two)]
+    def _test_scores(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        tests = self._test_all_areas(quantity, options)
+        if tests is not None:
             factor = AREAS[quantity.bound.measure.name]
-            return scale_test(found, factor if one < two else -factor)
-        values = [self._score_values(place, quantity) for place in (one, two)]
+            return scale_test(tests[min(a, b), max(a, b)], factor if a < b else -factor)
+        values = [self._score_values(index, quantity) for index in (a, b)]
         return compare_scores(
             values[0],
             values[1],
             self._positive(quantity) if values[0].ndim == 1 else self.paired.truth,
             quantity.bound,
-            method=rules.method,
-            level=rules.level,
-            seed=rules.seed,
-            replicates=rules.score_replicates,
+            method=options.method,
+            level=options.level,
+            seed=options.seed,
+            replicates=options.score_replicates,
             groups=self.groups(),
             weight=self.weights(),
         )
 
-    def _score_values(self, place: int, quantity: Quantity) -> NDArray[Any]:
+    def _score_values(self, index: int, quantity: Quantity) -> NDArray[Any]:
         """The scores that a measure needs, in the order of the cases and of the classes."""
-        held = self._predictions(place)
-        return select_scores(self.scores_in_order(place), held, quantity, self.labels)
+        return select_scores(self.scores_in_order(index), self._predictions(index), quantity, self.labels)
 
-    def omnibus(self, quantities: Sequence[Quantity], rules: CompareOptions) -> tuple[OmnibusTest, ...]:
-        """Cochran's Q: whether all of them are right equally often; DeLong's test: whether all areas are the same."""
-        made: list[OmnibusTest] = []
-        if not self._dependent and not all(is_score(quantity) for quantity in quantities):
-            right = np.stack([predicted == self.paired.truth for predicted in self.paired.predicted], axis=1)
-            made.append(compare_all_accuracies(right, level=rules.level))
-        for quantity in quantities:
-            if quantity.bound.measure.name not in AREAS:
-                continue
-            values = [self._score_values(place, quantity) for place in range(len(self.evaluations))]
-            if values[0].ndim == 1:
-                areas = model_areas(values, self._positive(quantity), weight=self.weights(), groups=self.groups())
-                name = (
-                    f"{quantity.bound.name}[{quantity.class_}]" if quantity.class_ is not None else quantity.bound.name
-                )
-                made.append(compare_all_areas(areas, name, level=rules.level))
-        return tuple(made)
+    def _right(self) -> tuple[NDArray[np.bool_], Codes | None]:
+        return np.stack([predicted == self.paired.truth for predicted in self.paired.predicted], axis=1), None
 
+    def _areas_by(self, quantity: Quantity) -> Areas | None:
+        values = [self._score_values(index, quantity) for index in range(len(self.evaluations))]
+        if values[0].ndim != 1:
+            return None
+        return model_areas(values, self._positive(quantity), weight=self.weights(), groups=self.groups())
 
-def scale_test(tested: PairTest, factor: float) -> PairTest:
-    """A difference times a factor: 2 for Gini, which is twice the area less 1; negative for B − A."""
-    if factor == 1:
-        return tested
-    ends = sorted((factor * tested.low, factor * tested.high))
-    sign = math.copysign(1.0, factor)
-    # Adding 0 leaves no −0 behind.
-    return replace(
-        tested, difference=factor * tested.difference + 0.0, low=ends[0] + 0.0, high=ends[1] + 0.0,
-        statistic=sign * tested.statistic + 0.0,
-    )  # fmt: skip
-
-
-# The ROC curves of contestants that scored the same cases.
+    def curves(self, options: CompareOptions) -> PairedRocCurves | None:
+        """The ROC curves, where all contestants scored two classes."""
+        return PairedRocCurves(self, options) if self.has_curves else None
 
 
 @dataclass(frozen=True, eq=False)
 class PairedRocCurves:
-    """Curves of the positive class, made when asked for."""
+    """The ROC curves of the positive class on the same cases, made when asked for."""
 
-    meeting: PairedCases
-    rules: CompareOptions
+    design: PairedCases
+    options: CompareOptions
 
     def pair(self, a: str, b: str) -> RocComparison:
         """Two curves on the same cases."""
-        places = [self._place(name) for name in (a, b)]
-        if self.meeting.weights() is not None:
+        indices = [self._index(name) for name in (a, b)]
+        if self.design.weights() is not None:
             raise OptionError(
                 "ROC curves are compared without weights, and the cases have some.",
                 hint="leave out weight, or compare the areas (measure='roc_auc'), which know of weights.",
             )
-        truth, label = self.meeting.positives()
-        one, two = (self.meeting.scores_in_order(place) for place in places)
+        truth, label = self.design.positives()
+        scores_a, scores_b = (self.design.scores_in_order(index) for index in indices)
         return compare_roc(
-            one,
-            two,
+            scores_a,
+            scores_b,
             truth,
             names=(a, b),
             label=label,
-            level=self.rules.level,
-            seed=self.rules.seed,
-            groups=self.meeting.groups(),
+            level=self.options.level,
+            seed=self.options.seed,
+            groups=self.design.groups(),
         )
 
     def ranges(self, prevalence: float | None) -> OptimalRanges:
         """All curves, and in which range of costs each is best."""
-        rankings = {name: one.ranking() for name, one in self.meeting.held.items()}
-        return optimal_ranges(rankings, prevalence=prevalence, positive=self.meeting.positives()[1])
+        rankings = {name: evaluation.ranking() for name, evaluation in self.design.by_name.items()}
+        return optimal_ranges(rankings, prevalence=prevalence, positive=self.design.positives()[1])
 
-    def _place(self, name: str) -> int:
-        if name not in self.meeting.names:
+    def _index(self, name: str) -> int:
+        if name not in self.design.names:
             raise OptionError(
-                f"There is no classifier {name!r}. There are: {listing(self.meeting.names)}.", hint="use one of these."
+                f"There is no classifier {name!r}. There are: {listing(self.design.names)}.", hint="use one of these."
             )
-        return self.meeting.names.index(name)
-
-
-def paired_curves(meeting: PairingDesign, rules: CompareOptions) -> PairedRocCurves | None:
-    """The curves, where the same cases of two classes were scored by all."""
-    if not isinstance(meeting, PairedCases) or not meeting.has_curves:
-        return None
-    return PairedRocCurves(meeting, rules)
+        return self.design.names.index(name)

@@ -1,4 +1,4 @@
-"""Every pair by every measure: tested, corrected for their number, and put into words."""
+"""Every pair by every measure: tested, corrected for the number of pairs, and put into words."""
 
 from __future__ import annotations
 
@@ -8,38 +8,46 @@ from dataclasses import dataclass, replace
 
 from heldout.api.design import CompareOptions, PairingDesign, is_score
 from heldout.arguments import listing
-from heldout.comparisons.comparison import Alike, Known, Outcome, Pair
+from heldout.comparisons.comparison import Alike, Comparison, Known, Outcome, Pair
 from heldout.comparisons.corrections import adjust_p_values, describe_left_out, find_correction, is_significant
 from heldout.comparisons.fold_tests import CERTAIN, Posterior
-from heldout.comparisons.pair_test import PROCEDURES, check_margin, interval_level, judge_margin
+from heldout.comparisons.pair_test import (
+    PROCEDURES,
+    check_margin,
+    find_procedure,
+    interval_level,
+    judge_margin,
+)
+from heldout.comparisons.ranks import ResultTable
 from heldout.comparisons.sample_size import cases_needed
+from heldout.comparisons.wilcoxon import DATA_SET_TESTS, compare_over_data_sets
 from heldout.errors import OptionError
 from heldout.intervals.quantiles import z_value
 from heldout.measures.declare import Direction
 from heldout.measures.quantity import Quantity
-from heldout.report.comparison import p_text
+from heldout.report.comparison import UNNAMED, p_text
 from heldout.results.difference import PairTest
 from heldout.show.blocks import Style
-from heldout.show.numbers import count, digits_between, limits, number
+from heldout.show.numbers import count, digits_between, limits, number, plain
 
-# What a test comes to: which of two is better, how sure that is in words, and how many cases would show it.
+# Every pair by every measure: tested, corrected for the number of pairs, and put into words.
 
 NO_SPREAD = "all splits differ by the same amount, so their spread says nothing of how sure that is"
 
 
 def list_known_limits(methods: list[str], asked: str | None) -> tuple[Known, ...]:
-    """What is known of the methods that were used because somebody named one."""
+    """The measured limits of the methods that were used, where the user named one."""
     if asked is None:
         return ()
-    known = [PROCEDURES[name] for name in dict.fromkeys(methods) if name in PROCEDURES]
-    return tuple(Known(found.name, found.finding.rstrip(".")) for found in known if found.finding)
+    procedures = [PROCEDURES[name] for name in dict.fromkeys(methods) if name in PROCEDURES]
+    return tuple(Known(procedure.name, procedure.finding.rstrip(".")) for procedure in procedures if procedure.finding)
 
 
 def decide_winner(tested: PairTest, p: float, direction: Direction = "higher") -> Outcome:
-    """Which of the two is better beyond doubt, if any; `p` is corrected.
+    """Which of the two is significantly better, if any; `p` is corrected.
 
-    >>> seen = PairTest(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.01, n=500)
-    >>> decide_winner(seen, 0.01), decide_winner(seen, 0.01, "lower"), decide_winner(seen, 0.06)
+    >>> test = PairTest(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.01, n=500)
+    >>> decide_winner(test, 0.01), decide_winner(test, 0.01, "lower"), decide_winner(test, 0.06)
     ('a', 'b', 'undecided')
     """
     if lacks_spread(tested):
@@ -51,19 +59,19 @@ def decide_winner(tested: PairTest, p: float, direction: Direction = "higher") -
     elif tested.difference == 0 and p == 1:
         return "same"
     else:
-        clear = is_significant(p, tested.level)
-        first, second = clear and tested.difference > 0, clear and tested.difference < 0
+        significant = is_significant(p, tested.level)
+        first, second = significant and tested.difference > 0, significant and tested.difference < 0
     if direction == "lower":
         first, second = second, first
     return "a" if first else "b" if second else "undecided"
 
 
 def lacks_spread(tested: PairTest) -> bool:
-    """Whether all splits differ by the same amount: an infinite statistic is no certainty."""
+    """Whether all splits differ by the same amount, so that an infinite statistic says nothing."""
     if tested.difference == 0 or tested.method not in PROCEDURES:
         return False
-    of_splits = PROCEDURES[tested.method].setting == "same splits"
-    return of_splits and (math.isinf(tested.statistic) or CERTAIN in tested.note)
+    over_splits = PROCEDURES[tested.method].setting == "same splits"
+    return over_splits and (math.isinf(tested.statistic) or CERTAIN in tested.note)
 
 
 def describe_certainty(tested: PairTest, p: float, better: Outcome) -> str:
@@ -71,55 +79,58 @@ def describe_certainty(tested: PairTest, p: float, better: Outcome) -> str:
 
     The winner stands first, so for "b" the probabilities are those of B.
 
-    >>> seen = PairTest(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.02, n=500)
-    >>> describe_certainty(seen, 0.06, "undecided")
+    >>> test = PairTest(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.02, n=500)
+    >>> describe_certainty(test, 0.06, "undecided")
     'p = .060 (before correction p = .020)'
     """
     if isinstance(tested, Posterior):
         above, within, below = tested.odds[::-1] if better == "b" else tested.odds
-        said = f"probability {above:.3f} that it is positive, {below:.3f} that it is negative"
-        said += f", {within:.3f} that it is within {tested.rope:g}" if tested.rope else ""
+        text = f"probability {above:.3f} that it is positive, {below:.3f} that it is negative"
+        text += f", {within:.3f} that it is within {tested.rope:g}" if tested.rope else ""
     else:
-        said = _p(p)
-        apart = is_significant(tested.p, tested.level) or tested.low > 0 or tested.high < 0
-        if better == "undecided" and apart and p > tested.p:
-            said += f" (before correction {_p(tested.p)})"
-    return f"{said}; {NO_SPREAD}" if lacks_spread(tested) else said
+        text = _show_p(p)
+        excludes_zero = is_significant(tested.p, tested.level) or tested.low > 0 or tested.high < 0
+        if better == "undecided" and excludes_zero and p > tested.p:
+            text += f" (before correction {_show_p(tested.p)})"
+    return f"{text}; {NO_SPREAD}" if lacks_spread(tested) else text
 
 
 def qualify_interval(tested: PairTest, p: float, better: Outcome) -> str:
-    """What is said after an interval that leaves out zero where p, which is corrected for all pairs, decides nothing.
+    """The words after an interval that excludes zero although p, corrected for all pairs, is not significant.
 
-    >>> seen = PairTest(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.02, n=500)
-    >>> qualify_interval(seen, 0.06, "undecided"), qualify_interval(seen, 0.02, "a")
+    >>> test = PairTest(difference=0.04, low=0.01, high=0.07, level=0.95, method="tango", p=0.02, n=500)
+    >>> qualify_interval(test, 0.06, "undecided"), qualify_interval(test, 0.02, "a")
     (' for this pair alone', '')
     """
-    apart = tested.low > 0 or tested.high < 0
-    return " for this pair alone" if better == "undecided" and apart and p > tested.p else ""
+    excludes_zero = tested.low > 0 or tested.high < 0
+    return " for this pair alone" if better == "undecided" and excludes_zero and p > tested.p else ""
 
 
-def _p(p: float) -> str:
+def _show_p(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p = {p_text(p)}"
 
 
 def count_cases_needed(tested: PairTest, p: float) -> int | None:
-    """How many cases would show the difference at the level that the correction leaves; None where that is no news.
+    """How many cases would show the difference at the corrected level; None where there are enough, or none help.
 
-    >>> seen = PairTest(difference=0.02, low=-0.01, high=0.05, level=0.95, method="tango", p=0.19, n=500)
-    >>> count_cases_needed(seen, 0.19), count_cases_needed(seen, 0.57)
+    >>> test = PairTest(difference=0.02, low=-0.01, high=0.05, level=0.95, method="tango", p=0.19, n=500)
+    >>> count_cases_needed(test, 0.19), count_cases_needed(test, 0.57)
     (2299, 3066)
     """
-    # More splits of the same cases would show no more: only more cases would.
-    of_cases = tested.method not in PROCEDURES or PROCEDURES[tested.method].setting in ("same cases", "different cases")
-    if not (of_cases and tested.p > 0 and p > 0):
+    # More splits of the same cases would not help: only more cases would.
+    over_cases = tested.method not in PROCEDURES or PROCEDURES[tested.method].setting in (
+        "same cases",
+        "different cases",
+    )
+    if not (over_cases and tested.p > 0 and p > 0):
         return None
     level = 1 - (1 - tested.level) * min(tested.p / p, 1.0)
-    # The standard error stays what it was; only the level is another.
+    # The standard error stays the same; only the level changes.
     widened = z_value(level) / z_value(tested.level)
     ends = (tested.difference - tested.low) * widened, (tested.high - tested.difference) * widened
     at_level = replace(tested, level=level, low=tested.difference - ends[0], high=tested.difference + ends[1])
-    found = cases_needed(at_level)
-    return found if found is not None and found > tested.n else None
+    cases = cases_needed(at_level)
+    return cases if cases is not None and cases > tested.n else None
 
 
 DEFAULT_CORRECTION = "holm"
@@ -134,13 +145,13 @@ class Claims:
     margin: float | None = None
     margin_kind: str = DEFAULT_KIND
 
-    def used(self, duels: int) -> str:
-        """The correction that was used, empty where there was nothing to correct for or nobody wanted it."""
+    def used(self, n_pairs: int) -> str:
+        """The correction of so many pairs, empty for one pair and for "none"."""
         name = find_correction(DEFAULT_CORRECTION if self.correction is None else self.correction).name
-        return "" if duels < 2 or name == "none" else name
+        return "" if n_pairs < 2 or name == "none" else name
 
     def check(self, control: object = None) -> None:
-        """Refuse a margin that is none, a kind of claim without one, and a correction that a control rules out."""
+        """Refuse a wrong margin, a kind of claim without a margin, and a correction that is not for a control."""
         if self.margin is not None:
             check_margin(self.margin)
         elif self.margin_kind != DEFAULT_KIND:
@@ -155,42 +166,49 @@ class Claims:
 
 
 def run_pairwise_tests(
-    meeting: PairingDesign,
+    design: PairingDesign,
     names: Sequence[str],
-    duels: Sequence[tuple[int, int]],
+    pairs: Sequence[tuple[int, int]],
     quantities: Sequence[Quantity],
-    rules: CompareOptions,
+    options: CompareOptions,
     claims: Claims,
 ) -> tuple[Pair, ...]:
-    """Compare every pair by every quantity."""
-    used = claims.used(len(duels))
-    made: list[Pair] = []
+    """Test every pair by every quantity."""
+    results: list[Pair] = []
     for quantity in quantities:
-        tested = [meeting.test(one, two, quantity, rules) for one, two in duels]
-        raw = [test.p for test in tested]
-        corrected = adjust_p_values(raw, used, pairs_of=_learners(names, duels)) if used else raw
-        for (one, two), test, p in zip(duels, tested, corrected, strict=True):
-            values = meeting.value(one, quantity), meeting.value(two, quantity)
+        tests = [design.test(a, b, quantity, options) for a, b in pairs]
+        corrected = correct_p_values(tests, claims.used(len(pairs)), len(names))
+        for (a, b), test, p in zip(pairs, tests, corrected, strict=True):
+            values = design.value(a, quantity), design.value(b, quantity)
             # Only where there is no difference is it worth looking at every case.
-            alike = "" if test.difference else meeting.alike(one, two, quantity)
-            pair = _pair((names[one], names[two]), quantity, values, test, float(p), alike)
-            pair = pair if is_score(quantity) else replace(pair, apart=meeting.apart(one, two))
-            pair = replace(pair, pooled=_pooled(meeting, (one, two), quantity))
+            alike = "" if test.difference else design.identical(a, b, quantity)
+            pair = replace(
+                _pair((names[a], names[b]), quantity, values, test, p, alike),
+                apart=None if is_score(quantity) else design.discordant(a, b),
+                pooled=_pooled(design, (a, b), quantity),
+            )
             if claims.margin is not None:
-                pair = _with_margin(pair, meeting, (one, two), quantity, rules, claims)
-            made.append(pair)
-    return tuple(made)
+                pair = _with_margin(pair, design, (a, b), quantity, options, claims)
+            results.append(pair)
+    return tuple(results)
+
+
+def correct_p_values(tests: Sequence[PairTest], correction: str, contestants: int) -> list[float]:
+    """The p-values of tests corrected for their number; the correction is empty where there is none."""
+    raw = [test.p for test in tests]
+    all_pairs = len(tests) == math.comb(contestants, 2)
+    return adjust_p_values(raw, correction, pairs_of=contestants if all_pairs else None).tolist() if correction else raw
 
 
 def keep_applicable(
-    meeting: PairingDesign, duel: tuple[int, int], quantities: Sequence[Quantity], rules: CompareOptions
+    design: PairingDesign, pair: tuple[int, int], quantities: Sequence[Quantity], options: CompareOptions
 ) -> list[Quantity]:
-    """The quantities, of those that nobody asked for by name, that the method applies to; at least one must be."""
+    """Those of the default quantities that the method applies to; at least one must be."""
     kept: list[Quantity] = []
     first: OptionError | None = None
     for quantity in quantities:
         try:
-            meeting.test(*duel, quantity, rules)
+            design.test(*pair, quantity, options)
         except OptionError as error:
             first = first or error
         else:
@@ -200,24 +218,24 @@ def keep_applicable(
     return kept
 
 
-def _learners(names: Sequence[str], duels: Sequence[tuple[int, int]]) -> int | None:
-    """The number of classifiers, where all pairs of them are compared."""
-    return len(names) if len(duels) == len(names) * (len(names) - 1) // 2 else None
-
-
 def _with_margin(
-    pair: Pair, meeting: PairingDesign, duel: tuple[int, int], quantity: Quantity, rules: CompareOptions, claims: Claims
+    pair: Pair,
+    design: PairingDesign,
+    indices: tuple[int, int],
+    quantity: Quantity,
+    options: CompareOptions,
+    claims: Claims,
 ) -> Pair:
     """The pair judged against the margin, by an interval whose one-sided error is that of the level."""
-    wide = meeting.test(*duel, quantity, replace(rules, level=interval_level(rules.level)))
+    wide = design.test(*indices, quantity, replace(options, level=interval_level(options.level)))
     direction = quantity.bound.measure.direction
-    found = judge_margin(wide, claims.margin or 0.0, direction, claims.margin_kind, names=(pair.a, pair.b))
-    return replace(pair, margin=found)
+    margin = judge_margin(wide, claims.margin or 0.0, direction, claims.margin_kind, names=(pair.a, pair.b))
+    return replace(pair, margin=margin)
 
 
-def _pooled(meeting: PairingDesign, duel: tuple[int, int], quantity: Quantity) -> tuple[float, float] | None:
-    one, two = (meeting.pooled(place, quantity) for place in duel)
-    return None if one is None or two is None else (one, two)
+def _pooled(design: PairingDesign, indices: tuple[int, int], quantity: Quantity) -> tuple[float, float] | None:
+    a, b = (design.pooled(index, quantity) for index in indices)
+    return None if a is None or b is None else (a, b)
 
 
 def _pair(
@@ -255,7 +273,7 @@ def _verdict(
     measure += f" ({quantity.class_})" if quantity.class_ is not None else ""
     if math.isnan(tested.difference):
         return f"{names[0]} and {names[1]} cannot be compared by {measure}: {tested.undefined}."
-    sure = describe_certainty(tested, p, better)
+    certainty = describe_certainty(tested, p, better)
     if better == "b":
         # The winner stands first.
         names, values = names[::-1], values[::-1]
@@ -265,7 +283,7 @@ def _verdict(
     first, second, gap = (number(value, style, digits) for value in (*values, tested.difference))
     ends = "" if math.isnan(tested.low) else f" [{limits(tested.low, tested.high, style, digits)}]"
     ends += qualify_interval(tested, p, better)
-    figures = f"{measure} {first} against {second}, a difference of {gap}{ends}, {sure}"
+    figures = f"{measure} {first} against {second}, a difference of {gap}{ends}, {certainty}"
     directed = quantity.bound.measure.direction in ("higher", "lower")
     if better in ("a", "b"):
         return f"{names[0]} {'is better than' if directed else 'differs from'} {names[1]}: {figures}."
@@ -276,45 +294,45 @@ def _verdict(
 
 
 def note_uncorrected(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    """What is said of pairs without a p-value, which a correction leaves out."""
+    """Notes on pairs without a p-value, which a correction leaves out."""
     by_measure: dict[str, list[float]] = {}
     for pair in pairs:
         by_measure.setdefault(pair.name, []).append(pair.tested.p)
     gaps = {name: describe_left_out(ps) for name, ps in by_measure.items() if not all(math.isnan(p) for p in ps)}
-    return tuple(f"{name}: {said}" for name, said in gaps.items() if said)
+    return tuple(f"{name}: {note}" for name, note in gaps.items() if note)
 
 
 def note_multiplicity(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    """What is said of several measures and of several pairs, which no correction covers."""
+    """Notes on several measures and several pairs, which no correction covers."""
     measures = dict.fromkeys(pair.name for pair in pairs)
-    duels = dict.fromkeys((pair.a, pair.b) for pair in pairs)
-    said: list[str] = []
+    names = dict.fromkeys((pair.a, pair.b) for pair in pairs)
+    notes: list[str] = []
     if len(measures) > 1 and not all(math.isnan(pair.p) for pair in pairs):
         alarm = 1 - pairs[0].tested.level ** len(measures)
-        said.append(
+        notes.append(
             f"{len(measures)} measures were compared, and their p-values are not corrected for that: without any "
             f"difference, up to {100 * alarm:.0f} % of such studies would have a false alarm"
         )
-    if len(duels) > 1:
+    if len(names) > 1:
         what = "margins and intervals are" if any(pair.margin is not None for pair in pairs) else "intervals are"
-        said.append(f"{what} for each pair alone")
-    return tuple(said)
+        notes.append(f"{what} for each pair alone")
+    return tuple(notes)
 
 
 def note_pooled_values(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    """What is said of means over splits that are not what the counts of all splits give."""
-    said: dict[str, list[str]] = {}
+    """A note on means over splits that differ from the value of all counts together."""
+    pooled_values: dict[str, list[str]] = {}
     for pair in pairs:
         for name, mean, pooled in zip((pair.a, pair.b), (pair.value_a, pair.value_b), pair.pooled or (), strict=False):
             if not math.isnan(pooled) and number(mean) != number(pooled):
-                said.setdefault(pair.name, []).append(f"{number(pooled)} for {name}")
-    if not said:
+                pooled_values.setdefault(pair.name, []).append(f"{number(pooled)} for {name}")
+    if not pooled_values:
         return ()
-    shown = "; ".join(f"{measure} {listing(dict.fromkeys(figures))}" for measure, figures in said.items())
+    shown = "; ".join(f"{measure} {listing(dict.fromkeys(figures))}" for measure, figures in pooled_values.items())
     return (f"values are means over the splits, as the test needs them; from all counts together: {shown}",)
 
 
-def describe_procedures(meeting: PairingDesign, pairs: Sequence[Pair]) -> str:
+def describe_procedures(design: PairingDesign, pairs: Sequence[Pair]) -> str:
     """Which procedures were used for what, and why, in a sentence or two."""
     by_method: dict[tuple[str, str], list[str]] = {}
     for pair in pairs:
@@ -324,8 +342,109 @@ def describe_procedures(meeting: PairingDesign, pairs: Sequence[Pair]) -> str:
         by_method.setdefault(key, []).append(pair.name)
     parts = []
     for (method, interval), measures in by_method.items():
-        found = PROCEDURES.get(method)
-        source = f" ({found.reference})" if found is not None and found.reference else ""
+        procedure = PROCEDURES.get(method)
+        source = f" ({procedure.reference})" if procedure is not None and procedure.reference else ""
         by = f", interval by {interval}" if interval else ""
         parts.append(f"{', '.join(dict.fromkeys(measures))} by {method}{source}{by}")
-    return f"{meeting.why()}: {'; '.join(parts)}."
+    return f"{design.reason}: {'; '.join(parts)}."
+
+
+# Learners that meet in a table of results: data sets in its rows, one value of each learner in every row.
+
+
+DEFAULT_TABLE_TEST = "wilcoxon"
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The options of a comparison in a table of results."""
+
+    level: float
+    method: str | None
+    rope: float | None
+    claims: Claims
+    measure: str = ""
+    seed: int = 0
+    mute: tuple[str, ...] = ()
+
+
+def wants_pairs(table: ResultTable, method: str | None) -> bool:
+    """Whether learners are compared two by two, and not by their ranks among all."""
+    return len(table.learners) == 2 if method is None else find_procedure(method, "data sets").name in DATA_SET_TESTS
+
+
+def compare_in_table(table: ResultTable, pairs: Sequence[tuple[int, int]], options: TableOptions) -> Comparison:
+    """Compare the learners of a table two by two over its data sets."""
+    tests = [_test_columns(table, pair, options) for pair in pairs]
+    used = options.claims.used(len(pairs))
+    corrected = correct_p_values(tests, used, len(table.learners))
+    results = tuple(
+        _table_pair(table, pair, test, p, options) for pair, test, p in zip(pairs, tests, corrected, strict=True)
+    )
+    procedure = PROCEDURES[tests[0].method]
+    why = f"Each data set gives one value of every learner, so they are compared over data sets by {procedure.name}"
+    return Comparison(
+        tuple(map(str, table.learners)),
+        results,
+        f"{len(table.data_sets):,} data sets",
+        f"{why} ({procedure.reference}).",
+        options.level,
+        used,
+        notes=(*(note_uncorrected(results) if used else ()), *note_multiplicity(results)),
+        seed=options.seed,
+        met="data sets",
+        asked=options.method or "",
+        known=list_known_limits([test.method for test in tests], options.method),
+        mute=options.mute,
+    )
+
+
+def _test_columns(table: ResultTable, pair: tuple[int, int], options: TableOptions) -> PairTest:
+    a, b = (table.values[:, index] for index in pair)
+    method = options.method or DEFAULT_TABLE_TEST
+    name = find_procedure(method, "data sets").name
+    more: dict[str, object] = {}
+    if name.startswith("bayes"):
+        more = {"rope": options.rope or 0.0, "seed": options.seed}
+    elif options.rope is not None:
+        raise OptionError(
+            f"The method {name!r} knows no region of practical equivalence.",
+            hint=f"use one of: {listing(n for n in DATA_SET_TESTS if n.startswith('bayes'))}; or leave out rope.",
+        )
+    return compare_over_data_sets(a, b, method, level=options.level, **more)
+
+
+def _table_pair(table: ResultTable, pair: tuple[int, int], tested: PairTest, p: float, options: TableOptions) -> Pair:
+    a, b = pair
+    names = str(table.learners[a]), str(table.learners[b])
+    values = float(table.values[:, a].mean()), float(table.values[:, b].mean())
+    better = decide_winner(tested, p, "higher" if table.higher_is_better else "lower")
+    return Pair(
+        *names,
+        options.measure or UNNAMED,
+        None,
+        None,
+        *values,
+        tested,
+        p,
+        better,
+        _table_verdict(names, values, tested, p, better),
+    )
+
+
+def _table_verdict(
+    names: tuple[str, str], values: tuple[float, float], tested: PairTest, p: float, better: Outcome
+) -> str:
+    certainty = describe_certainty(tested, p, better)
+    if better == "b":
+        # The winner stands first.
+        names, values = names[::-1], values[::-1]
+        tested = replace(tested, difference=-tested.difference, low=-tested.high, high=-tested.low)
+    ends = "" if math.isnan(tested.low) else f" [{limits(tested.low, tested.high, 'plain', 3)}]"
+    ends += qualify_interval(tested, p, better)
+    figures = f"mean {plain(values[0])} against {plain(values[1])}, typical difference {plain(tested.difference)}{ends}"
+    start = {
+        "undecided": f"{names[0]} and {names[1]} cannot be told apart",
+        "same": f"{names[0]} and {names[1]} do not differ",
+    }.get(better, f"{names[0]} is better than {names[1]}")
+    return f"{start}: {figures}, {certainty}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,6 +19,19 @@ from heldout.show.numbers import digits_between, limits, number, plain
 # The test of two: a difference with its interval, the procedure behind it, its size, and p-values from draws.
 
 # What every comparison of two comes to: a difference with its interval, a test, and what it rests on.
+
+
+def scale_test(test: PairTest, factor: float) -> PairTest:
+    """The same test with its difference times a factor: 2 for Gini, twice the area less 1; negative for B − A."""
+    if factor == 1:
+        return test
+    ends = sorted((factor * test.low, factor * test.high))
+    sign = math.copysign(1.0, factor)
+    # Adding 0 turns −0 into 0.
+    return replace(
+        test, difference=factor * test.difference + 0.0, low=ends[0] + 0.0, high=ends[1] + 0.0,
+        statistic=sign * test.statistic + 0.0,
+    )  # fmt: skip
 
 
 # The procedures by name: what each compares, where it comes from, and what was measured of it.

@@ -34,6 +34,7 @@ from heldout.comparisons.pair_test import (
     per_case_of_two,
     permutation_note,
     permutation_p,
+    scale_test,
     tail_note,
     tail_p,
 )
@@ -129,7 +130,7 @@ def compare_scores(
     if name in {DELONG.name, DELONG_MOVER.name}:
         by: Interval = "t" if name == DELONG.name else "mover"
         found = delong_paired(one, two, held, level=level, interval=by, weight=weight, groups=groups)
-        return area_scaled(found, bound)
+        return scale_test(found, AREAS[bound.measure.name])
     if name in {PAIRED_HALL.name, PAIRED_LOSS_T.name}:
         first, second = (case_losses(side, held, bound) for side in (one, two))
         return paired_loss_test(
@@ -191,7 +192,7 @@ def compare_scores_unpaired(
     name = choose_score_method(bound, method, "different cases", replicates)
     if name == DELONG_UNPAIRED.name:
         rankings = rank_model(one, first, groups_a), rank_model(two, second, groups_b)
-        return area_scaled(delong_unpaired(*rankings, level=level), bound)
+        return scale_test(delong_unpaired(*rankings, level=level), AREAS[bound.measure.name])
     if name in {UNPAIRED_LOSS_T.name, UNPAIRED_HALL.name}:
         return unpaired_loss_test(
             case_losses(one, first, bound), case_losses(two, second, bound),
@@ -238,16 +239,6 @@ def _bootstrapped(
     return PairTest(
         difference, low, high, level, name, tail_p(defined), n, effect=effect, effect_name=PER_CASE, note=note
     )
-
-
-def area_scaled(tested: PairTest, bound: Bound) -> PairTest:
-    """The same for the Gini coefficient, which is twice the area less 1."""
-    factor = AREAS[bound.measure.name]
-    if factor == 1.0:
-        return tested
-    return replace(
-        tested, difference=factor * tested.difference, low=factor * tested.low, high=factor * tested.high
-    )  # fmt: skip
 
 
 def choose_score_method(bound: Bound, method: str | None, setting: Setting, replicates: int = 999) -> str:

@@ -16,12 +16,13 @@ from heldout.comparisons.pair_test import (
     find_procedure,
     per_case_of_two,
     register_procedure,
+    scale_test,
     tail_note,
     tail_p,
 )
 from heldout.comparisons.paired_counts import note_undefined_draws
 from heldout.comparisons.paired_losses import UNPAIRED_HALL, UNPAIRED_LOSS_T, MeanMoments, unpaired_mean_test
-from heldout.comparisons.paired_scores import AREAS, area_scaled, choose_score_method
+from heldout.comparisons.paired_scores import AREAS, choose_score_method
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Ranking
 from heldout.evidence.joint_counts import GapSums
@@ -356,7 +357,8 @@ def compare_counted_unpaired(
         found = delong_unpaired(one.ranking, two.ranking, level=level)
         widths = [high - low for low, high in (bounds(side.ranking, "roc_auc") for side in (one, two))]
         joined = any(side.ranking.joined is not None for side in (one, two))
-        return area_scaled(widen_by_slack(found, sum(widths) / 2) if joined else found, bound)
+        found = widen_by_slack(found, sum(widths) / 2) if joined else found
+        return scale_test(found, AREAS[bound.measure.name])
     sides = one.probabilities, two.probabilities
     if name not in (UNPAIRED_LOSS_T.name, UNPAIRED_HALL.name) or sides[0] is None or sides[1] is None:
         raise OptionError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +15,6 @@ class PairTest:
     and `effect_name` says which. `undefined` says why the difference is nan where it is; `note` what else a reader must
     know, such as how often the method rejects where it should not.
     """
-
-    # Its name begins as those of tests do; pytest is not to take it for one.
-    __test__: ClassVar[bool] = False
 
     difference: float
     low: float
