@@ -61,7 +61,7 @@ def page(browser: Browser) -> Iterator[Page]:
 @pytest.fixture(scope="session")
 def spark_session() -> Iterator[SparkSession]:
     """A real Spark on two cores, started once, as `engine="spark"` starts it; a missing Java fails with what to run."""
-    from heldout.engines.clusters.spark import spark_session as started
+    from heldout.engines.spark import spark_session as started
 
     session, close = started("local[2]")
     # Functions in Python are run by this one, not by whichever is first on the path.

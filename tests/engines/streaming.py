@@ -11,7 +11,7 @@ import polars as pl
 from heldout.engines.memory import counted
 from heldout.engines.stream.batch_engine import count_stream
 from heldout.files.batches import batches_of
-from heldout.predictions.source import Asked, gather
+from heldout.predictions.source import ReadOptions, gather
 
 
 def table(n: int = 600, seed: int = 0) -> pl.DataFrame:
@@ -64,7 +64,7 @@ def differing(made, expected):
 def asked_for(options):
     names = ("labels", "missing", "score", "positive", "threshold", "slices")
     held = {name: options.pop(name, None) for name in names}
-    return Asked(**{**held, "missing": held["missing"] or "refuse"})
+    return ReadOptions(**{**held, "missing": held["missing"] or "refuse"})
 
 
 def at_once(frame: pl.DataFrame, folder: Path, **options):

@@ -62,13 +62,13 @@ def test_batches_of_any_size_are_the_whole(size, with_predicted):
 
 def test_rows_are_counted_together_and_not_batch_by_batch(monkeypatch):
     times: list[int] = []
-    count = row_buffer.Growing._count
+    count = row_buffer.BufferedCounts._count
 
     def counting(self, parts):
         times.append(len(parts))
         count(self, parts)
 
-    monkeypatch.setattr(row_buffer.Growing, "_count", counting)
+    monkeypatch.setattr(row_buffer.BufferedCounts, "_count", counting)
     monkeypatch.setattr(row_buffer, "ROWS_AT_ONCE", 100)
     seen = Evidence()
     for rows in batches(5):

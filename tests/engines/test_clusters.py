@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from tests.engines.parts import FOUND, TABLE, parts, summed
 
-from heldout.engines.clusters import cluster_address, spark
-from heldout.engines.clusters.backends import ELSEWHERE, open_lazy, open_table
-from heldout.engines.clusters.engine_errors import engine_errors
-from heldout.engines.clusters.spark import check_master
+from heldout.engines import spark
+from heldout.engines.backends import ELSEWHERE, open_lazy, open_table
+from heldout.engines.engine_errors import engine_errors
+from heldout.engines.spark import check_master
 from heldout.errors import FileError, HeldoutError, OptionError
 from heldout.files.batches import batches_of
 
@@ -258,7 +258,7 @@ def test_a_master_where_nobody_listens_is_refused(name, scheme, tmp_path):
     folder, port = parts(tmp_path, "parquet"), free_port()
     if name == "spark":
         with pytest.raises(OptionError, match=f"127.0.0.1:{port} refuses the connection"):
-            cluster_address.check_reachable(f"{scheme}://127.0.0.1:{port}")
+            spark.check_reachable(f"{scheme}://127.0.0.1:{port}")
         return
     with pytest.raises(OptionError, match=f"127.0.0.1:{port} refuses the connection"):
         open_lazy(folder, name, f"{scheme}://127.0.0.1:{port}")
@@ -266,7 +266,7 @@ def test_a_master_where_nobody_listens_is_refused(name, scheme, tmp_path):
 
 def test_a_master_that_never_answers_is_given_up(monkeypatch, tmp_path):
     folder = parts(tmp_path, "parquet")
-    monkeypatch.setattr(cluster_address, "PATIENCE", 1.0)
+    monkeypatch.setattr(spark, "PATIENCE", 1.0)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -277,7 +277,7 @@ def test_a_master_that_never_answers_is_given_up(monkeypatch, tmp_path):
 
 def test_a_host_that_cannot_be_found_is_said():
     with pytest.raises(OptionError, match=r"nowhere\.invalid:7077 is a host that cannot be found"):
-        cluster_address.check_reachable("spark://nowhere.invalid")
+        spark.check_reachable("spark://nowhere.invalid")
 
 
 def test_a_dask_cluster_is_used_by_its_address_and_left_running(dask_client, tmp_path):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from heldout.engines.memory import counted
-from heldout.engines.scores import CountedScores, RowScores, ScoreEvidence
+from heldout.engines.score_evidence import CountedScores, RowScores, ScoreEvidence
 from heldout.evidence.counted import ScoreTally
 from heldout.evidence.score_bins import ScoreBins
-from heldout.predictions.scores import raw_scores
+from heldout.predictions.case_values import raw_scores
 from heldout.predictions.table import assemble
 
 DRAW = np.random.default_rng(3)

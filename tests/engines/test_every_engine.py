@@ -25,7 +25,7 @@ from heldout.engines.memory import counted
 from heldout.errors import ColumnError, LabelError, ValuesError
 from heldout.evidence.counted import Counted
 from heldout.measures.certified import bounds
-from heldout.predictions.source import Asked, gather
+from heldout.predictions.source import ReadOptions, gather
 
 YES, NO = "größer 🙂", "größer nicht"
 CLASSES = ["alpha", "βήτα", "γ ray"]
@@ -279,7 +279,7 @@ def test_every_lazy_engine_bins_more_scores_than_there_is_room_for_alike(lazy):
     table = two_classes().drop_nulls()
     most = 8
     roles = {role: BINARY[role] for role in ("truth", "predicted", "weight")}
-    asked = Asked(None, "refuse", "score", YES, None)
+    asked = ReadOptions(None, "refuse", "score", YES, None)
     frame = nw.from_native(lazy(table))
     once, _ = count_lazy(frame, "the data", roles, asked, most=most, passes=1)
     rows, _ = gather(table, roles, score="score", positive=YES)

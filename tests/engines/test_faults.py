@@ -22,7 +22,7 @@ from distributed import Client, LocalCluster
 from tests.engines.parts import TABLE, parts
 
 import heldout
-from heldout.engines.clusters.engine_errors import engine_errors
+from heldout.engines.engine_errors import engine_errors
 from heldout.errors import HeldoutError, OptionError
 
 COLUMNS: dict[str, Any] = {"truth": "truth", "predicted": "predicted", "score": "score", "positive": "ja"}
@@ -148,7 +148,7 @@ def test_a_spark_task_that_is_tried_again_ends_in_the_right_answer(tmp_path):
         f"""
         import sys
         import heldout
-        from heldout.engines.clusters.spark import spark_session
+        from heldout.engines.spark import spark_session
         session, close = spark_session("local[2,4]")
         session.sparkContext.pythonExec = sys.executable
         frame = session.read.parquet({str(parts(tmp_path / "data", "parquet"))!r})

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import heldout
 from heldout.engines.bins import bins_of
-from heldout.engines.lazy import slices as lazy_slices
-from heldout.engines.lazy.confusions import Cells
+from heldout.engines.lazy import engine as lazy_slices
+from heldout.engines.lazy.count_tables import ConfusionCells
 from heldout.engines.lazy.engine import count_lazy
 from heldout.engines.lazy.score_pass import finer, on_grid
 from heldout.engines.memory import counted
@@ -26,7 +26,7 @@ from heldout.engines.refinement import refine
 from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError
 from heldout.evidence.bin_grid import POINT, floor_to
 from heldout.measures.certified import bounds
-from heldout.predictions.source import ROLES, Asked, gather
+from heldout.predictions.source import ROLES, ReadOptions, gather
 
 EDGES = np.linspace(0, 1, 11)
 SCORES = st.one_of(
@@ -68,7 +68,7 @@ def both(rows: pl.DataFrame, lazy: Any = None, **options: Any) -> tuple[Any, Any
     names = ("labels", "score", "positive", "threshold", "slices")
     given_: dict[str, Any] = {"missing": "refuse"} | options
     options = {name: given_.get(name) for name in names}
-    asked = Asked(**options, missing=given_["missing"], against_rest=False)
+    asked = ReadOptions(**options, missing=given_["missing"], against_rest=False)
     frame = nw.from_native(rows.lazy() if lazy is None else lazy)
     found = count_lazy(frame, "the data frame", roles, asked, **engine)
     predictions, source = gather(rows, roles, **given_)
@@ -173,7 +173,7 @@ def test_bins_and_their_refinement_are_those_of_rows_in_memory(cases, most, pass
     true[0] = not true[1:].all() or true[0]
     true[-1] = false_needed(true)
     rows = pl.DataFrame({"y": true.astype(int), "p": true.astype(int), "s": score})
-    asked = Asked([0, 1], "refuse", "s", 1, None)
+    asked = ReadOptions([0, 1], "refuse", "s", 1, None)
     frame = nw.from_native(rows.lazy())
     found, _ = count_lazy(frame, "x", {"truth": "y", "predicted": "p"}, asked, most=most, passes=passes)
     wanted = bins_of(score, true, 2, most=most)
@@ -264,7 +264,7 @@ def test_rows_that_change_between_the_readings_are_refused(kind):
 
     rows = table().select("y", "said", "s", "clinic", "k")
     frame = nw.from_native(rows.lazy().map_batches(changed, schema=rows.schema))
-    asked = Asked(None, "refuse", "s", "yes", None, ["k"])
+    asked = ReadOptions(None, "refuse", "s", "yes", None, ["k"])
     with pytest.raises(ValuesError, match="changed between one reading and the next") as raised:
         count_lazy(frame, "the data frame", {"truth": "y", "predicted": "said"}, asked)
     assert raised.value.hint
@@ -286,7 +286,7 @@ def test_columns_that_look_like_groups_are_found_as_in_memory():
         nw.from_native(rows.lazy()),
         "the data frame",
         {"truth": "y", "predicted": "said"},
-        Asked(None, "refuse", None, None, None),
+        ReadOptions(None, "refuse", None, None, None),
     )[1]
     assert found.group_like == told.group_like
 
@@ -360,7 +360,7 @@ def test_bad_data_are_refused_in_words(case):
     )
     given_: dict[str, Any] = {"truth": "y", "predicted": "p", "positive": "b" if "score" in options else None} | options
     roles = {role: given_.get(role) for role in ROLES}
-    asked = Asked(None, given_.get("missing", "refuse"), given_.get("score"), given_["positive"], None)
+    asked = ReadOptions(None, given_.get("missing", "refuse"), given_.get("score"), given_["positive"], None)
     with pytest.raises(kind, match=words) as raised:
         count_lazy(nw.from_native(rows.lazy()), "the data frame", roles, asked)
     assert isinstance(raised.value, HeldoutError)
@@ -395,7 +395,7 @@ def test_slices_of_very_many_classes_and_groups_are_told_apart():
     rng = np.random.default_rng(3)
     truth, predicted, group = (rng.integers(0, classes, 60) for _ in range(3))
     part = np.arange(60) % 20
-    found = Cells(
+    found = ConfusionCells(
         tuple(range(classes)),
         truth,
         predicted,

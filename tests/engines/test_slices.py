@@ -13,8 +13,8 @@ from heldout import count
 from heldout.engines import memory as engine
 from heldout.engines.memory import count_slices
 from heldout.errors import MatrixError
-from heldout.evidence.slices import left_of
-from heldout.predictions.slices import slice_column
+from heldout.evidence.partitions import left_of
+from heldout.predictions.slice_plans import slice_column
 from heldout.predictions.table import assemble
 
 RNG = np.random.default_rng(12)

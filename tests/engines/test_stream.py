@@ -12,8 +12,8 @@ from tests.engines.streaming import asked_for, at_once, differing, parts, stream
 
 from heldout.api.evaluation_builder import counted_notes
 from heldout.engines.bins import bins_of
+from heldout.engines.stream.batch_columns import check_unchanged
 from heldout.engines.stream.batch_engine import count_stream
-from heldout.engines.stream.checks import check_unchanged
 from heldout.engines.stream.two_class_bins import StreamBins
 from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError
 from heldout.files.batches import batches_of

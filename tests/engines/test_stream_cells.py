@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from heldout.engines.bins import bins_of
-from heldout.engines.stream.two_class_bins import Cells, Layout, Rows, StreamBins
+from heldout.engines.stream.two_class_bins import BinCells, BinLayout, ScoredRows, StreamBins
 
 
 def pieces(score, truth, size=30_000):
-    return [Rows.of(score[at : at + size], truth[at : at + size]) for at in range(0, len(score), size)]
+    return [ScoredRows.of(score[at : at + size], truth[at : at + size]) for at in range(0, len(score), size)]
 
 
 def wide(layout, score, truth):
@@ -32,8 +32,8 @@ def test_counters_that_run_over_count_as_wide_ones_do(few):
     score = np.where(rng.random(300_000) < 0.5, 0.25, rng.random(300_000))
     score[rng.random(300_000) < 0.1] = 0.75
     truth = rng.random(300_000) < score
-    layout = Layout(-6, 0, 64)
-    cells = Cells(layout, few=few)
+    layout = BinLayout(-6, 0, 64)
+    cells = BinCells(layout, few=few)
     if few:
         # Counters of 32 bits would need thousands of millions of rows.
         cells._full = 400_000
@@ -49,8 +49,8 @@ def test_rows_without_a_bin_are_given_back(first):
     rng = np.random.default_rng(2)
     score = rng.normal(size=5000)
     truth = rng.random(5000) < 0.5
-    layout = Layout(-3, first, 9)
-    cells = Cells(layout)
+    layout = BinLayout(-3, first, 9)
+    cells = BinCells(layout)
     back = cells.add(pieces(score, truth, 700))
     here = (score >= first / 8) & (score < (first + 9) / 8)
     assert np.array_equal(total(cells), wide(layout, score[here], truth[here]))
@@ -69,15 +69,15 @@ def test_the_layout_is_the_grid_that_the_rows_need(spread):
         "small": 1e-9 * rng.random(3000),
     }[spread]
     truth = rng.random(3000) < 0.5
-    made = Layout.of(pieces(score, truth), 256)
+    made = BinLayout.of(pieces(score, truth), 256)
     assert made is not None
     assert made.exponent == bins_of(score, truth, 2, most=256).base
-    assert Cells(made).add(pieces(score, truth)) == []
+    assert BinCells(made).add(pieces(score, truth)) == []
 
 
 @pytest.mark.parametrize("score", [np.repeat([0.1, 0.5], 400), np.full(800, 0.3), np.exp(np.linspace(-300, 300, 800))])
 def test_no_counters_are_laid_out_for_few_scores_or_for_scores_far_apart(score):
-    assert Layout.of([Rows.of(score, np.arange(800) % 2 == 0)], 256) is None
+    assert BinLayout.of([ScoredRows.of(score, np.arange(800) % 2 == 0)], 256) is None
 
 
 @pytest.mark.parametrize("shift", [0.0, -0.4, 100.0])

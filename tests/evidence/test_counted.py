@@ -11,7 +11,7 @@ from heldout.engines.memory import counted, left_out
 from heldout.errors import HeldoutError, MatrixError
 from heldout.evidence.confusion import Confusion
 from heldout.evidence.counted import Counted
-from heldout.evidence.slices import join_slices, natural
+from heldout.evidence.partitions import join_slices, natural
 from heldout.predictions.source import gather
 
 RNG = np.random.default_rng(7)

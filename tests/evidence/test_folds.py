@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from heldout import evaluate
 from heldout.engines.memory import count_folds
-from heldout.evidence import folds as module
-from heldout.evidence.folds import FoldCounts
+from heldout.evidence import partitions as module
+from heldout.evidence.partitions import FoldCounts
 from heldout.predictions.table import assemble
 
 CLASSES = ("ant", "bee", "cat")

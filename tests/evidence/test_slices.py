@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from heldout.engines.memory import count_slices
 from heldout.errors import MatrixError
 from heldout.evidence import Confusion
-from heldout.evidence.slices import SliceCounts
-from heldout.predictions.slices import SliceColumn
+from heldout.evidence.partitions import SliceCounts
+from heldout.predictions.slice_plans import SliceColumn
 from heldout.predictions.table import assemble
 
 CLASSES: dict[str, list[Any]] = {"numbers": [9, 10, -1], "text": ["bee", "ant", "cat"]}

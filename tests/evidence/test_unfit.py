@@ -13,7 +13,7 @@ from heldout.engines.memory import counted
 from heldout.evidence.consistency import impossible
 from heldout.evidence.probabilities import Unfit, joined
 from heldout.evidence.storage import as_bytes, from_bytes
-from heldout.predictions.scores import Scores
+from heldout.predictions.case_values import Scores
 from heldout.predictions.source import gather
 
 LABELS = ["a", "b", "c"]

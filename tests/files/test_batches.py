@@ -20,7 +20,7 @@ from heldout.files import read_table
 from heldout.files.batches import Batches, batches_of
 from heldout.files.column_types import typed
 from heldout.files.delimited import DelimitedBatches, as_kind, joined_kind, kind_of_piece
-from heldout.files.paths import listed
+from heldout.files.paths import list_files
 
 
 def opened(path, batch: int = 7) -> Batches:
@@ -332,7 +332,7 @@ def test_tables_of_different_kinds_are_refused(tmp_path):
 def test_addresses_that_cannot_be_read_here_are_refused_with_a_hint():
     assert "engine='spark'" in refusal("hdfs://host/preds").hint
     assert "Only Parquet" in refusal("s3://bucket/preds.csv").what
-    assert listed("s3://bucket/preds/").parts[0].path == "s3://bucket/preds/"
+    assert list_files("s3://bucket/preds/").parts[0].path == "s3://bucket/preds/"
 
 
 class Shelf(http.server.BaseHTTPRequestHandler):
@@ -428,7 +428,7 @@ def test_text_cut_anywhere_is_the_table_that_is_read_at_once(tmp_path_factory, r
     file = folder / "a.csv"
     quoted = ['"' + text.replace('"', '""') + '",' + f'"{cell}"' for text, cell in rows]
     file.write_bytes(newline.join(["name,value", *quoted, ""]).encode())
-    found = DelimitedBatches(listed(file), size=size)
+    found = DelimitedBatches(list_files(file), size=size)
     found.batch = 3
     assert pl.concat(found.frames()).equals(read_table(file))
 
@@ -437,7 +437,7 @@ def test_a_ragged_line_is_named_by_its_number_in_the_file(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("truth,predicted\n" + "yes,no\n" * 50 + "yes\n", encoding="utf-8")
     with pytest.raises(FileError, match=r"a\.csv, line 52: expected 2 fields"):
-        list(DelimitedBatches(listed(file), size=40).frames())
+        list(DelimitedBatches(list_files(file), size=40).frames())
 
 
 def test_text_that_is_not_utf8_is_named(tmp_path):

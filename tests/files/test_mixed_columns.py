@@ -12,7 +12,7 @@ import heldout
 from heldout.cli.app import app
 from heldout.engines.stream import batch_engine
 from heldout.files.delimited import DelimitedBatches
-from heldout.files.paths import listed
+from heldout.files.paths import list_files
 
 CLASSES = {"numbers": ("0", "1"), "text": ("no", "yes"), "booleans": ("false", "true")}
 
@@ -117,7 +117,7 @@ def test_nothing_is_said_where_no_whole_files_differ(files, tmp_path):
 
 def test_a_file_whose_pieces_differ_is_neither_numbers_nor_text(tmp_path):
     folder = folder_of(tmp_path, a=["yes"] * 9, b=["1"] * 9 + ["yes"] * 9)
-    batches = DelimitedBatches(listed(folder), size=30)
+    batches = DelimitedBatches(list_files(folder), size=30)
     batches.labels = {"truth": "truth"}
     assert {len(frame) for frame in batches.frames(["truth"])}
     assert batches.notes == ()
@@ -125,7 +125,7 @@ def test_a_file_whose_pieces_differ_is_neither_numbers_nor_text(tmp_path):
 
 def test_only_columns_of_classes_are_looked_at(tmp_path):
     folder = folder_of(tmp_path, a=["0", "1"], b=["no", "yes"])
-    batches = DelimitedBatches(listed(folder))
+    batches = DelimitedBatches(list_files(folder))
     batches.labels = {"truth": "truth"}
     batches.kinds(["predicted"])
     assert batches.notes == ()

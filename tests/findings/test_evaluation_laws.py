@@ -111,7 +111,7 @@ def test_every_rule_answers_an_evaluation_over_folds(plan, costly):
 def test_the_order_of_the_rows_does_not_matter():
     from dataclasses import replace
 
-    from heldout.engines.scores import RowScores
+    from heldout.engines.score_evidence import RowScores
 
     changed, looked_at = [], []
     for code in CASES:
@@ -129,7 +129,7 @@ def test_the_order_of_the_rows_does_not_matter():
 
 
 def test_a_review_ranks_no_scores_again(monkeypatch):
-    from heldout.engines import scores as engine
+    from heldout.engines import score_evidence as engine
     from heldout.findings import rules_threshold
 
     truth, score = ranked()

@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from heldout import count, evaluate
 from heldout.evidence import Confusion
-from heldout.evidence.slices import left_of
+from heldout.evidence.partitions import left_of
 from heldout.findings.slice_search import against_rest, clustered, exact_p, of_estimates, quick_test
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find, read_quantity

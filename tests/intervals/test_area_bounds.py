@@ -10,11 +10,11 @@ import pytest
 
 from heldout.api.evaluate import evaluate
 from heldout.engines.memory import counted
-from heldout.engines.scores import CountedScores
+from heldout.engines.score_evidence import CountedScores
 from heldout.evidence.counted import Counted, ScoreTally
 from heldout.evidence.score_bins import ScoreBins
 from heldout.intervals.area_bounds import area_bounds, bounds_note
-from heldout.predictions.scores import raw_scores
+from heldout.predictions.case_values import raw_scores
 from heldout.predictions.table import assemble
 from heldout.report.provenance import evaluation_facts
 from heldout.report.slider import threshold_explorer

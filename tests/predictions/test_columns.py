@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import heldout
-from heldout.predictions.columns import USUAL_NAMES, guess
+from heldout.predictions.column_roles import USUAL_NAMES, guess
 
 
 @pytest.mark.parametrize("role", USUAL_NAMES)

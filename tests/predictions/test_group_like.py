@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from heldout.predictions.columns import KEYS, WORDS, is_unit, may_be_group
+from heldout.predictions.column_roles import KEYS, WORDS, is_unit, may_be_group
 from heldout.predictions.source import gather
 
 COLUMNS = {

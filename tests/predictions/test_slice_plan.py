@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout.errors import ColumnError, ValuesError
-from heldout.predictions.slices import MOST_TEXTS, plan_of, planned, slice_column
+from heldout.predictions.slice_plans import MOST_TEXTS, plan_of, planned, slice_column
 
 RNG = np.random.default_rng(9)
 

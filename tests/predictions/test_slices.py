@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from heldout import evaluate
 from heldout.errors import ColumnError, OptionError, ValuesError
-from heldout.predictions.slices import MOST_TEXTS, slice_column
+from heldout.predictions.slice_plans import MOST_TEXTS, slice_column
 from heldout.predictions.source import gather
 from heldout.predictions.table import assemble
 

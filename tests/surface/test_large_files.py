@@ -22,7 +22,7 @@ from heldout.cli.app import app
 from heldout.engines.stream.batch_engine import count_stream
 from heldout.errors import FileError
 from heldout.files.batches import batches_of
-from heldout.predictions.source import Asked
+from heldout.predictions.source import ReadOptions
 
 HELDOUT = Path(sys.executable).with_name("heldout")
 run = CliRunner()
@@ -209,7 +209,7 @@ def test_batches_are_let_go_while_others_are_read(preds, monkeypatch):
             del frame
 
     monkeypatch.setattr(batches, "frames", watched)
-    made, _ = count_stream(batches, {}, Asked(None, "refuse", None, None, None, "region"))
+    made, _ = count_stream(batches, {}, ReadOptions(None, "refuse", None, None, None, "region"))
     assert made.n == 3000
     assert len(most) > 100
     assert max(most) < 10

@@ -7,17 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from heldout.api.engine_choice import Where, counted_elsewhere, known_evidence, only_evidence
 from heldout.api.evaluation_builder import counted_notes
 from heldout.api.options import EngineArguments, takes
 from heldout.arguments import check_whole, listing
 from heldout.costs import read_costs
-from heldout.engines.scores import CountedScores, RowScores
+from heldout.engines.engine_choice import EngineOptions, counted_elsewhere, known_evidence, only_evidence
+from heldout.engines.score_evidence import CountedScores, RowScores
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.counted import Counted
 from heldout.predictions.positive_class import choose_positive, fitted, quoted
-from heldout.predictions.source import Asked, Source, gather
+from heldout.predictions.source import ReadOptions, Source, gather
 from heldout.predictions.table import Missing
 from heldout.thresholds.decision import Decision
 from heldout.thresholds.decision_report import GET_ROWS
@@ -72,8 +72,8 @@ def choose_threshold(
     by = by if maximize is None else maximize
     roles = {"truth": truth, "predicted": None, "weight": weight, "group": group}
     # Any threshold will do to read the columns: the classes that it gives are not used.
-    asked = Asked(labels, missing, score, positive, 0.0)
-    where = Where.from_options(large).checked()
+    asked = ReadOptions(labels, missing, score, positive, 0.0)
+    where = EngineOptions.from_options(large).checked()
     known = known_evidence(data)
     if known is not None:
         only_evidence({**roles, "score": score}, where)

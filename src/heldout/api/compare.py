@@ -17,7 +17,6 @@ from heldout.api.contestants import (
     read_columns,
 )
 from heldout.api.design import CompareOptions, PairingDesign, is_score
-from heldout.api.engine_choice import Where, lazy_frame
 from heldout.api.external_cases import OpenConnections
 from heldout.api.pairing import choose_design
 from heldout.api.pairwise import (
@@ -37,6 +36,7 @@ from heldout.arguments import check_level, check_whole, closest, listing
 from heldout.comparisons.comparison import Comparison
 from heldout.comparisons.learner_ranks import LearnerRanks, rank_learners
 from heldout.comparisons.ranks import read_results
+from heldout.engines.engine_choice import EngineOptions, lazy_frame
 from heldout.errors import ColumnError, OptionError
 from heldout.evidence import Label
 from heldout.findings.review import check_codes
@@ -103,7 +103,7 @@ def compare(
     muted = check_codes(mute)
     if not classifiers:
         raise OptionError("There is nothing to compare.", hint="give two or more evaluations, validations or files.")
-    Where(engine, master, tolerance, passes).checked()
+    EngineOptions(engine, master, tolerance, passes).checked()
     claims = Claims(correction, margin, margin_kind)
     claims.check(control)
     # Connections that an engine opens for reading are closed when all is counted.

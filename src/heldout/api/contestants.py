@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.api.engine_choice import lazy_frame
 from heldout.api.evaluate import evaluate
 from heldout.api.external_cases import (
     LazyContestant,
@@ -21,13 +20,14 @@ from heldout.api.external_cases import (
     find_lazy_source,
 )
 from heldout.arguments import listing
+from heldout.engines.engine_choice import lazy_frame
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.files import column_names, read_table
 from heldout.files.batches import many_files
 from heldout.predictions.alignment import lost_rows
-from heldout.predictions.columns import check_column, guess, is_usual
-from heldout.predictions.scores import may_be_score
+from heldout.predictions.case_values import may_be_score
+from heldout.predictions.column_roles import check_column, guess, is_usual
 from heldout.predictions.source import gather, without_use
 from heldout.predictions.table import Missing
 from heldout.results.evaluation import Evaluation

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from heldout.api.engine_choice import Where, counted_elsewhere
 from heldout.api.options import CountedArguments, takes
 from heldout.engines.accumulator import Evidence, checked_threshold
+from heldout.engines.engine_choice import EngineOptions, counted_elsewhere
 from heldout.engines.memory import counted
 from heldout.errors import FileError, HeldoutError, OptionError
 from heldout.evidence.storage import loaded
-from heldout.predictions.source import Asked, Source, gather
+from heldout.predictions.source import ReadOptions, Source, gather
 
 # Only counting: from predictions, in any form, to evidence that merges, is saved, and is evaluated later.
 
@@ -36,11 +36,13 @@ def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArgu
 @takes(CountedArguments)
 def count_with_source(data: Any, predicted: Any = None, **options: Unpack[CountedArguments]) -> tuple[Evidence, Source]:
     """The evidence of predictions in any form, and where they came from."""
-    where = Where.from_options(options).checked()
+    where = EngineOptions.from_options(options).checked()
     roles = {"truth": options["truth"], "predicted": predicted, "weight": options["weight"], "group": options["group"]}
     roles |= {"fold": options["fold"]}
     cut = checked_threshold(options["threshold"], predicted)
-    asked = Asked(options["labels"], options["missing"], options["score"], options["positive"], cut, options["slices"])
+    asked = ReadOptions(
+        options["labels"], options["missing"], options["score"], options["positive"], cut, options["slices"]
+    )
     elsewhere = counted_elsewhere(data, roles, asked, where)
     if elsewhere is not None:
         return Evidence.of(elsewhere[0]), elsewhere[1]

@@ -8,19 +8,19 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from heldout.api.engine_choice import Where, counted_elsewhere, known_evidence, only_evidence
 from heldout.api.evaluation_builder import Folded, Settings, fold_dependence, judge
 from heldout.api.options import EvaluateArguments, takes
 from heldout.arguments import listing
 from heldout.engines import memory
 from heldout.engines.accumulator import checked_threshold
+from heldout.engines.engine_choice import EngineOptions, counted_elsewhere, known_evidence, only_evidence
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.files import check_matrix
 from heldout.findings.review import check_codes, check_limits
 from heldout.predictions.positive_class import fitted
-from heldout.predictions.source import Asked, Source, gather
+from heldout.predictions.source import ReadOptions, Source, gather
 from heldout.predictions.table import Predictions
 from heldout.results.evaluation import Evaluation
 
@@ -58,7 +58,7 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
                 f"{name} must be 'truth' or 'predicted'. Got {value!r}.", hint=f"say what the {name} are."
             )
     counted: Counted | None = None
-    where = Where.from_options(options).checked()
+    where = EngineOptions.from_options(options).checked()
     if isinstance(data, Confusion):
         only_evidence({**beside, "matrix": options["matrix"]}, where)
         confusion = data if labels is None else data.with_labels(fitted(tuple(labels), data.labels))
@@ -72,7 +72,7 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
             notes = ("the entries of the matrix are not whole: the intervals take them as that many cases",)
     else:
         cut = checked_threshold(options["threshold"], predicted)
-        asked = Asked(labels, missing, score, settings.positive, cut, slices)
+        asked = ReadOptions(labels, missing, score, settings.positive, cut, slices)
         elsewhere = counted_elsewhere(data, roles, asked, where)
         if elsewhere is not None:
             counted, source = elsewhere

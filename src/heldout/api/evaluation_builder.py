@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from heldout.arguments import check_level, check_whole, closest, listing, method_key
 from heldout.costs import Costs, read_costs, settle_costs
 from heldout.engines.memory import count_folds
-from heldout.engines.scores import CountedScores, RowScores, ScoreEvidence
+from heldout.engines.score_evidence import CountedScores, RowScores, ScoreEvidence
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
-from heldout.evidence.folds import FoldCounts
+from heldout.evidence.partitions import FoldCounts
 from heldout.findings.review import check_codes, check_limits
 from heldout.intervals.area_bounds import bounds_note
 from heldout.intervals.count_estimator import Estimator
@@ -75,7 +75,7 @@ def counted_dependence(counted: Counted) -> Dependence:
 
     With one prediction per case the folds are one partition of the cases, whose mean sizes tell all there is to know.
 
-    >>> from heldout.evidence.folds import FoldCounts
+    >>> from heldout.evidence.partitions import FoldCounts
     >>> folds = FoldCounts(("a", "b"), np.array([1, 2]), *(np.array(x) for x in ([0, 1], [0, 1], [0, 1], [3, 1])))
     >>> counted_dependence(Counted(folds[0] + folds[1], folds=folds)).independent
     2

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.api.design import CompareOptions, SharedCases, is_score, translate_class
-from heldout.api.engine_choice import FromFiles, from_files, lazy_frame
 from heldout.arguments import listing
 from heldout.arrays import Codes
 from heldout.comparisons.comparison import Alike
@@ -22,10 +21,11 @@ from heldout.comparisons.pair_test import scale_test
 from heldout.comparisons.paired_losses import PAIRED_HALL, PAIRED_LOSS_T, MeanMoments, paired_mean_test
 from heldout.comparisons.paired_scores import AREAS, choose_score_method
 from heldout.comparisons.roc_pair import RocComparison
-from heldout.engines.clusters.backends import ELSEWHERE
-from heldout.engines.clusters.engine_errors import engine_errors
+from heldout.engines.backends import ELSEWHERE
+from heldout.engines.engine_choice import LazyTable, from_files, lazy_frame
+from heldout.engines.engine_errors import engine_errors
 from heldout.engines.lazy.pairs import LazyCases, LazySide, lazy_cases
-from heldout.engines.stream.pairs import ROW
+from heldout.engines.stream.batch_engine import ROW
 from heldout.errors import OptionError
 from heldout.evidence import Ranking
 from heldout.evidence.counted import Counted
@@ -34,8 +34,8 @@ from heldout.evidence.losses import LOSSES
 from heldout.files.batches import Batches, batches_of
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import lost_order
-from heldout.predictions.scores import class_of
-from heldout.predictions.source import Named
+from heldout.predictions.case_values import class_of
+from heldout.predictions.source import NamedFrame
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 
@@ -47,9 +47,9 @@ class OpenConnections(ExitStack):
         super().__init__()
         self._first: Any = None
 
-    def lazy(self, path: str | Path, engine: str, master: str | None) -> FromFiles:
+    def lazy(self, path: str | Path, engine: str, master: str | None) -> LazyTable:
         """The lazy frame of a path, in the same database as the frames before it where the engine has databases."""
-        from heldout.engines.clusters.backends import open_table
+        from heldout.engines.backends import open_table
 
         opened = open_table(path, engine, master)
         self.callback(opened.close)
@@ -99,10 +99,10 @@ class LazySource:
     def part(self, frame: Any, name: str) -> Any:
         """What `evaluate` is given of some of the rows, which are in this narwhals frame."""
         native = frame.to_native()
-        if isinstance(self.given, FromFiles):
+        if isinstance(self.given, LazyTable):
             return replace(self.given, frame=native)
         # Batches give only the columns that are used, so the files agree in all of them.
-        return Named(native, name) if self.batches is None else FromFiles(native, name, notes=self.batches.notes)
+        return NamedFrame(native, name) if self.batches is None else LazyTable(native, name, notes=self.batches.notes)
 
     def rows(self, columns: Sequence[str], *, numbered: bool = False) -> Any:
         """The rows as a narwhals lazy frame with at least these columns, numbered on request."""
@@ -110,9 +110,9 @@ class LazySource:
 
         if self.batches is None:
             return self.frame
-        from heldout.engines.stream.pairs import scanned
+        from heldout.engines.stream.batch_engine import scan_batches
 
-        return nw.from_native(scanned(self.batches, columns, numbered=numbered))
+        return nw.from_native(scan_batches(self.batches, columns, numbered=numbered))
 
 
 def find_lazy_source(data: Any, engine: str | None, master: str | None, opened: OpenConnections) -> LazySource | None:

@@ -17,7 +17,7 @@ from heldout.learners.features import Table, as_table
 from heldout.learners.learner import Learner, read_learner
 from heldout.learners.problem import Problem
 from heldout.plans import Cases
-from heldout.predictions.columns import check_column
+from heldout.predictions.column_roles import check_column
 from heldout.predictions.table import Missing
 
 # Up to here a look for each class is faster than sorting the rows.

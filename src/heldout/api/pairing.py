@@ -28,7 +28,7 @@ from heldout.comparisons.fold_tests import FoldValues, compare_folds
 from heldout.comparisons.pair_test import Setting
 from heldout.comparisons.paired_scores import compare_scores_unpaired
 from heldout.comparisons.unpaired import CountedSide, compare_counted_unpaired, compare_unpaired
-from heldout.engines.scores import RowScores
+from heldout.engines.score_evidence import RowScores
 from heldout.errors import OptionError, ValuesError
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import Paired, key_texts, other_units, pair

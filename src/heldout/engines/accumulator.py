@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from heldout.arguments import listing
-from heldout.engines.row_buffer import ROWS_AT_ONCE, Growing
+from heldout.engines.row_buffer import ROWS_AT_ONCE, BufferedCounts
 from heldout.errors import HeldoutError, LabelError, MatrixError, OptionError, ValuesError
 from heldout.evidence import Confusion, Label, join_labels, sort_labels
 from heldout.evidence.confusion import Counts
 from heldout.evidence.counted import Counted
 from heldout.evidence.storage import load, save
+from heldout.predictions.case_values import may_be_score, raw_scores
 from heldout.predictions.label_encoding import encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, usual_pair, usual_positive
-from heldout.predictions.scores import may_be_score, raw_scores
-from heldout.predictions.slices import slice_values, slices_of_arrays
-from heldout.predictions.source import Asked, Columns, columns_of_roles, gather
+from heldout.predictions.slice_plans import slice_values, slices_of_arrays
+from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, gather
 from heldout.predictions.table import Missing, NothingWholeError, Predictions, assemble, check_missing_word
 
 # One batch of cases as it was given to be counted: its scores, its classes, and a copy that outlives it.
@@ -49,7 +49,7 @@ class Batch:
         frame = nw.from_native(self.data, pass_through=True)
         return Columns(frame, "the data frame") if isinstance(frame, nw.DataFrame) else None
 
-    def gathered(self, asked: Asked) -> Predictions:
+    def gathered(self, asked: ReadOptions) -> Predictions:
         """The checked predictions."""
         if self._is_plain():
             # The same as below, without asking what kind of frame an array is, which takes longer than a small batch.
@@ -116,7 +116,7 @@ class Batch:
         several = (nested and isinstance(self.score[0], str)) or isinstance(self.score, Mapping)
         return max(len(self.score), 2) if several else 2
 
-    def classes(self, asked: Asked) -> tuple[Label, ...]:
+    def classes(self, asked: ReadOptions) -> tuple[Label, ...]:
         """The classes that occur in truth or prediction, those of the prediction as the truth writes them."""
         truth, predicted = self._label_columns(asked)
         if predicted is None:
@@ -130,7 +130,7 @@ class Batch:
         met = {*seen.truth.met(), *seen.predicted.met()}
         return tuple(label for label in seen.labels if label in met)
 
-    def _label_columns(self, asked: Asked) -> tuple[Any, Any]:
+    def _label_columns(self, asked: ReadOptions) -> tuple[Any, Any]:
         columns = self.columns()
         if columns is None:
             truth = self.roles.get("truth") if self.data is None else self.data
@@ -230,7 +230,7 @@ class Evidence:
         self._known: tuple[Label, ...] = ()
         self._settled: Label | None = None
         self._unsettled: list[Batch] = []
-        self._grown = Growing()
+        self._grown = BufferedCounts()
 
     @classmethod
     def of(cls, counted: Counted) -> Evidence:
@@ -245,7 +245,7 @@ class Evidence:
         made = cls(positive=named, threshold=counted.threshold)
         made._known = counted.labels if scores is None or not scores.per_class else scores.labels
         made._settled = None if scores is None or scores.per_class else counted.positive
-        made._grown = Growing.of(counted)
+        made._grown = BufferedCounts.of(counted)
         return made
 
     def update(
@@ -343,9 +343,9 @@ class Evidence:
             known = known if named[0] in known else join_labels(known, named)
         return known
 
-    def _asked(self, labels: tuple[Label, ...] | None) -> Asked:
+    def _asked(self, labels: tuple[Label, ...] | None) -> ReadOptions:
         positive = self._settled if self._settled is not None else self._positive
-        return Asked(labels, self._missing, None, None if labels is None else positive, self._threshold)
+        return ReadOptions(labels, self._missing, None, None if labels is None else positive, self._threshold)
 
     def _add(self, batch: Batch, labels: tuple[Label, ...] | None) -> None:
         """Take a batch whose classes are known; nothing is changed where it is refused."""

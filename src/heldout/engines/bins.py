@@ -29,7 +29,7 @@ STRETCHES = 8
 SHARE = 0.01
 
 
-class Stretch:
+class BinRange:
     """Counters for the bins `first` to `first + size` of one exponent.
 
     With `owners` a bin counts one score only, its owner: that is how distinct scores are counted while they are few.
@@ -137,7 +137,7 @@ class Stretch:
         return ScoreBins(low, exponent, counts, base, np.inf, -np.inf, weights, squares, None, most)
 
 
-def stretches(bins: ScoreBins, room: int, *, weighted: bool) -> list[Stretch]:
+def stretches(bins: ScoreBins, room: int, *, weighted: bool) -> list[BinRange]:
     """Stretches of the grid, at most `room` bins in all, that hold as many of the rows seen so far as can be."""
     exact = bins.base == POINT
     exponent = _spread(bins, room) if exact else bins.base
@@ -146,7 +146,7 @@ def stretches(bins: ScoreBins, room: int, *, weighted: bool) -> list[Stretch]:
     index, rows = index_of(bins.low, exponent), bins.counts.sum(axis=1)
     enough = SHARE * float(rows.sum())
     usable = np.abs(index) < FAR
-    found: list[Stretch] = []
+    found: list[BinRange] = []
     while room > 0 and len(found) < STRETCHES and usable.any():
         cells, held = index[usable], rows[usable]
         first, last, gain = _fullest(cells, held, room)
@@ -157,7 +157,7 @@ def stretches(bins: ScoreBins, room: int, *, weighted: bool) -> list[Stretch]:
         first, size = first - margin, last - first + 1 + 2 * margin
         inside = usable & (index >= first) & (index < first + size)
         owners = _owners(bins.low[inside], index[inside] - first, rows[inside], size) if exact else None
-        found.append(Stretch(exponent, first, size, bins.k, weighted=weighted, owners=owners))
+        found.append(BinRange(exponent, first, size, bins.k, weighted=weighted, owners=owners))
         usable &= ~inside
         room -= size
     return found
@@ -259,7 +259,7 @@ class BinCounter:
         self._least, self._greatest = np.inf, -np.inf
         none = np.zeros(0)
         self._held = bins_of(none, none, k, weight=none if weighted else None, most=most)
-        self._stretches: list[Stretch] = []
+        self._stretches: list[BinRange] = []
         self._aside: list[tuple[NDArray[Any], ...]] = []
         self._waiting = 0
         # Rows before the counters were laid out, and rows put aside since.

@@ -14,13 +14,12 @@ from heldout.engines.probability_sums import tally, tally_classes
 from heldout.errors import ValuesError
 from heldout.evidence import Clusters, Confusion, Label
 from heldout.evidence.counted import Counted, CountedColumn, ScoreTally, class_columns, sided
-from heldout.evidence.folds import FoldCounts
 from heldout.evidence.labels import key_array, places
+from heldout.evidence.partitions import FoldCounts, SliceCounts, SliceGroups
 from heldout.evidence.score_bins import MOST
-from heldout.evidence.slices import SliceCounts, SliceGroups
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.positive_class import usual_positive
-from heldout.predictions.slices import SliceColumn
+from heldout.predictions.slice_plans import SliceColumn
 from heldout.predictions.table import Predictions
 
 # Counting predictions that are in memory, with NumPy, exactly.
@@ -203,7 +202,7 @@ def count_slices(predictions: Predictions, labels: tuple[Label, ...], columns: S
 
     With several columns the slices are their combinations; the key of one is its code in base (number of slices).
 
-    >>> from heldout.predictions.slices import slice_column
+    >>> from heldout.predictions.slice_plans import slice_column
     >>> from heldout.predictions.table import assemble
     >>> sex = slice_column(["f", "m", "m"], "sex")
     >>> count_slices(assemble(["a", "a", "b"], ["a", "b", "b"]), ("a", "b"), [sex])[1].matrix

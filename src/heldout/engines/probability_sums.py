@@ -11,7 +11,7 @@ from heldout.arrays import Floats, Integers
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.losses import LOSSES, CaseProbabilities, least_probability
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, Reliability, SparseSums, sums_by
-from heldout.predictions.scores import sum_tolerance
+from heldout.predictions.case_values import sum_tolerance
 
 # Sums that grow block by block: power sums of losses, and cases in bins by their probability.
 

@@ -18,13 +18,13 @@ from heldout.engines.memory import counted as counted_of
 from heldout.errors import ColumnError, LabelError, ValuesError
 from heldout.evidence import Label, join_labels
 from heldout.evidence.counted import Counted, added_gaps
+from heldout.evidence.partitions import is_value, join_slices
 from heldout.evidence.probabilities import joined as joined_reasons
-from heldout.evidence.slices import is_value, join_slices
+from heldout.predictions.case_values import Scores
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.number_bins import FEW_NUMBERS
 from heldout.predictions.positive_class import quoted
-from heldout.predictions.scores import Scores
-from heldout.predictions.slices import MOST_TEXTS, SliceColumn
+from heldout.predictions.slice_plans import MOST_TEXTS, SliceColumn
 from heldout.predictions.table import KEYS, NothingWholeError, Predictions
 
 # Several small sets of predictions as one, so that they are counted together.
@@ -161,7 +161,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 
 
 @dataclass
-class Growing:
+class BufferedCounts:
     """What was counted (`total`), rows that wait to be, and numbers of those that were left out.
 
     `shape` says what every batch holds, and `sliced` which slices were met in each column. Without scores nothing is
@@ -181,16 +181,16 @@ class Growing:
     sliced: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, counted: Counted) -> Growing:
+    def of(cls, counted: Counted) -> BufferedCounts:
         """What was counted already."""
         sliced = {column.name: column.labels for column in counted.slices}
         if counted.scores is None:
             counted = replace(counted, positive=None)
         return cls(counted, declared=counted.declared, shape=_shape_of(counted), sliced=sliced)
 
-    def copied(self) -> Growing:
+    def copied(self) -> BufferedCounts:
         """The same, to be changed without changing this."""
-        return Growing(**{name: copy.copy(held) for name, held in vars(self).items()})
+        return BufferedCounts(**{name: copy.copy(held) for name, held in vars(self).items()})
 
     @property
     def n(self) -> int:
@@ -266,7 +266,7 @@ class Growing:
             joined_types=tuple(dict.fromkeys([*total.joined_types, *self.joined_types])),
         )
 
-    def merged(self, other: Growing) -> Growing:
+    def merged(self, other: BufferedCounts) -> BufferedCounts:
         """Both together, as a new one."""
         for part in (self, other):
             part.flush()
@@ -274,7 +274,7 @@ class Growing:
             made, rest = (other.copied(), self) if self.total is None else (self.copied(), other)
             made.leave_out(rest.lost, rest.gaps)
             return made
-        return Growing.of(self.counted() + other.counted())
+        return BufferedCounts.of(self.counted() + other.counted())
 
 
 def _nothing(lost: int, gaps: Mapping[str, int]) -> ValuesError:

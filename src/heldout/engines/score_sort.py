@@ -28,7 +28,7 @@ MANY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class _KeyLayout:
     """How the keys of one kind of float are made."""
 
     floats: type[np.floating[Any]]
@@ -52,8 +52,8 @@ class _Layout:
         return int(unsigned) << 1
 
 
-_SINGLE = _Layout(np.float32, np.uint32, 32)
-_DOUBLE = _Layout(np.float64, np.uint64, 64)
+_SINGLE = _KeyLayout(np.float32, np.uint32, 32)
+_DOUBLE = _KeyLayout(np.float64, np.uint64, 64)
 
 
 def rank(
@@ -90,7 +90,7 @@ def _packed(scores: NDArray[Any], positive: NDArray[np.bool_]) -> Ranking:
     return collapsed.ranking()
 
 
-def _pack(scores: NDArray[Any], positive: NDArray[np.bool_], layout: _Layout) -> tuple[NDArray[Any], int]:
+def _pack(scores: NDArray[Any], positive: NDArray[np.bool_], layout: _KeyLayout) -> tuple[NDArray[Any], int]:
     """The keys: scores from 0 up in front, so many of them, negative scores behind; each sorts from high to low."""
     n = len(scores)
     keys = np.empty(n, dtype=layout.keys)
@@ -153,7 +153,7 @@ class _Collapsed:
         self.negatives: NDArray[Any] = np.empty(n, dtype=np.uint8)
         self.number = 0
 
-    def take(self, keys: NDArray[Any], layout: _Layout, *, negative: bool) -> None:
+    def take(self, keys: NDArray[Any], layout: _KeyLayout, *, negative: bool) -> None:
         """Add the entries of these keys."""
         n = len(keys)
         change = np.empty(min(n, BLOCK), dtype=keys.dtype)
@@ -189,7 +189,7 @@ class _Collapsed:
             open_positives = int(up_to[-1] - up_to[at[-1]])
 
     def _add(
-        self, key: NDArray[Any], positives: NDArray[Any], negatives: NDArray[Any], layout: _Layout, *, negative: bool
+        self, key: NDArray[Any], positives: NDArray[Any], negatives: NDArray[Any], layout: _KeyLayout, *, negative: bool
     ) -> None:
         where = slice(self.number, self.number + len(key))
         self.number = where.stop

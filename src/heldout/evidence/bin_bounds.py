@@ -26,7 +26,7 @@ STRETCH = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Inside:
+class BinContributions:
     """What each entry of a ranking adds, as parts of the whole area; `low` and `high` differ in joined bins only.
 
     `lost` is what is missing from a ROC area of 1, with the pairs inside a bin half lost; `open` is how far the ROC
@@ -39,7 +39,7 @@ class Inside:
     high: Floats
 
 
-def inside(ranking: Ranking) -> Inside:
+def inside(ranking: Ranking) -> BinContributions:
     """What each bin adds at least and at most; there must be positives.
 
     >>> seen = Ranking(np.array([0.5]), np.array([1]), np.array([1]), joined=np.array([True]))
@@ -49,11 +49,11 @@ def inside(ranking: Ranking) -> Inside:
     """
     if "inside" not in ranking.memo:
         ranking.memo["inside"] = _inside(ranking)
-    found: Inside = ranking.memo["inside"]
+    found: BinContributions = ranking.memo["inside"]
     return found
 
 
-def _inside(ranking: Ranking) -> Inside:
+def _inside(ranking: Ranking) -> BinContributions:
     joined, made = ranking.joined, np.empty((4, len(ranking)))
     for here, p, n, tp, fp, before, above in _stretches(ranking):
         # Shares first: the product of two large sums of weights may be no float.
@@ -69,7 +69,7 @@ def _inside(ranking: Ranking) -> Inside:
         least = np.minimum(_apart(p, before, fp, whole=not ranking.weighted), p) / p.clip(1e-300)
         np.minimum(np.where(some, share * np.maximum(least, 0.0), tied), high, out=low)
         open_[:] = np.where(some, share * rate / 2, 0.0)
-    return Inside(*made)
+    return BinContributions(*made)
 
 
 def _stretches(ranking: Ranking) -> Iterator[tuple[slice, Floats, Floats, Floats, Floats, Floats, Floats]]:

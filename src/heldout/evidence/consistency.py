@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from heldout.evidence.bin_grid import FINEST, POINT, WIDEST, floor_to
 from heldout.evidence.confusion import Confusion
 from heldout.evidence.counted import Counted, ScoreTally, class_columns
-from heldout.evidence.folds import FoldCounts
+from heldout.evidence.partitions import FoldCounts, SliceCounts
 from heldout.evidence.probabilities import Probabilities, Unfit
 from heldout.evidence.score_bins import ScoreBins
-from heldout.evidence.slices import SliceCounts
 
 # Sums of weights are made in another order in each part.
 NEAR = 1e-6

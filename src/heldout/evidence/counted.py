@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.errors import MatrixError
 from heldout.evidence.confusion import Confusion
-from heldout.evidence.folds import FoldCounts
 from heldout.evidence.labels import Label, join_keys
+from heldout.evidence.partitions import FoldCounts, SliceCounts, join_slices, moved
 from heldout.evidence.probabilities import Probabilities, Unfit, joined
 from heldout.evidence.score_bins import ScoreBins
-from heldout.evidence.slices import SliceCounts, join_slices, moved
 
 # Whether two pieces of evidence hold the same, field by field.
 

@@ -1,26 +1,22 @@
-"""Evidence in a file: small, versioned, checked, and never code.
-
-    bytes 0 … 15    the words `heldout evidence`
-    16 … 19         the version of the format
-    20 … 27         how many bytes of content follow the checksum
-    28 … 59         SHA-256 of everything else in the file
-    60 …            the content: how long the header is (8 bytes), the header, and the arrays, each compressed
-
-All numbers are little-endian. The header is compressed JSON: the evidence as plain values, and of each array how it is
-packed and how many bytes it takes.
-"""
+"""Evidence in a file: compact, checked, and written whole or not at all."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
+import os
+import shutil
+import signal
 import struct
+import threading
 import types
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -31,13 +27,84 @@ from heldout.errors import FileError
 from heldout.evidence.confusion import Clusters, Confusion
 from heldout.evidence.consistency import impossible
 from heldout.evidence.counted import Counted, CountedColumn, ScoreTally
-from heldout.evidence.folds import FoldCounts
 from heldout.evidence.labels import key_array
+from heldout.evidence.partitions import FoldCounts, SliceCounts, SliceGroups
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, Reliability, SparseSums, Unfit
 from heldout.evidence.score_bins import BinGroups, ScoreBins
-from heldout.evidence.slices import SliceCounts, SliceGroups
-from heldout.files.atomic_write import write_whole
 from heldout.files.input_stream import existing_file
+
+# Writing a file whole or not at all, whatever ends the process meanwhile.
+
+# What ends a process that does not handle it, and can be handled; SIGINT comes as KeyboardInterrupt.
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
+
+
+def write_whole(path: str | Path, data: bytes) -> None:
+    """Write a file of bytes: beside its place first, then in it, so that no reader ever finds half of it.
+
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> place = pathlib.Path(folder.name, "some.bytes")
+    >>> write_whole(place, b"all")
+    >>> place.read_bytes(), len(list(place.parent.iterdir()))
+    (b'all', 1)
+    >>> folder.cleanup()
+    """
+    target = Path(os.path.realpath(path))
+    beside = target.parent / f".{target.name[:100]}-{os.getpid()}-{threading.get_ident()}.tmp"
+    try:
+        if target.exists() and not target.is_file():
+            # /dev/null, or a pipe: to be written to, not replaced.
+            target.write_bytes(data)
+            return
+        with _gone_at_the_end(beside):
+            with beside.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            if target.exists():
+                shutil.copymode(target, beside)
+            beside.replace(target)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise FileError(
+            f"{path} cannot be written: {why}.",
+            hint="choose another place, or check that you may write there and that the disk is not full.",
+        ) from None
+
+
+@contextmanager
+def _gone_at_the_end(beside: Path) -> Iterator[None]:
+    """Leave no such file behind: not when the block ends, by whatever exception, and not when a signal ends all."""
+
+    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python's protocol
+        beside.unlink(missing_ok=True)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    held: dict[Any, Any] = {}
+    # Only the main thread may handle signals, and a program that handles one itself goes on doing so.
+    if threading.current_thread() is threading.main_thread():
+        held = {number: signal.SIG_DFL for number in ENDING if signal.getsignal(number) is signal.SIG_DFL}
+    try:
+        for number in held:
+            signal.signal(number, end)
+        yield
+    finally:
+        beside.unlink(missing_ok=True)
+        for number, handler in held.items():
+            signal.signal(number, handler)
+
+
+# Evidence in a file: small, versioned, checked, and never code.
+#
+# bytes 0 … 15 the words `heldout evidence` 16 … 19 the version of the format 20 … 27 how many bytes of content follow
+# the checksum 28 … 59 SHA-256 of everything else in the file 60 … the content: how long the header is (8 bytes), the
+# header, and the arrays, each compressed
+#
+# All numbers are little-endian. The header is compressed JSON: the evidence as plain values, and of each array how it
+# is packed and how many bytes it takes.
+
 
 # Evidence as plain values and a list of arrays, and back: only the kinds that are named here, never code.
 
@@ -260,7 +327,7 @@ MAGIC = b"heldout evidence"
 VERSION = 3
 # The oldest that is still read.
 OLDEST = 2
-ENDING = ".evidence"
+STORAGE_ENDING = ".evidence"
 _FRONT = struct.Struct("<16sIQ")
 _DIGEST = 32
 START = _FRONT.size + _DIGEST
@@ -281,7 +348,7 @@ def is_evidence_file(path: str | Path) -> bool:
     try:
         if place.is_dir():
             return False
-        if place.suffix.lower() == ENDING:
+        if place.suffix.lower() == STORAGE_ENDING:
             return True
         if not place.is_file():
             return False

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import closest, listing
 from heldout.errors import FileError
-from heldout.files.arff_header import Attribute, Header, UnclosedQuoteError, parse_date, read_header, tokens, unquoted
+from heldout.files.arff_header import (
+    ArffHeader,
+    Attribute,
+    UnclosedQuoteError,
+    parse_date,
+    read_header,
+    tokens,
+    unquoted,
+)
 from heldout.files.column_types import no_rows, wanted_names
 from heldout.files.formats import Format
 from heldout.files.input_stream import BOM, Content, utf8_text
@@ -22,12 +30,12 @@ if TYPE_CHECKING:
 # Turning the tokens of ARFF columns into typed columns.
 
 
-class _Unfit(Exception):  # noqa: N818
+class _UnfitToken(Exception):  # noqa: N818
     """A token that does not fit its attribute."""
 
 
 def convert(
-    columns: Sequence[Sequence[str | None]], lines: Sequence[int], header: Header, file: str
+    columns: Sequence[Sequence[str | None]], lines: Sequence[int], header: ArffHeader, file: str
 ) -> list[pl.Series]:
     """Convert columns of tokens (None: omitted by a sparse row), or raise for the first line at fault."""
     series: list[pl.Series] = []
@@ -83,7 +91,7 @@ def _meanings(written: set[str | None], attribute: Attribute) -> tuple[dict[str 
         else:
             try:
                 meanings[token] = read(unquoted(token))
-            except (_Unfit, ValueError):
+            except (_UnfitToken, ValueError):
                 unfit.add(token)
     return meanings, unfit
 
@@ -110,7 +118,7 @@ def _date(attribute: Attribute, text: str) -> datetime:
 
 
 def _refuse() -> Any:
-    raise _Unfit
+    raise _UnfitToken
 
 
 def _misfit(attribute: Attribute, token: str, where: str) -> FileError:
@@ -136,21 +144,21 @@ _FORM = "separate values by commas, write ? for a missing one, and quote a value
 
 
 @dataclass(slots=True)
-class _Rows:
+class _ArffRows:
     """What has been read so far: tokens as written (None where a sparse row omits), lines and weights."""
 
-    header: Header
+    header: ArffHeader
     file: str
     rows: list[list[str | None]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     weights: dict[int, float] = field(default_factory=dict)
 
 
-def read_rows(text: str, header: Header, file: str) -> pl.DataFrame:
+def read_rows(text: str, header: ArffHeader, file: str) -> pl.DataFrame:
     """Read the rows in `text`, dense or sparse, with or without weights."""
     import polars as pl
 
-    gathered = _Rows(header, file)
+    gathered = _ArffRows(header, file)
     try:
         _gather(gathered, text)
     except FileError:
@@ -167,13 +175,13 @@ def read_rows(text: str, header: Header, file: str) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _convert(gathered: _Rows) -> list[pl.Series]:
+def _convert(gathered: _ArffRows) -> list[pl.Series]:
     if not gathered.rows:
         return []
     return convert(list(zip(*gathered.rows, strict=True)), gathered.lines, gathered.header, gathered.file)
 
 
-def _gather(gathered: _Rows, text: str) -> None:
+def _gather(gathered: _ArffRows, text: str) -> None:
     width = len(gathered.header.attributes)
     for line, written in enumerate(text.split("\n"), start=gathered.header.first_line):
         try:
@@ -190,7 +198,7 @@ def _gather(gathered: _Rows, text: str) -> None:
         gathered.lines.append(line)
 
 
-def _add_unusual(gathered: _Rows, line: int, parts: list[str]) -> None:
+def _add_unusual(gathered: _ArffRows, line: int, parts: list[str]) -> None:
     """Add a sparse row, a row with a weight, or raise for a row of the wrong length."""
     width = len(gathered.header.attributes)
     if parts[0] == "{":
@@ -210,7 +218,7 @@ def _add_unusual(gathered: _Rows, line: int, parts: list[str]) -> None:
     gathered.rows.append(row)
 
 
-def _sparse(gathered: _Rows, line: int, pairs: list[str]) -> list[str | None]:
+def _sparse(gathered: _ArffRows, line: int, pairs: list[str]) -> list[str | None]:
     attributes = gathered.header.attributes
     row: list[str | None] = [None] * len(attributes)
     hint = f"write a sparse row as {{0 value, 3 value}} with attribute numbers from 0 to {len(attributes) - 1}."
@@ -237,7 +245,7 @@ def _has_zero(attribute: Attribute) -> bool:
     return attribute.kind in {"numeric", "integer"} or bool(attribute.values)
 
 
-def _weight(gathered: _Rows, line: int, rest: list[str]) -> float:
+def _weight(gathered: _ArffRows, line: int, rest: list[str]) -> float:
     hint = "write the weight of a row as a number in braces at its end, such as {0.5}."
     if len(rest) == 3 and rest[0] == "{" and rest[2] == "}":
         try:
@@ -247,7 +255,7 @@ def _weight(gathered: _Rows, line: int, rest: list[str]) -> float:
     raise _fault(gathered, line, "expected a weight in braces after the values", " ".join(rest), hint)
 
 
-def _fault(gathered: _Rows, line: int, expected: str, found: str, hint: str) -> FileError:
+def _fault(gathered: _ArffRows, line: int, expected: str, found: str, hint: str) -> FileError:
     shown = found if len(found) <= 60 else found[:57] + "..."
     return FileError(f"{gathered.file}, line {line}: {expected}, found {shown}.", hint=hint)
 
@@ -286,7 +294,7 @@ def _newline_text(content: Content) -> bytes:
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
-def _parsed(body: bytes, header: Header) -> pl.DataFrame | None:
+def _parsed(body: bytes, header: ArffHeader) -> pl.DataFrame | None:
     """The rows as Polars reads them, or None where any of them is not plainly right."""
     import polars as pl
 

@@ -160,7 +160,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class ArffHeader:
     """The attributes of an ARFF file, where its rows begin, and on which line."""
 
     attributes: tuple[Attribute, ...]
@@ -168,7 +168,7 @@ class Header:
     first_line: int
 
 
-def read_header(data: bytes, file: str) -> Header:
+def read_header(data: bytes, file: str) -> ArffHeader:
     """Read the lines up to and including @data; `data` has newlines only."""
     attributes: list[Attribute] = []
     named = False
@@ -191,7 +191,7 @@ def read_header(data: bytes, file: str) -> Header:
             attributes.append(_attribute(line, where))
         elif keyword.partition("%")[0] == "@data":
             _check(attributes, file, where)
-            return Header(tuple(attributes), min(start, len(data)), number + 1)
+            return ArffHeader(tuple(attributes), min(start, len(data)), number + 1)
         else:
             raise _fault(where, "expected @attribute or @data", bare, "see whether the line above is cut in two.")
     wanted = "@data" if named else "@relation"

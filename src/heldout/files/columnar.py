@@ -12,7 +12,7 @@ from heldout.errors import FileError
 from heldout.files.batches import EXACT, ROWS, Batches, key_columns, key_type, mixed_numbers, no_rows_in_files
 from heldout.files.column_types import is_whole, least_bytes, no_rows, wanted_names, widened
 from heldout.files.input_stream import Content
-from heldout.files.paths import Listing, Part, empty_note
+from heldout.files.paths import FilePart, Listing, empty_note
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,7 +102,7 @@ class ColumnarTables:
 class _Footer:
     """What the footer of one file says: its columns with their types, and how many rows there are."""
 
-    part: Part
+    part: FilePart
     types: dict[str, Any]
     rows: int
 
@@ -282,7 +282,7 @@ def _read_footers(listing: Listing, tables: ColumnarTables) -> list[_Footer]:
         return list(pool.map(lambda part: _read_footer(part, tables), listing.parts))
 
 
-def _read_footer(part: Part, tables: ColumnarTables) -> _Footer:
+def _read_footer(part: FilePart, tables: ColumnarTables) -> _Footer:
     import polars as pl
 
     if "://" not in part.path:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from heldout.errors import FileError
+from heldout.files.batches import PIECE, Piece, TextBatches, pieces
 from heldout.files.column_types import blank_to_null, no_rows, refuse_duplicates, typed, wanted_names
 from heldout.files.formats import Format
 from heldout.files.input_stream import HEAD_BYTES, Content, cut_at_line, inner_ending, load_head, utf8_text
-from heldout.files.paths import Listing, Part
-from heldout.files.text_batches import PIECE, Piece, TextBatches, pieces
+from heldout.files.paths import FilePart, Listing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +27,7 @@ SEPARATORS = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class DelimitedHeader:
     """The column names of a delimited text, its separator, and where its rows begin."""
 
     names: tuple[str, ...]
@@ -63,7 +63,7 @@ def delimited_names(content: Content) -> tuple[str, ...]:
     return read_header(_newline_text(content), content).names
 
 
-def read_header(data: bytes, content: Content) -> Header:
+def read_header(data: bytes, content: Content) -> DelimitedHeader:
     """Find the names, the separator and the start of the rows."""
     start = re.match(rb"[\r\n]*", data).end()  # type: ignore[union-attr]
     declared = re.compile(rb"sep=([,;\t|])\r?\n", re.IGNORECASE).match(data, start)
@@ -84,7 +84,7 @@ def read_header(data: bytes, content: Content) -> Header:
     stripped = [name.strip() for name in row]
     names = tuple(name or _free_name(position, stripped) for position, name in enumerate(stripped, start=1))
     refuse_duplicates(names, content.name)
-    return Header(names, separator, rows_at=end, first_line=data.count(b"\n", 0, end) + 1)
+    return DelimitedHeader(names, separator, rows_at=end, first_line=data.count(b"\n", 0, end) + 1)
 
 
 def _newline_text(content: Content) -> bytes:
@@ -127,7 +127,7 @@ def only_newlines(text: bytes) -> bool:
     return not text[:4096].strip(b"\r\n") and not text.strip(b"\r\n")
 
 
-def parsed(body: bytes, header: Header) -> pl.DataFrame | None:
+def parsed(body: bytes, header: DelimitedHeader) -> pl.DataFrame | None:
     """All columns as text, or None where Polars may not be trusted with this text."""
     quoted = b'"' in body
     if quoted:
@@ -142,7 +142,7 @@ def parsed(body: bytes, header: Header) -> pl.DataFrame | None:
     return frame
 
 
-def _by_polars(body: bytes, header: Header, *, quoted: bool) -> pl.DataFrame | None:
+def _by_polars(body: bytes, header: DelimitedHeader, *, quoted: bool) -> pl.DataFrame | None:
     """What Polars makes of the rows; None where it objects or a row is short."""
     import polars as pl
 
@@ -172,7 +172,7 @@ def _without_blank_lines(body: bytes) -> bytes:
     return body
 
 
-def parsed_row_by_row(body: str, header: Header, file: str) -> pl.DataFrame:
+def parsed_row_by_row(body: str, header: DelimitedHeader, file: str) -> pl.DataFrame:
     """The rows read one by one, where a quick reading stumbles over one of them."""
     import polars as pl
 
@@ -200,7 +200,7 @@ def parsed_row_by_row(body: str, header: Header, file: str) -> pl.DataFrame:
     )
 
 
-def _ragged(file: str, line: int, header: Header, row: list[str]) -> FileError:
+def _ragged(file: str, line: int, header: DelimitedHeader, row: list[str]) -> FileError:
     mark = {"\t": "tab"}.get(header.separator, repr(header.separator))
     hint = f"put quotes around a field that holds the separator ({mark}), or add what is missing."
     if any("\n" in field for field in row):
@@ -356,7 +356,7 @@ class DelimitedBatches(TextBatches):
         # The kinds of the pieces of a column, each with the first file that has it and an example.
         self._seen: dict[str, dict[PieceKind, tuple[str, str]]] = {}
         # What each file holds in columns of classes, in words.
-        self._words: dict[str, dict[Part, set[str]]] = {}
+        self._words: dict[str, dict[FilePart, set[str]]] = {}
         # Whether the first piece tells what a column is, and of which columns nothing else has told it.
         self._trusts, self._guessed = False, set[str]()
 
@@ -376,7 +376,7 @@ class DelimitedBatches(TextBatches):
         """A file in which a column holds text where others hold numbers, and such a text."""
         return self._seen.get(column, {}).get("text")
 
-    def _names(self, part: Part) -> tuple[str, ...]:
+    def _names(self, part: FilePart) -> tuple[str, ...]:
         return delimited_names(cut_at_line(load_head(part.path, HEAD_BYTES)))
 
     def _find_types(self, columns: Sequence[str]) -> None:
@@ -391,7 +391,7 @@ class DelimitedBatches(TextBatches):
         else:
             self._note_differences()
 
-    def _note_kinds(self, part: Part, piece: Piece) -> None:
+    def _note_kinds(self, part: FilePart, piece: Piece) -> None:
         """Note of which kinds the columns of a piece are, the first file that has each, and an example."""
         frame, comma = piece
         for text in frame.iter_columns():
@@ -416,7 +416,7 @@ class DelimitedBatches(TextBatches):
             if note not in self.notes:
                 self.notes = (*self.notes, note)
 
-    def _frames(self, part: Part, columns: Sequence[str]) -> Iterator[Piece]:
+    def _frames(self, part: FilePart, columns: Sequence[str]) -> Iterator[Piece]:
         for name in columns:
             if name not in self._headers[part]:
                 has = next(other for other in self._texts if name in self._headers[other])
@@ -445,12 +445,12 @@ class DelimitedBatches(TextBatches):
                 frame = parsed_row_by_row(body.decode("utf-8"), here, part.name)
             yield frame, here.separator == ";"
 
-    def _convert(self, part: Part, piece: Piece, columns: Sequence[str]) -> list[pl.Series]:
+    def _convert(self, part: FilePart, piece: Piece, columns: Sequence[str]) -> list[pl.Series]:
         if self._trusts and columns:
             self._check_kinds(part, piece)
         return [as_kind(piece[0].get_column(name), self._known[name]) for name in columns]
 
-    def _check_kinds(self, part: Part, piece: Piece) -> None:
+    def _check_kinds(self, part: FilePart, piece: Piece) -> None:
         """Refuse a piece that makes a column of another kind than the first piece did."""
         self._note_kinds(part, piece)
         for name in piece[0].columns:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from heldout.files.paths import Part
-    from heldout.files.text_batches import Piece
+    from heldout.files.batches import Piece
+    from heldout.files.paths import FilePart
 
 _HINT = 'write an array of objects, such as [{"truth": "yes", "predicted": "no"}].'
 # An array that is empty or begins with an object, and an object that begins with a column.
@@ -102,7 +102,7 @@ def _column(name: str, values: list[Any], file: str) -> pl.Series:
 class JsonDocumentBatches(JsonLinesBatches):
     """Files of JSON documents as one table; each is read whole, as its rows end with its last bracket."""
 
-    def _frames(self, part: Part, columns: Sequence[str]) -> Iterator[Piece]:
+    def _frames(self, part: FilePart, columns: Sequence[str]) -> Iterator[Piece]:
         loaded = load(part.path)
         content = Content(part.name, loaded.ending, loaded.data)
         # An empty array is a part without rows.

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from heldout.errors import ColumnError, FileError
-from heldout.files.batches import EXACT, mixed_numbers
+from heldout.files.batches import EXACT, Piece, TextBatches, mixed_numbers, pieces
 from heldout.files.column_types import wanted_names, widened
 from heldout.files.formats import Format
 from heldout.files.input_stream import BOM, Content, utf8_text
-from heldout.files.paths import Part
-from heldout.files.text_batches import Piece, TextBatches, pieces
+from heldout.files.paths import FilePart
 
 if TYPE_CHECKING:
     import polars as pl
@@ -150,11 +149,11 @@ _WORDS = {"String": "text", "Int64": "numbers", "Float64": "numbers", "Boolean":
 class JsonLinesBatches(TextBatches):
     """Files of JSON lines as one table."""
 
-    def _names(self, part: Part) -> tuple[str, ...]:
+    def _names(self, part: FilePart) -> tuple[str, ...]:
         """The keys that the objects in the first piece have."""
         return next((tuple(frame.columns) for frame, _ in self._frames(part, ())), ())
 
-    def _frames(self, part: Part, columns: Sequence[str]) -> Iterator[Piece]:
+    def _frames(self, part: FilePart, columns: Sequence[str]) -> Iterator[Piece]:
         line = 0
         for piece in pieces(part, quoted=False, size=self._bytes):
             if not piece.isspace():
@@ -175,7 +174,7 @@ class JsonLinesBatches(TextBatches):
                         beyond.setdefault(name, part.name)
         self._types |= {name: _shared_type(name, by_type, beyond.get(name)) for name, by_type in files.items()}
 
-    def _convert(self, part: Part, piece: Piece, columns: Sequence[str]) -> list[pl.Series]:
+    def _convert(self, part: FilePart, piece: Piece, columns: Sequence[str]) -> list[pl.Series]:
         del part
         return [piece[0].get_column(name).cast(self._types[name]) for name in columns]
 

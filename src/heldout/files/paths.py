@@ -37,7 +37,7 @@ Links = list[tuple[Path, Path]]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """One file, the name that messages call it by, and the keys that its path holds, such as region=north.
 
     `inside` is its name in the folder that was given.
@@ -55,7 +55,7 @@ class Listing:
 
     name: str
     format: Format
-    parts: tuple[Part, ...]
+    parts: tuple[FilePart, ...]
     notes: tuple[str, ...] = ()
     remote: bool = False
 
@@ -74,7 +74,7 @@ def is_pattern(path: str) -> bool:
     return glob.has_magic(path) and not _exists(path)
 
 
-def listed(path: str | Path) -> Listing:
+def list_files(path: str | Path) -> Listing:
     r"""The files that a path stands for.
 
     Files whose names begin with a dot or an underscore, and checksums, belong to the programs that wrote the others.
@@ -95,9 +95,9 @@ def listed(path: str | Path) -> Listing:
     if is_pattern(text):
         return _matching(text)
     if Path(text).is_dir():
-        return _of_folder(Path(text))
+        return _list_folder(Path(text))
     file = existing_file(text)
-    return Listing(file.name, _format(file, text), (Part(str(file.resolve()), text),))
+    return Listing(file.name, _format(file, text), (FilePart(str(file.resolve()), text),))
 
 
 def _exists(path: str) -> bool:
@@ -122,7 +122,7 @@ def _elsewhere(address: str) -> Listing:
             hint="copy the file to this machine, or let DuckDB or Spark read it (--engine duckdb).",
         )
     name = address.rstrip("/").rpartition("/")[2]
-    return Listing(name, fmt, (Part(address, address),), remote=True)
+    return Listing(name, fmt, (FilePart(address, address),), remote=True)
 
 
 def _matching(pattern: str) -> Listing:
@@ -143,7 +143,7 @@ def _matching(pattern: str) -> Listing:
     return _together(pattern, files, root)
 
 
-def _of_folder(folder: Path) -> Listing:
+def _list_folder(folder: Path) -> Listing:
     everything = _inside(folder)
     files = [file for file in everything if inner_ending(file) in known_endings()]
     if not files:
@@ -256,8 +256,10 @@ def _together(path: str, files: Sequence[Path], root: Path, notes: tuple[str, ..
     if empty:
         _refuse_cut(empty, next(iter(examples)))
         notes = (*notes, empty_note([_inside_of(root, file) for file in empty], "bytes"))
-    parts = tuple(Part(str(file.resolve()), str(file), _keys(file, root), _inside_of(root, file)) for file in filled)
-    first: dict[str, Part] = {}
+    parts = tuple(
+        FilePart(str(file.resolve()), str(file), _keys(file, root), _inside_of(root, file)) for file in filled
+    )
+    first: dict[str, FilePart] = {}
     for part in parts:
         if first.setdefault(part.path, part) is not part:
             raise _twice(Path(first[part.path].name), Path(part.name))

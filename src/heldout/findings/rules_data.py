@@ -13,8 +13,8 @@ from heldout.arrays import Bits, Codes
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.learners.problem import Problem
 from heldout.plans.splits import Drawn, Splits
-from heldout.predictions.columns import is_unit, words_of
-from heldout.predictions.weights import groups
+from heldout.predictions.case_values import groups
+from heldout.predictions.column_roles import is_unit, words_of
 from heldout.results.validation import Validation
 from heldout.show.numbers import percent
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
-from heldout.evidence.folds import FoldCounts
+from heldout.evidence.partitions import FoldCounts
 from heldout.findings.evaluation_evidence import NOT_KEPT
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.wording import quoted

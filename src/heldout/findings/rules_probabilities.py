@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heldout.curves.curve import Curve
 from heldout.curves.reliability import reliability
-from heldout.engines.scores import ScoreEvidence
+from heldout.engines.score_evidence import ScoreEvidence
 from heldout.evidence.probabilities import Probabilities
 from heldout.findings.evaluation_evidence import probabilities_of, reported
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule

@@ -124,7 +124,7 @@ class Order:
 def order_of(predictions: Predictions, positive: Label) -> Order | None:
     """Whether one threshold on the scores of the positive class gives the predicted classes; None without such scores.
 
-    >>> from heldout.predictions.scores import RawScores
+    >>> from heldout.predictions.case_values import RawScores
     >>> from heldout.predictions.table import assemble
     >>> order_of(assemble([0, 1, 1], [0, 1, 1], score=RawScores(np.array([0.1, 0.6, 0.8]))), 1)
     Order(astray=0.0, threshold=0.5)

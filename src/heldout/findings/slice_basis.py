@@ -13,12 +13,12 @@ from heldout.arguments import listing
 from heldout.engines.memory import count_slices
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
-from heldout.evidence.slices import SliceCounts
+from heldout.evidence.partitions import SliceCounts
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
 from heldout.measures.quantity import Quantity
-from heldout.predictions.slices import SliceColumn
+from heldout.predictions.slice_plans import SliceColumn
 from heldout.predictions.table import Predictions
 from heldout.results.slices import Divided
 from heldout.show.numbers import number_of

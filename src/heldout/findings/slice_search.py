@@ -14,11 +14,11 @@ from heldout.arguments import check_whole
 from heldout.arrays import Floats
 from heldout.comparisons.corrections import adjust_p_values, describe_left_out
 from heldout.comparisons.unpaired import MOVER, NEWCOMBE, NORMAL, compare_unpaired, mover_difference
-from heldout.engines.scores import RowScores
+from heldout.engines.score_evidence import RowScores
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
 from heldout.evidence.labels import join_keys
-from heldout.evidence.slices import SliceCounts, left_of
+from heldout.evidence.partitions import SliceCounts, left_of
 from heldout.findings.slice_basis import (
     CORRECTION,
     LEAST_CASES,

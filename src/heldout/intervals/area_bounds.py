@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.engines.scores import CountedScores, ScoreEvidence
+from heldout.engines.score_evidence import CountedScores, ScoreEvidence
 from heldout.evidence import Label, Ranking
 from heldout.intervals.estimate import CAUTION
 from heldout.measures.catalogue import find

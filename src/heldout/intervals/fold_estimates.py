@@ -15,7 +15,7 @@ from heldout.arguments import method_key
 from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
-from heldout.evidence.folds import BATCH_CELLS, FoldCounts
+from heldout.evidence.partitions import BATCH_CELLS, FoldCounts
 from heldout.intervals.areas import hanley_mcneil_variance, logit_limits
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from heldout.arguments import closest, listing
 from heldout.arrays import Floats, Integers
+from heldout.engines.score_evidence import CountedScores, RowScores, ScoreEvidence
 from heldout.engines.score_sort import ClassPlacements, class_placements, rank
-from heldout.engines.scores import CountedScores, RowScores, ScoreEvidence
 from heldout.errors import OptionError
 from heldout.evidence import Ranking
 from heldout.evidence.counted import MOST_PAIRWISE

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from heldout.engines.scores import RowScores, ScoreEvidence
+from heldout.engines.score_evidence import RowScores, ScoreEvidence
 from heldout.errors import OptionError
 from heldout.evidence import Label, Ranking
 from heldout.evidence.probabilities import Probabilities

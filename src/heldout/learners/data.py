@@ -15,10 +15,10 @@ from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.learners.features import Table, as_table, given_features, read_features, telling
 from heldout.learners.problem import Problem, encode_target, settle_target
-from heldout.predictions.columns import check_column
+from heldout.predictions.case_values import groups
+from heldout.predictions.column_roles import check_column
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.table import check_missing_word
-from heldout.predictions.weights import groups
 
 Missing = Literal["refuse", "drop"]
 USUAL_TARGETS = ("class", "target", "label", "y", "outcome")

@@ -21,9 +21,9 @@ from heldout.files import read_table
 from heldout.files.arff_header import read_header
 from heldout.files.input_stream import STANDARD_INPUT, inner_ending, load, utf8_text
 from heldout.learners.problem import Nominal
+from heldout.predictions.case_values import groups, weights
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import is_missing
-from heldout.predictions.weights import groups, weights
 
 # Where features come from: a file, a data frame, a matrix or a list of rows, as named columns to choose from.
 

@@ -141,7 +141,7 @@ def lost_rows(predictions: Predictions) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Numbers:
+class _NumberKeys:
     """Keys that are whole numbers, put into words only where they are shown."""
 
     values: Codes
@@ -161,8 +161,8 @@ class _Keys:
     """
 
     codes: tuple[Codes, ...]
-    ids: tuple[str, ...] | _Numbers
-    folds: tuple[str, ...] | _Numbers = ()
+    ids: tuple[str, ...] | _NumberKeys
+    folds: tuple[str, ...] | _NumberKeys = ()
     both: Codes | None = None
 
     @property
@@ -263,7 +263,7 @@ def _keys(held: Sequence[Predictions], *, by_fold: bool) -> _Keys:
     return _Keys(tuple(np.split(places.reshape(-1), ends)), ids, folds, both)
 
 
-def _joined(columns: Sequence[Coded]) -> tuple[tuple[str, ...] | _Numbers, tuple[Codes, ...]]:
+def _joined(columns: Sequence[Coded]) -> tuple[tuple[str, ...] | _NumberKeys, tuple[Codes, ...]]:
     """The texts of all columns together, and the place among them of every row of each."""
     if all(type(label) is int and abs(label) < LARGEST for column in columns for label in column.labels):
         return _joined_numbers(columns)
@@ -276,14 +276,14 @@ def _joined(columns: Sequence[Coded]) -> tuple[tuple[str, ...] | _Numbers, tuple
     return tuple(place), tuple(made)
 
 
-def _joined_numbers(columns: Sequence[Coded]) -> tuple[tuple[str, ...] | _Numbers, tuple[Codes, ...]]:
+def _joined_numbers(columns: Sequence[Coded]) -> tuple[tuple[str, ...] | _NumberKeys, tuple[Codes, ...]]:
     """The same for whole numbers, which are sorted without being put into words."""
     values = [np.array(column.labels, dtype=np.int64) for column in columns]
     known, places = np.unique(np.concatenate(values), return_inverse=True)
     ends = np.cumsum([len(own) for own in values])[:-1]
     moves = np.split(places.reshape(-1), ends)
     rows = (move[column.codes.astype(np.int64) - column.offset] for move, column in zip(moves, columns, strict=True))
-    return _Numbers(known), tuple(rows)
+    return _NumberKeys(known), tuple(rows)
 
 
 def _texts(column: Coded) -> list[str]:

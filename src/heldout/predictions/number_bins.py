@@ -15,7 +15,7 @@ FEW_NUMBERS = 10
 SAMPLE = 20_000
 
 
-class Numbers(Protocol):
+class NumberColumn(Protocol):
     """A column of numbers without gaps, as far as cutting it needs it."""
 
     @property
@@ -39,7 +39,7 @@ class Numbers(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class NumberRows:
     """Numbers as they stand, row by row."""
 
     held: NDArray[Any]
@@ -88,14 +88,14 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Tallied:
+class NumberCounts:
     """Distinct numbers in order, with how often each stands."""
 
     numbers: NDArray[Any]
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, numbers: NDArray[Any], counts: NDArray[np.int64]) -> Tallied:
+    def of(cls, numbers: NDArray[Any], counts: NDArray[np.int64]) -> NumberCounts:
         """From numbers in any order, some of them perhaps several times or never."""
         numbers, counts = numbers[counts > 0], counts[counts > 0]
         distinct, where = np.unique(numbers, return_inverse=True)
@@ -134,7 +134,7 @@ class Tallied:
         return list(zip(lowest.tolist(), ends.tolist(), strict=True))
 
 
-def quantile_ends(numbers: Numbers, bins: int) -> NDArray[Any]:
+def quantile_ends(numbers: NumberColumn, bins: int) -> NDArray[Any]:
     """The last number of each bin, each one that occurs; fewer where many numbers are equal.
 
     >>> quantile_ends(Tallied(np.array([1, 2, 3]), np.array([5, 1, 6])), 2).tolist()

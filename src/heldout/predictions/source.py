@@ -15,14 +15,13 @@ from heldout.errors import ColumnError, HeldoutError, OptionError
 from heldout.evidence import Label
 from heldout.files import column_names, read_table
 from heldout.files.batches import Batches, many_files
-from heldout.predictions.columns import check_column, group_like, guess, is_usual, may_be_group
+from heldout.predictions.case_values import RawScores, class_of, is_number, may_be_score, raw_scores, score_columns
+from heldout.predictions.column_roles import check_column, group_like, guess, is_usual, may_be_group
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import encode, is_missing
 from heldout.predictions.positive_class import choose_positive
-from heldout.predictions.scores import RawScores, class_of, may_be_score, raw_scores, score_columns
-from heldout.predictions.slices import slice_names, slices_of_arrays, slices_of_columns
+from heldout.predictions.slice_plans import slice_names, slices_of_arrays, slices_of_columns
 from heldout.predictions.table import KEYS, Missing, Predictions, assemble
-from heldout.predictions.weights import is_number
 
 ROLES = ("truth", "predicted", "weight", *KEYS)
 # Columns that name the cases of predictions which come in folds.
@@ -51,7 +50,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedFrame:
     """A data frame under the name that a reader knows it by, such as that of the file it was read from."""
 
     frame: Any
@@ -59,7 +58,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReadOptions:
     """What was asked for besides the columns of the roles."""
 
     labels: Sequence[Label] | None
@@ -149,9 +148,9 @@ def gather(
     >>> predictions.n, source.sentence()
     (2, 'truth = y, predicted = p')
     """
-    asked = Asked(labels, missing, score, positive, threshold, slices, against_rest)
+    asked = ReadOptions(labels, missing, score, positive, threshold, slices, against_rest)
     name = "the data frame"
-    if isinstance(data, Named):
+    if isinstance(data, NamedFrame):
         data, name = data.frame, data.name
     columns = _of_file(data, roles, asked) if isinstance(data, str | Path) else _of_frame(data, roles, name)
     if columns is not None:
@@ -211,7 +210,7 @@ def _of_frame(data: Any, roles: dict[str, Any], name: str) -> Columns | None:
     return None if alone and roles.get("predicted") is not None and not is_name(roles["predicted"]) else columns
 
 
-def _of_file(path: str | Path, roles: dict[str, Any], asked: Asked) -> Columns:
+def _of_file(path: str | Path, roles: dict[str, Any], asked: ReadOptions) -> Columns:
     import narwhals.stable.v2 as nw
 
     if str(path) == "-":
@@ -234,7 +233,7 @@ def _of_file(path: str | Path, roles: dict[str, Any], asked: Asked) -> Columns:
     return Columns(nw.from_native(table), name, from_file=True, every=every)
 
 
-def _of_many(batches: Batches, roles: dict[str, Any], asked: Asked) -> Columns:
+def _of_many(batches: Batches, roles: dict[str, Any], asked: ReadOptions) -> Columns:
     """The columns that are used of many files, held together; the files need not agree in the others."""
     import narwhals.stable.v2 as nw
     import polars as pl
@@ -274,7 +273,7 @@ def is_name(asked: Any) -> bool:
     return isinstance(asked, str | int) and not isinstance(asked, bool)
 
 
-def columns_of_roles(columns: Columns, roles: dict[str, Any], asked: Asked) -> tuple[dict[str, Any], list[str]]:
+def columns_of_roles(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tuple[dict[str, Any], list[str]]:
     """The column of each role that is named or can be guessed, and which were guessed."""
     wanted: dict[str, Any] = {}
     guessed: list[str] = []
@@ -310,7 +309,7 @@ def idle_columns(columns: Columns, roles: Sequence[str], sliced: Sequence[str]) 
     ]
 
 
-def _needs_predicted(columns: Columns, asked: Asked) -> bool:
+def _needs_predicted(columns: Columns, asked: ReadOptions) -> bool:
     """Whether the predicted class must come from a column: not where scores can give it."""
     if asked.threshold is not None:
         return False
@@ -318,7 +317,7 @@ def _needs_predicted(columns: Columns, asked: Asked) -> bool:
     return not has_scores or any(is_usual("predicted", column) for column in columns.names)
 
 
-def _chosen(columns: Columns, roles: dict[str, Any], asked: Asked) -> tuple[Predictions, Source]:
+def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tuple[Predictions, Source]:
     wanted, guessed = columns_of_roles(columns, roles, asked)
     values: dict[str, Any] = {
         role: columns.values(wanted[role]) if role in wanted else roles.get(role) for role in ROLES
@@ -409,7 +408,7 @@ class FoundScores:
     note: str = ""
 
 
-def _scores(columns: Columns, values: dict[str, Any], wanted: dict[str, Any], asked: Asked) -> FoundScores:
+def _scores(columns: Columns, values: dict[str, Any], wanted: dict[str, Any], asked: ReadOptions) -> FoundScores:
     """The scores that were asked for, or those that usual names point to."""
     if asked.score is not None and not asked.score_names():
         return FoundScores(raw_scores(asked.score))
@@ -421,7 +420,7 @@ def _scores(columns: Columns, values: dict[str, Any], wanted: dict[str, Any], as
     return _guessed(columns, values, free, asked) if free else FoundScores()
 
 
-def _guessed(columns: Columns, values: dict[str, Any], free: list[Any], asked: Asked) -> FoundScores:
+def _guessed(columns: Columns, values: dict[str, Any], free: list[Any], asked: ReadOptions) -> FoundScores:
     """The columns that are scores by their names, if they can be used."""
     labels = asked.labels or encode(values["truth"], "truth").classes()
     # A guess must not stop an evaluation that does not need it; where it is needed, what is wrong with it is the error.
@@ -446,7 +445,7 @@ def _guessed(columns: Columns, values: dict[str, Any], free: list[Any], asked: A
 def guessed_scores(
     free: Sequence[Any],
     labels: Sequence[Label],
-    asked: Asked,
+    asked: ReadOptions,
     usable: Callable[[Any], bool],
     text_in: Callable[[Any], tuple[str, Any] | None] = lambda _: None,
 ) -> tuple[list[Any], str]:

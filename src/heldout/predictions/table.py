@@ -16,12 +16,11 @@ from heldout.arguments import listing
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Label, join_labels, sort_labels
 from heldout.evidence.labels import places
+from heldout.predictions.case_values import RawScores, Scores, check_weight, groups, settle_scores, weights
+from heldout.predictions.case_values import against_rest as one_against_rest
 from heldout.predictions.label_encoding import HEAD, Coded, as_label, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, renamed, suspicions, usual_pair
-from heldout.predictions.scores import RawScores, Scores, settle_scores
-from heldout.predictions.scores import against_rest as one_against_rest
-from heldout.predictions.slices import SliceColumn
-from heldout.predictions.weights import check_weight, groups, weights
+from heldout.predictions.slice_plans import SliceColumn
 
 Missing = Literal["refuse", "drop"]
 # What tells rows apart without being counted itself.

@@ -16,8 +16,8 @@ from heldout.intervals.target import Dependence
 from heldout.learners.problem import Problem
 from heldout.plans.plan import Correction, Plan
 from heldout.plans.splits import Drawn, Splits
+from heldout.predictions.case_values import RawScores, Scores, settle_scores
 from heldout.predictions.label_encoding import Coded
-from heldout.predictions.scores import RawScores, Scores, settle_scores
 from heldout.predictions.table import Predictions
 from heldout.resampling.fit_warnings import told
 

@@ -136,7 +136,7 @@ def hardest(predictions: Predictions | None, most: int = 20, *, kept: bool = Tru
 
     `kept` says that there are no predictions because only counts were given, not because rows were counted.
 
-    >>> from heldout.predictions.scores import raw_scores
+    >>> from heldout.predictions.case_values import raw_scores
     >>> from heldout.predictions.table import assemble
     >>> seen = assemble(["no", "yes", "no"], score=raw_scores([0.9, 0.2, 0.1]), positive="yes")
     >>> [(case.row, case.truth, case.predicted) for case in hardest(seen).of("confidently wrong")]

@@ -13,7 +13,7 @@ from heldout.evidence.counted import CountedColumn
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.measures.declare import Direction
-from heldout.predictions.slices import SliceColumn
+from heldout.predictions.slice_plans import SliceColumn
 from heldout.result import Result
 from heldout.results.difference import PairTest
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table

@@ -17,7 +17,7 @@ from heldout.engines.score_sort import rank
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.ranking import Ranking, cut_at
-from heldout.predictions.weights import check_weight
+from heldout.predictions.case_values import check_weight
 from heldout.thresholds.decision import Alternative, Decision, Honest
 from heldout.thresholds.decision_report import bins_note, warnings_of
 from heldout.thresholds.figures import Figures, stretched, threshold_estimate

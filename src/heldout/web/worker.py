@@ -20,9 +20,9 @@ from heldout.errors import FileError, HeldoutError
 from heldout.files import read_table
 from heldout.files.formats import format_by_magic
 from heldout.files.input_stream import GZIP_MAGIC
-from heldout.predictions.columns import is_usual
+from heldout.predictions.case_values import may_be_score, score_columns
+from heldout.predictions.column_roles import is_usual
 from heldout.predictions.positive_class import choose_positive
-from heldout.predictions.scores import may_be_score, score_columns
 from heldout.web.choices import Choices
 from heldout.web.limits import size_words
 
@@ -352,7 +352,7 @@ def _evaluated(file: dict[str, Any], say: Say) -> Evaluation:
     """The evaluation of a file, by the chosen columns and by no others."""
     from heldout.api.evaluate import evaluate
     from heldout.files import read_table
-    from heldout.predictions.source import Named
+    from heldout.predictions.source import NamedFrame
 
     path, shown, choices = Path(file["path"]), file["name"], Choices.of(file["choices"])
     say(f"Reading {shown}")
@@ -360,7 +360,7 @@ def _evaluated(file: dict[str, Any], say: Say) -> Evaluation:
         frame = read_table(path, columns=list(dict.fromkeys([*choices.columns(), *_noted(path)])))
         say(f"Measuring {shown}")
         options = {name: value for name, value in choices.options().items() if value is not None}
-        return evaluate(Named(frame, shown), **options)
+        return evaluate(NamedFrame(frame, shown), **options)
     except HeldoutError as error:
         raise renamed(error, path, shown) from None
 
@@ -368,7 +368,7 @@ def _evaluated(file: dict[str, Any], say: Say) -> Evaluation:
 def _noted(path: Path) -> list[str]:
     """Columns that the library speaks of where nobody chose them: weights, folds and what may be groups."""
     from heldout.files import column_names
-    from heldout.predictions.columns import may_be_group
+    from heldout.predictions.column_roles import may_be_group
 
     return [name for name in column_names(path) if name.strip().casefold() in NOTED or may_be_group(name)]
 

@@ -22,11 +22,10 @@ from heldout.errors import LabelError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.counted import ROLES
 from heldout.evidence.probabilities import Unfit
+from heldout.predictions.case_values import LARGEST, SMALLEST, RawScores, Scores, settle_scores, sum_tolerance
 from heldout.predictions.label_encoding import Coded, encode
-from heldout.predictions.scores import RawScores, Scores, settle_scores, sum_tolerance
-from heldout.predictions.source import Asked, guessed_scores, no_scores
+from heldout.predictions.source import ReadOptions, guessed_scores, no_scores
 from heldout.predictions.table import Missing, NothingWholeError, Predictions, assemble, check_missing_word
-from heldout.predictions.weights import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -53,7 +52,7 @@ WRITTEN = re.compile(r"-?\d+\.0+")
 
 
 @dataclass(frozen=True, eq=False)
-class First:
+class LabelPass:
     """What the first pass found: the combinations without missing values, and how many rows were left out.
 
     `bad` is how many scores of the rows that were kept are not finite.
@@ -122,7 +121,9 @@ def blanked(roles: LazyRoles, keys: Sequence[str], made: nw.Expr | None = None) 
     return flagged(roles, made).with_columns(*(blank(key).alias(key) for key in keys))
 
 
-def first_pass(roles: LazyRoles, missing: Missing, *, keys: Sequence[str] = KEYS, made: nw.Expr | None = None) -> First:
+def first_pass(
+    roles: LazyRoles, missing: Missing, *, keys: Sequence[str] = KEYS, made: nw.Expr | None = None
+) -> LabelPass:
     """Count the combinations of the keys, and refuse what cannot be used; `made` makes the prediction of scores."""
     import narwhals.stable.v2 as nw
 
@@ -138,7 +139,7 @@ def first_pass(roles: LazyRoles, missing: Missing, *, keys: Sequence[str] = KEYS
     return first
 
 
-def _check_text(first: First, roles: LazyRoles) -> None:
+def _check_text(first: LabelPass, roles: LazyRoles) -> None:
     """Refuse whole numbers that Dask made text of: as such they would be other classes than the numbers are."""
     import narwhals.stable.v2 as nw
 
@@ -198,7 +199,7 @@ def _with_sums(frame: nw.LazyFrame[Any], roles: LazyRoles) -> tuple[nw.LazyFrame
     return frame.with_columns(*made) if made else frame, sums
 
 
-def _checked(table: nw.DataFrame[Any], roles: LazyRoles, missing: Missing) -> First:
+def _checked(table: nw.DataFrame[Any], roles: LazyRoles, missing: Missing) -> LabelPass:
     import narwhals.stable.v2 as nw
 
     lost, n = (np.asarray(table.get_column(name).to_numpy()).astype(np.int64) for name in ("lost", "n"))
@@ -208,12 +209,12 @@ def _checked(table: nw.DataFrame[Any], roles: LazyRoles, missing: Missing) -> Fi
     gaps = {role: int(n[(lost >> place) & 1 == 1].sum()) for place, role in enumerate(ROLES)}
     gaps = {role: number for role, number in gaps.items() if number}
     _check_missing(gaps, rows, left, missing)
-    held = First(table.filter(nw.col("lost") == 0), rows, left, gaps)
+    held = LabelPass(table.filter(nw.col("lost") == 0), rows, left, gaps)
     if "weight" in roles.wanted:
         _check_weight(held)
     if not roles.scores:
         return held
-    return First(held.table, rows, left, gaps, int(held.column("bad").sum()))
+    return LabelPass(held.table, rows, left, gaps, int(held.column("bad").sum()))
 
 
 def _check_missing(gaps: Mapping[str, int], rows: int, left: int, missing: Missing) -> None:
@@ -228,7 +229,7 @@ def _check_missing(gaps: Mapping[str, int], rows: int, left: int, missing: Missi
         raise NothingWholeError.of(rows, gaps)
 
 
-def _check_weight(held: First) -> None:
+def _check_weight(held: LabelPass) -> None:
     """Refuse weights as those of rows in memory are refused."""
     wrong = int(held.column("wrong").sum())
     if wrong:
@@ -249,7 +250,7 @@ def _check_weight(held: First) -> None:
         )
 
 
-def check_scores(held: First) -> None:
+def check_scores(held: LabelPass) -> None:
     """Refuse scores that are not finite."""
     if held.bad:
         raise ValuesError(
@@ -264,7 +265,7 @@ def check_scores(held: First) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class SettledLabels:
     """What is known after the first pass: the classes of every combination, and which columns the scores are.
 
     `predictions` are those of the combinations, not of the rows. `truth` and `predicted` are places among its labels,
@@ -273,7 +274,7 @@ class Settled:
     """
 
     roles: LazyRoles
-    first: First
+    first: LabelPass
     predictions: Predictions
     truth: Codes
     predicted: Codes
@@ -330,7 +331,7 @@ def places_of(coded: Coded, labels: Sequence[Label]) -> Codes:
     return np.asarray(move[coded.codes.astype(np.int64) - coded.offset])
 
 
-def with_scores(roles: LazyRoles, asked: Asked) -> tuple[LazyRoles, list[str]]:
+def with_scores(roles: LazyRoles, asked: ReadOptions) -> tuple[LazyRoles, list[str]]:
     """The roles with the columns that are scores by their names, and a note where those cannot be used.
 
     Which they are may depend on the classes, so where there are such columns the classes are read first.
@@ -358,7 +359,7 @@ def with_scores(roles: LazyRoles, asked: Asked) -> tuple[LazyRoles, list[str]]:
     return found, []
 
 
-def settle(roles: LazyRoles, asked: Asked, notes: Sequence[str]) -> Settled:
+def settle(roles: LazyRoles, asked: ReadOptions, notes: Sequence[str]) -> SettledLabels:
     """The first pass, and what it tells of the labels."""
     if "predicted" not in roles.wanted:
         return _from_scores(roles, asked, notes)
@@ -367,12 +368,14 @@ def settle(roles: LazyRoles, asked: Asked, notes: Sequence[str]) -> Settled:
     seen = _assembled(first, roles, asked, notes, predicted=_twice(first, "predicted"))
     predicted = _half(seen.predicted, seen.predicted_place)
     if len(roles.scores) < 2:
-        return Settled(roles, first, seen, _half(seen.truth, seen.truth_place), predicted, (0,) * len(roles.scores))
+        return SettledLabels(
+            roles, first, seen, _half(seen.truth, seen.truth_place), predicted, (0,) * len(roles.scores)
+        )
     columns, seen = _columns(first, roles, seen)
-    return Settled(roles, first, seen, _half(seen.truth, seen.truth_place), predicted, columns)
+    return SettledLabels(roles, first, seen, _half(seen.truth, seen.truth_place), predicted, columns)
 
 
-def _from_scores(roles: LazyRoles, asked: Asked, notes: Sequence[str]) -> Settled:
+def _from_scores(roles: LazyRoles, asked: ReadOptions, notes: Sequence[str]) -> SettledLabels:
     """The same where the predicted class comes from the scores."""
     import narwhals.stable.v2 as nw
 
@@ -384,7 +387,7 @@ def _from_scores(roles: LazyRoles, asked: Asked, notes: Sequence[str]) -> Settle
         check_scores(first)
         seen = _assembled(first, roles, asked, notes)
         truth = _half(seen.truth, seen.truth_place)
-        return Settled(roles, first, seen, truth, _sides(first, seen), (0,), made)
+        return SettledLabels(roles, first, seen, truth, _sides(first, seen), (0,), made)
     # Which class is predicted where scores are equal depends on the order of the classes: those are read first.
     alone = first_pass(roles, asked.missing, keys=("truth",))
     check_scores(alone)
@@ -398,10 +401,10 @@ def _from_scores(roles: LazyRoles, asked: Asked, notes: Sequence[str]) -> Settle
     first = first_pass(roles, asked.missing, made=made)
     truth = places_of(encode(first.table.get_column("truth").to_native(), roles.called["truth"]), seen.labels)
     predicted = first.column("predicted").astype(np.int64) if len(columns) > 1 else _sides(first, seen)
-    return Settled(roles, first, seen, truth, predicted, columns, made)
+    return SettledLabels(roles, first, seen, truth, predicted, columns, made)
 
 
-def _sides(first: First, seen: Predictions) -> Codes:
+def _sides(first: LabelPass, seen: Predictions) -> Codes:
     """The predicted class of every combination from whether its scores reach the threshold."""
     place = seen.labels.index(seen.positive) if seen.positive is not None else 1
     return np.where(first.column("predicted").astype(bool), place, 1 - place)
@@ -421,7 +424,7 @@ def _highest(columns: Sequence[int]) -> nw.Expr:
     return made
 
 
-def _twice(first: First, name: str) -> Any:
+def _twice(first: LabelPass, name: str) -> Any:
     import narwhals.stable.v2 as nw
 
     column = first.table.select(name)
@@ -434,7 +437,7 @@ def _half(coded: Coded, place: Codes) -> Codes:
 
 
 def _assembled(
-    first: First, roles: LazyRoles, asked: Asked, notes: Sequence[str], *, predicted: Any = None
+    first: LabelPass, roles: LazyRoles, asked: ReadOptions, notes: Sequence[str], *, predicted: Any = None
 ) -> Predictions:
     """The combinations as predictions, each twice: with its lowest and with its highest score.
 
@@ -468,7 +471,7 @@ def _declared(column: Any, roles: LazyRoles, role: str) -> Any:
     return pl.Series(nw.from_native(column, series_only=True).to_list(), dtype=pl.Enum(categories))
 
 
-def _columns(first: First, roles: LazyRoles, seen: Predictions) -> tuple[tuple[int, ...], Predictions]:
+def _columns(first: LabelPass, roles: LazyRoles, seen: Predictions) -> tuple[tuple[int, ...], Predictions]:
     """The place of the column of each class, or of the positive one, and the predictions with what is said of them."""
     k = len(roles.scores)
     # Each column is told by its number, which probabilities are not: what is said of these numbers is not used.
@@ -480,7 +483,7 @@ def _columns(first: First, roles: LazyRoles, seen: Predictions) -> tuple[tuple[i
     return columns, replace(seen, scores=Scores(ends, _unfit(first, k)))
 
 
-def _unfit(first: First, k: int) -> Unfit | None:
+def _unfit(first: LabelPass, k: int) -> Unfit | None:
     """Why scores of every class are no probabilities, if they are none."""
     ends = [first.ends(place) for place in range(k)]
     beyond = Unfit.of_ends(min(low for low, _ in ends), max(high for _, high in ends))

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes, Floats
-from heldout.engines.lazy.confusions import keyed
+from heldout.engines.lazy.count_tables import keyed
 from heldout.engines.probability_sums import Binner
 from heldout.evidence.losses import LOSSES, CaseProbabilities
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, SparseSums, sums_by
-from heldout.predictions.weights import groups
+from heldout.predictions.case_values import groups
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw

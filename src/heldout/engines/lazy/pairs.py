@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from heldout.arguments import listing
 from heldout.arrays import Codes
+from heldout.engines.lazy.count_tables import collect_polars, send_table
 from heldout.engines.lazy.label_pass import is_nan
 from heldout.engines.lazy.losses import LEAST, raised
-from heldout.engines.lazy.tables import fetched, pushed
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.joint_counts import GapSums, GroupedSums, IndexPair, JointScores, PairCounts, Placements
@@ -187,13 +187,13 @@ def check_copies(side: LazySide, part: Any) -> None:
     import narwhals.stable.v2 as nw
 
     twice = part.group_by(CASE).agg(rows_counted()).filter(nw.col(N) > 1)
-    number = int(fetched(twice.select(nw.len().alias(N)))[N][0])
+    number = int(collect_polars(twice.select(nw.len().alias(N)))[N][0])
     if number:
         raise copied_ids(side.name, number, _shown(twice, number))
 
 
 def _shown(frame: Any, number: int) -> str:
-    held = fetched(frame.select(CASE).sort(CASE).head(3))[CASE].to_list()
+    held = collect_polars(frame.select(CASE).sort(CASE).head(3))[CASE].to_list()
     texts = [str(int(x) if isinstance(x, float) and x.is_integer() else x) for x in held]
     return listing(texts, most=3) + (f" and {number - len(texts):,} more" if number > len(texts) else "")
 
@@ -211,7 +211,7 @@ def check_matched(sides: Sequence[LazySide], matched: int) -> None:
         gone = []
         for there, here in ((0, place), (place, 0)):
             left = parts[there].join(parts[here].select(CASE), on=CASE, how="anti")
-            number = int(fetched(left.select(nw.len().alias(N)))[N][0])
+            number = int(collect_polars(left.select(nw.len().alias(N)))[N][0])
             gone.append((number, _shown(left, number) if number else "", sides[there].name, sides[here].name))
         if any(number for number, *_ in gone):
             raise other_cases(gone)
@@ -235,7 +235,7 @@ def check_truths(
         row = int(wrong[0])
         raw = table["t0"][row], table[f"t{at}"][row]
         found = frame.filter(nw.col("t0") == raw[0], nw.col(f"t{at}") == raw[1]).select(CASE).sort(CASE).head(1)
-        case = fetched(found)[CASE][0]
+        case = collect_polars(found)[CASE][0]
         raise other_truth(
             (sides[0].name, sides[at].name), int(counts[wrong].sum()), int(counts.sum()),
             str(int(case) if isinstance(case, float) and case.is_integer() else case),
@@ -248,7 +248,7 @@ def check_groups(sides: Sequence[LazySide], frame: Any) -> None:
     if sides[0].group is None:
         return
     for at in range(1, len(sides)):
-        table = fetched(frame.group_by("g0", f"g{at}").agg(rows_counted()))
+        table = collect_polars(frame.group_by("g0", f"g{at}").agg(rows_counted()))
         if not len(table) == table["g0"].n_unique() == table[f"g{at}"].n_unique():
             raise other_units(sides[0].name, sides[at].name, "group")
 
@@ -290,7 +290,7 @@ def joint_scores(frame: Any, sides: Sequence[ScoredSide], positives: Sequence[An
     keys = ["up", "g0"] if grouped else ["up"]
     wanted += [f"v{at}" for at in range(len(sides)) if grouped]
     table = frame.group_by(keys).agg(nw.len().alias("n"), *(nw.col(name).sum() for name in wanted))
-    held = fetched(table)
+    held = collect_polars(table)
     sums = _by_class(held, wanted)
     _check_same_rows(sums, sides)
     joint = _made(placed, duels, sums, shifts)
@@ -352,7 +352,7 @@ def _table(at: int, placed: Placements, beside: Any) -> Any:
     import polars as pl
 
     columns = {f"k{at}": placed.key, f"u{at}": placed.up, f"d{at}": placed.down, f"o{at}": np.arange(len(placed.key))}
-    return pushed(pl.DataFrame(columns), beside)
+    return send_table(pl.DataFrame(columns), beside)
 
 
 def _shift(sides: Sequence[ScoredSide], duel: IndexPair, name: str) -> float:
@@ -489,7 +489,7 @@ def lazy_cases(sides: Sequence[LazySide]) -> LazyCases:
     by = "id" if all(side.id is not None and not side.in_order for side in sides) else "order"
     frame = columns_of(sides[0], 0, *sides[1:]) if alone else _joined(sides)
     keys = [column for column in frame.collect_schema().names() if column[0] in "tp"]
-    table = fetched(frame.group_by(keys).agg(rows_counted()))
+    table = collect_polars(frame.group_by(keys).agg(rows_counted()))
     counts = table[N].cast(int).to_numpy().astype(np.int64)
     labels, moves, notes = common_labels([side.labels for side in sides], [side.name for side in sides])
     truths = [

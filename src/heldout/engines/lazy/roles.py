@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import listing
-from heldout.engines.lazy.tables import brought
+from heldout.engines.lazy.count_tables import collect_native
 from heldout.errors import ColumnError, HeldoutError, LabelError, ValuesError
-from heldout.predictions.columns import check_column
-from heldout.predictions.scores import may_be_score
-from heldout.predictions.slices import slice_names
-from heldout.predictions.source import ROLES, Asked, Columns, columns_of_roles, is_name
+from heldout.predictions.case_values import may_be_score
+from heldout.predictions.column_roles import check_column
+from heldout.predictions.slice_plans import slice_names
+from heldout.predictions.source import ROLES, Columns, ReadOptions, columns_of_roles, is_name
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -115,7 +115,7 @@ def lazy_roles(
     frame: nw.LazyFrame[Any],
     name: str,
     roles: Mapping[str, Any],
-    asked: Asked,
+    asked: ReadOptions,
     *,
     from_file: bool = False,
     withheld: Mapping[str, HeldoutError] | None = None,
@@ -187,7 +187,7 @@ def _is_odd(column: str) -> bool:
     return "." in column or "`" in column
 
 
-def _only_names(roles: Mapping[str, Any], asked: Asked) -> None:
+def _only_names(roles: Mapping[str, Any], asked: ReadOptions) -> None:
     """Arrays beside a lazy frame cannot be matched with its rows, which have no order."""
     given = [role for role in ROLES if roles.get(role) is not None and not is_name(roles[role])]
     given += ["score"] * (asked.score is not None and not asked.score_names())
@@ -201,7 +201,7 @@ def _only_names(roles: Mapping[str, Any], asked: Asked) -> None:
 
 def collected(frame: nw.LazyFrame[Any], what: str) -> nw.DataFrame[Any]:
     """The rows of a small table; refused where it is not small, `what` says of what it has one row each."""
-    table: nw.DataFrame[Any] = brought(frame.head(MOST_ROWS + 1))
+    table: nw.DataFrame[Any] = collect_native(frame.head(MOST_ROWS + 1))
     if len(table) > MOST_ROWS:
         raise ColumnError(
             f"There are more than {MOST_ROWS:,} {what}, which is too many to bring together on one machine.",

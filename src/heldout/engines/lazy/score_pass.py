@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes, Floats
-from heldout.engines.lazy.confusions import keyed, summed
-from heldout.engines.lazy.label_pass import Settled, kept
+from heldout.engines.lazy.count_tables import keyed, send_table, summed
+from heldout.engines.lazy.label_pass import SettledLabels, kept
 from heldout.engines.lazy.losses import (
     LEAST,
     Ranked,
@@ -28,7 +28,6 @@ from heldout.engines.lazy.losses import (
     two_class_losses,
 )
 from heldout.engines.lazy.roles import collected
-from heldout.engines.lazy.tables import pushed
 from heldout.engines.memory import LEAST_BINS
 from heldout.engines.refinement import Refinement, refine
 from heldout.evidence.bin_grid import FINEST, HUGE, POINT, WHOLE, WIDEST, floor_to
@@ -36,7 +35,7 @@ from heldout.evidence.counted import ScoreTally, class_columns, sided
 from heldout.evidence.losses import CaseProbabilities
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.score_bins import BinGroups, ScoreBins
-from heldout.predictions.weights import groups
+from heldout.predictions.case_values import groups
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -122,7 +121,7 @@ class ScoreColumn:
     All scores lie between the lower and the upper ends, of one stretch or of several.
     """
 
-    settled: Settled
+    settled: SettledLabels
     rows: nw.LazyFrame[Any]
     column: int
     n: int
@@ -324,7 +323,7 @@ def _inside(column: ScoreColumn, refinement: Refinement, chosen: NDArray[np.bool
     parts = []
     for width in np.unique(exponent).tolist():
         rows = column.rows.with_columns(on_grid(nw.col(column.name), width).alias("looked_into"))
-        edges = pushed(pl.DataFrame({"looked_into": low[exponent == width]}), rows)
+        edges = send_table(pl.DataFrame({"looked_into": low[exponent == width]}), rows)
         parts.append(rows.join(edges, on="looked_into", how="inner"))
     return parts[0] if len(parts) == 1 else nw.concat(parts)
 
@@ -350,7 +349,7 @@ class LazyScores:
     the fold of every combination of the first pass.
     """
 
-    settled: Settled
+    settled: SettledLabels
     budget: Budget
     folds: Sequence[Any] = ()
     places: Any = None

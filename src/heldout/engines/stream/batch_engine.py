@@ -1,4 +1,4 @@
-"""Counting a table that is read in batches: the rows are met, added up, and let go."""
+"""The engine for tables that are read in batches; such a table may also be joined as a lazy frame of Polars."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from heldout.engines.bins import BinCounter
 from heldout.engines.memory import MOST_PAIRED, most_bins
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.refinement import Recount, refine
-from heldout.engines.stream.checks import Seen, check_unchanged
-from heldout.engines.stream.columns import (
+from heldout.engines.stream.batch_columns import (
     StreamRoles,
+    ValueFaults,
     check_numbers,
+    check_unchanged,
     classes_met,
     pairs_met,
     present,
@@ -25,7 +26,7 @@ from heldout.engines.stream.columns import (
     stream_roles,
     with_scores,
 )
-from heldout.engines.stream.rows import RowReader, Scored
+from heldout.engines.stream.rows import LabelledScores, RowReader
 from heldout.engines.stream.two_class_bins import StreamBins
 from heldout.engines.stream.two_classes import BatchSums, SurpriseError, TwoClasses
 from heldout.errors import HeldoutError, OptionError, ValuesError
@@ -34,12 +35,56 @@ from heldout.evidence.counted import Counted, ScoreTally, class_columns, sided
 from heldout.evidence.probabilities import Probabilities, Unfit
 from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.files.batches import Batches
-from heldout.predictions.source import Asked, Source, idle_columns, named_roles
+from heldout.predictions.source import ReadOptions, Source, idle_columns, named_roles
 from heldout.predictions.table import Predictions
 
 if TYPE_CHECKING:
     import polars as pl
 
+
+# Files that are read in batches as one lazy frame of Polars, so that they can be joined.
+
+# What the number of a row is called where cases have no name.
+ROW = "row number"
+
+
+def scan_batches(batches: Batches, columns: Sequence[str], *, numbered: bool = False) -> Any:
+    r"""These columns as a lazy frame; where it is `numbered`, with the number of each row.
+
+    >>> import pathlib, tempfile
+    >>> from heldout.files.batches import batches_of
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> _ = pathlib.Path(folder.name, "part.csv").write_text("truth,predicted\nyes,no\nno,no\n")
+    >>> scanned(batches_of(folder.name), ["predicted"], numbered=True).collect().rows()
+    [(0, 'no'), (1, 'no')]
+    >>> folder.cleanup()
+    """
+    from polars.io.plugins import register_io_source
+
+    wanted = list(dict.fromkeys(columns))
+
+    def read(
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        del batch_size
+        # A condition may look at columns that are not asked for; a source without columns would have no rows.
+        held = wanted if predicate is not None or not with_columns else with_columns
+        for frame in batches.frames(held):
+            part = frame.select(held)
+            if predicate is not None:
+                part = part.filter(predicate)
+            if n_rows is not None:
+                part, n_rows = part.head(n_rows), n_rows - min(n_rows, len(part))
+            yield part if with_columns is None else part.select(with_columns)
+            if n_rows == 0:
+                break
+
+    kinds = batches.kinds(wanted)
+    frame = register_io_source(read, schema={column: kinds[column] for column in wanted})
+    return frame.with_row_index(ROW) if numbered else frame
+
+
+# Counting a table that is read in batches: the rows are met, added up, and let go.
 
 # Whether every case of a table that is read in batches stands in one row.
 
@@ -96,7 +141,7 @@ def check_ids(batches: Batches, roles: StreamRoles) -> None:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ScoreKind:
     """What scores are: one for each of these labels, or one for the positive class where there are none."""
 
     labels: tuple[Label, ...]
@@ -121,17 +166,17 @@ class Tallies:
     (array([0.2, 0.5]), 2, ())
     """
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: ScoreKind) -> None:
         self._kind = kind
-        self._whole = _Running(kind)
-        self._folds: dict[Any, _Running] = {}
+        self._whole = _TallyCounter(kind)
+        self._folds: dict[Any, _TallyCounter] = {}
 
-    def add(self, scored: Scored) -> None:
+    def add(self, scored: LabelledScores) -> None:
         """Count one more batch."""
         self._whole.add(scored)
         for key, rows in scored.folds().items():
             if key not in self._folds:
-                self._folds[key] = _Running(self._kind)
+                self._folds[key] = _TallyCounter(self._kind)
             self._folds[key].add(rows)
 
     def made(self, folds: Sequence[Any], why: Unfit | None) -> tuple[ScoreTally, tuple[ScoreTally, ...]]:
@@ -139,13 +184,13 @@ class Tallies:
         return self._whole.tally(why), tuple(self._folds[key].tally(why) for key in folds)
 
 
-class _Running:
-    def __init__(self, kind: Kind) -> None:
+class _TallyCounter:
+    def __init__(self, kind: ScoreKind) -> None:
         self._kind = kind
         self._counters = kind.counters()
         self._losses: Probabilities | None = None
 
-    def add(self, scored: Scored) -> None:
+    def add(self, scored: LabelledScores) -> None:
         k = len(self._kind.labels)
         if isinstance(self._counters, StreamBins):
             self._counters.add(scored.scores, scored.codes)
@@ -174,7 +219,7 @@ class _Running:
 
 def refined(
     tally: ScoreTally,
-    scored: Callable[[pl.DataFrame], Scored | None],
+    scored: Callable[[pl.DataFrame], LabelledScores | None],
     frames: Callable[[], Iterable[pl.DataFrame]],
     *,
     tolerance: float,
@@ -192,7 +237,7 @@ def refined(
 def refined_parts(
     tallies: Sequence[ScoreTally],
     folds: Sequence[Any],
-    scored: Callable[[pl.DataFrame], Scored | None],
+    scored: Callable[[pl.DataFrame], LabelledScores | None],
     frames: Callable[[], Iterable[pl.DataFrame]],
     *,
     tolerance: float,
@@ -201,7 +246,7 @@ def refined_parts(
     """The tally of all rows and those of the folds with these keys, all by the same further passes over the rows."""
     made = tuple(tallies)
     for _ in range(passes - 1):
-        again = [_Again(tally, tolerance) for tally in made]
+        again = [_RefiningPass(tally, tolerance) for tally in made]
         if not any(again):
             break
         for frame in frames():
@@ -216,7 +261,7 @@ def refined_parts(
     return made
 
 
-class _Again:
+class _RefiningPass:
     """One more reading of the scores of a tally: true where some of its bins are to be looked into."""
 
     def __init__(self, tally: ScoreTally, tolerance: float) -> None:
@@ -228,7 +273,7 @@ class _Again:
     def __bool__(self) -> bool:
         return any(recount is not None for recount in self._recounts)
 
-    def add(self, rows: Scored | None) -> None:
+    def add(self, rows: LabelledScores | None) -> None:
         if rows is None:
             return
         for at, recount in enumerate(self._recounts):
@@ -247,7 +292,7 @@ FIRST = 1 << 16
 
 
 def count_stream(
-    batches: Batches, roles: Mapping[str, Any], asked: Asked, *, tolerance: float = 1e-6, passes: int = 3
+    batches: Batches, roles: Mapping[str, Any], asked: ReadOptions, *, tolerance: float = 1e-6, passes: int = 3
 ) -> tuple[Counted, Source]:
     """Everything that is counted of a table, and which columns were read; only one batch at a time is held.
 
@@ -262,7 +307,7 @@ def count_stream(
 
 
 def _quickly(
-    batches: Batches, roles: StreamRoles, asked: Asked, tolerance: float, passes: int
+    batches: Batches, roles: StreamRoles, asked: ReadOptions, tolerance: float, passes: int
 ) -> tuple[Counted, Source] | None:
     """Two classes and one score, told from the first batch; None where that is not all there is to it."""
     if roles.slices or not set(roles.wanted) <= {"truth", "predicted"} or asked.against_rest:
@@ -309,7 +354,7 @@ def _quickly(
 
 
 def _thoroughly(
-    batches: Batches, given: StreamRoles, asked: Asked, tolerance: float, passes: int
+    batches: Batches, given: StreamRoles, asked: ReadOptions, tolerance: float, passes: int
 ) -> tuple[Counted, Source]:
     """Any table: its labels first, then how slices divide it, then the counts."""
     needs_classes = bool(given.free) and not asked.labels
@@ -366,13 +411,13 @@ def _thoroughly(
     return made, _source(batches, roles, like, sliced)
 
 
-def _pieces(batches: Batches, reader: RowReader) -> tuple[Counted, Seen]:
+def _pieces(batches: Batches, reader: RowReader) -> tuple[Counted, ValueFaults]:
     """The counts of all batches, and what was met."""
     roles, like = reader.roles, reader.like
     per_class = like.scores is not None and like.scores.per_class
-    tallies = Tallies(Kind(like.labels if per_class else (), weighted="weight" in roles.wanted))
+    tallies = Tallies(ScoreKind(like.labels if per_class else (), weighted="weight" in roles.wanted))
     whole: Counted | None = None
-    seen = Seen()
+    seen = ValueFaults()
     for start, frame in _numbered(batches.frames(roles.every())):
         piece = reader.piece(frame, start)
         seen += piece.seen
@@ -429,7 +474,7 @@ def _source(batches: Batches, roles: StreamRoles, like: Predictions, sliced: Seq
     return Source(batches.name, tuple(named), roles.guessed, (), tuple(idle))
 
 
-def _refuse_all(batches: Batches, roles: StreamRoles, asked: Asked) -> None:
+def _refuse_all(batches: Batches, roles: StreamRoles, asked: ReadOptions) -> None:
     """Every row lacks something: say what."""
     import polars as pl
 
@@ -442,8 +487,10 @@ def _refuse_all(batches: Batches, roles: StreamRoles, asked: Asked) -> None:
     parts = {role: absent(name) for role, name in roles.wanted.items()}
     if roles.scores:
         parts["score"] = pl.any_horizontal([absent(name) for name in roles.scores])
-    seen = Seen()
+    seen = ValueFaults()
     for frame in batches.frames(list(kinds)):
         held = frame.select(expression.sum().alias(role) for role, expression in parts.items()).row(0, named=True)
-        seen += Seen(rows=len(frame), lost=len(frame), missing={r: int(n) for r, n in held.items() if n}, first_lost=0)
+        seen += ValueFaults(
+            rows=len(frame), lost=len(frame), missing={r: int(n) for r, n in held.items() if n}, first_lost=0
+        )
     seen.check_missing(batches, asked.missing)

@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 
 from heldout.engines import memory
 from heldout.engines.memory import counted
-from heldout.engines.stream.checks import Seen, of_weight
-from heldout.engines.stream.columns import StreamRoles
+from heldout.engines.stream.batch_columns import StreamRoles, ValueFaults, bad_weight
 from heldout.errors import ValuesError
 from heldout.evidence.counted import Counted
 from heldout.evidence.labels import key_array
+from heldout.predictions.case_values import RawScores, Scores, groups, raw_scores, settle_scores, weights
 from heldout.predictions.label_encoding import DIRECT_RANGE, Coded
-from heldout.predictions.scores import RawScores, Scores, raw_scores, settle_scores
-from heldout.predictions.slices import SliceColumn, SlicePlan
+from heldout.predictions.slice_plans import SliceColumn, SlicePlan
 from heldout.predictions.table import Predictions
-from heldout.predictions.weights import groups, weights
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,7 +114,7 @@ class LabelCodes:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class LabelledScores:
     """The scores of some rows with what they are counted by: the true class, or whether it is the positive one.
 
     `probable` says that all of them are probabilities.
@@ -129,7 +127,7 @@ class Scored:
     fold: Coded | None = None
     probable: bool = False
 
-    def folds(self) -> dict[Any, Scored]:
+    def folds(self) -> dict[Any, LabelledScores]:
         """The rows of each fold that is met, by its key; nothing where there are no folds."""
         fold = self.fold
         if fold is None:
@@ -141,25 +139,25 @@ class Scored:
         parts = np.split(order, starts[1:])
         return {fold.labels[code]: self._taken(rows) for code, rows in zip(codes[order[starts]], parts, strict=True)}
 
-    def _taken(self, rows: NDArray[np.int64]) -> Scored:
+    def _taken(self, rows: NDArray[np.int64]) -> LabelledScores:
         group = None
         if self.group is not None:
             met, place = np.unique(self.group[0][rows], return_inverse=True)
             group = place, self.group[1][met]
         weight = None if self.weight is None else self.weight[rows]
-        return Scored(self.scores[rows], self.codes[rows], weight, group, probable=self.probable)
+        return LabelledScores(self.scores[rows], self.codes[rows], weight, group, probable=self.probable)
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class CountedBatch:
     """What was counted of one batch; nothing but what was seen, where none of its rows can be counted.
 
     `scored` are its rows, where whoever counts scores in bins still has to see them.
     """
 
-    seen: Seen
+    seen: ValueFaults
     counted: Counted | None = None
-    scored: Scored | None = None
+    scored: LabelledScores | None = None
 
 
 class RowReader:
@@ -184,7 +182,7 @@ class RowReader:
         # With groups every batch has a table of scores of its own; otherwise all batches share one.
         self.apart = "group" in roles.wanted
 
-    def piece(self, frame: pl.DataFrame, start: int) -> Piece:
+    def piece(self, frame: pl.DataFrame, start: int) -> CountedBatch:
         """Count a batch, whose first row is that place in the whole."""
         columns = self._columns(frame)
         gaps = _gaps(columns)
@@ -195,13 +193,13 @@ class RowReader:
             columns = {role: _taken(column, keep) for role, column in columns.items()}
         places = start + (np.arange(len(frame)) if keep is None else np.flatnonzero(keep))
         if not len(places):
-            return Piece(seen)
+            return CountedBatch(seen)
         if "weight" in columns:
-            seen += of_weight(columns["weight"], places)
+            seen += bad_weight(columns["weight"], places)
         if "score" in columns:
             seen += _of_scores(columns["score"], places)
         if seen.infinite or seen.has_bad_weight:
-            return Piece(seen)
+            return CountedBatch(seen)
         predictions = self._predictions(frame, columns, keep)
         return self._counted(predictions, seen)
 
@@ -230,13 +228,13 @@ class RowReader:
 
     def _seen(
         self, columns: dict[str, Any], gaps: dict[str, NDArray[np.bool_]], lost: Any, start: int, rows: int
-    ) -> Seen:
+    ) -> ValueFaults:
         no_score, first = 0, -1
         if "score" in columns:
             bad = ~np.isfinite(columns["score"]).reshape(rows, -1).all(axis=1)
             no_score = int(np.count_nonzero(bad))
             first = start + int(bad.argmax()) if no_score else -1
-        return Seen(
+        return ValueFaults(
             rows=rows,
             lost=0 if lost is None else int(np.count_nonzero(lost)),
             missing={role: int(np.count_nonzero(gap)) for role, gap in gaps.items()},
@@ -280,7 +278,7 @@ class RowReader:
             rows=None,
         )
 
-    def scored(self, frame: pl.DataFrame) -> Scored | None:
+    def scored(self, frame: pl.DataFrame) -> LabelledScores | None:
         """The scores of the rows that lack nothing; None where there is no such row."""
         columns = self._columns(frame)
         gaps = _gaps(columns)
@@ -289,7 +287,7 @@ class RowReader:
             columns = {role: _taken(column, keep) for role, column in columns.items()}
         return self._scored(self._predictions(frame, columns, keep)) if len(columns["truth"]) else None
 
-    def _scored(self, predictions: Predictions) -> Scored | None:
+    def _scored(self, predictions: Predictions) -> LabelledScores | None:
         if predictions.scores is None:
             return None
         truth, group = predictions.truth, predictions.group
@@ -302,12 +300,14 @@ class RowReader:
             met, place = np.unique(group.codes.astype(np.int64) - group.offset, return_inverse=True)
             keyed = place, key_array([group.labels[code] for code in met.tolist()])
         probable = predictions.scores.is_probability
-        return Scored(predictions.scores.values, codes, predictions.weight, keyed, predictions.fold, probable)
+        return LabelledScores(predictions.scores.values, codes, predictions.weight, keyed, predictions.fold, probable)
 
-    def _counted(self, predictions: Predictions, seen: Seen) -> Piece:
+    def _counted(self, predictions: Predictions, seen: ValueFaults) -> CountedBatch:
         scored = None if self.apart else self._scored(predictions)
         plain = replace(predictions, scores=None) if scored is not None else predictions
-        return Piece(seen, counted(plain, rows=seen.rows, missing={}, lost=seen.lost, pairs=self.pairwise), scored)
+        return CountedBatch(
+            seen, counted(plain, rows=seen.rows, missing={}, lost=seen.lost, pairs=self.pairwise), scored
+        )
 
 
 def _gaps(columns: dict[str, Any]) -> dict[str, NDArray[np.bool_]]:
@@ -339,15 +339,17 @@ def _taken(column: Any, keep: NDArray[np.bool_]) -> Any:
     return column.taken(keep) if isinstance(column, Coded) else column[keep]
 
 
-def _of_scores(values: NDArray[Any], places: NDArray[np.int64]) -> Seen:
+def _of_scores(values: NDArray[Any], places: NDArray[np.int64]) -> ValueFaults:
     """What the scores of some rows are."""
     bad = ~np.isfinite(values)
     if bad.any():
         rows = np.flatnonzero(bad.any(axis=1) if bad.ndim == 2 else bad)
-        return Seen(infinite=int(np.count_nonzero(bad)), first_infinite=int(places[rows[0]]))
+        return ValueFaults(infinite=int(np.count_nonzero(bad)), first_infinite=int(places[rows[0]]))
     low, high = float(values.min()), float(values.max())
     if values.ndim == 1:
-        return Seen(low=low, high=high)
+        return ValueFaults(low=low, high=high)
     off = np.abs(values.sum(axis=1, dtype=np.float64) - 1)
     worst = int(off.argmax())
-    return Seen(low=low, high=high, off=float(off[worst]), total=float(values[worst].sum()), worst=int(places[worst]))
+    return ValueFaults(
+        low=low, high=high, off=float(off[worst]), total=float(values[worst].sum()), worst=int(places[worst])
+    )

@@ -33,7 +33,7 @@ DEEP = 2
 FULL = (1 << 16) - 1
 
 
-class Rows(NamedTuple):
+class ScoredRows(NamedTuple):
     """Some rows: scores, which of them are positive, and between which ends the scores lie."""
 
     scores: NDArray[Any]
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layout:
+class BinLayout:
     """The bins `first` to `first + size` of the grid 2**exponent; `depth` is by how much it is finer than another."""
 
     exponent: int
@@ -57,7 +57,7 @@ class Layout:
     depth: int = 0
 
     @classmethod
-    def of(cls, batch: Sequence[Rows], most: int) -> Self | None:
+    def of(cls, batch: Sequence[ScoredRows], most: int) -> Self | None:
         """The finest grid on which such rows meet at most so many bins; None where no counters should be laid out.
 
         That is where scores are few, or so unevenly spread that most of the bins between their ends are not met.
@@ -112,7 +112,7 @@ def _ends(least: float, greatest: float, exponent: int) -> tuple[int, int]:
     return first, last
 
 
-def _met(batch: Sequence[Rows], exponent: int, first: int, last: int) -> NDArray[np.bool_]:
+def _met(batch: Sequence[ScoredRows], exponent: int, first: int, last: int) -> NDArray[np.bool_]:
     """Which bins of a grid, from the first to the last, some row is in."""
     # Cells that will be joined begin at a multiple of their number.
     joined = 1 << (DEEP + 1)
@@ -125,10 +125,10 @@ def _met(batch: Sequence[Rows], exponent: int, first: int, last: int) -> NDArray
     return met
 
 
-class Cells:
+class BinCells:
     """A counter for each bin of a layout and each of two classes, negative and positive; `few` rows come at a time."""
 
-    def __init__(self, layout: Layout, *, few: bool = False) -> None:
+    def __init__(self, layout: BinLayout, *, few: bool = False) -> None:
         self.layout = layout
         self._cells: NDArray[Any] = np.zeros(2 * layout.size, dtype=np.uint32 if few else np.uint16)
         self._one = self._cells.dtype.type(1)
@@ -140,7 +140,7 @@ class Cells:
         self._index, self._class = np.empty((2, BLOCK), dtype=np.int32)
         self._key = np.empty(BLOCK, dtype=np.int64)
 
-    def add(self, batch: Sequence[Rows]) -> list[Rows]:
+    def add(self, batch: Sequence[ScoredRows]) -> list[ScoredRows]:
         """Count a batch in the pieces that it comes in; gives back the rows that have no bin."""
         inside, outside = [], []
         for rows in batch:
@@ -171,7 +171,7 @@ class Cells:
         low: Floats = (met + self.layout.first).astype(np.float64) * 2.0**self.layout.exponent
         return low, cells.reshape(-1, 2)[met].astype(np.int64)
 
-    def _split(self, rows: Rows) -> tuple[list[Rows], list[Rows]]:
+    def _split(self, rows: ScoredRows) -> tuple[list[ScoredRows], list[ScoredRows]]:
         low, end = self.layout.low, self.layout.end
         if not len(rows.scores):
             return [], []
@@ -179,10 +179,10 @@ class Cells:
             return [rows], []
         # As floats of 64 bits, beside which narrow scores are widened.
         within = (rows.scores >= np.float64(low)) & (rows.scores < np.float64(end))
-        made = [Rows.of(rows.scores[some], rows.positive[some]) for some in (within, ~within) if some.any()]
+        made = [ScoredRows.of(rows.scores[some], rows.positive[some]) for some in (within, ~within) if some.any()]
         return ([made[0]], [made[1]]) if len(made) == 2 else (made, []) if within.any() else ([], made)
 
-    def _keys(self, rows: Rows) -> Iterator[Integers]:
+    def _keys(self, rows: ScoredRows) -> Iterator[Integers]:
         """The counters of rows that lie here, block by block; a block is gone when the next is asked for."""
         scale, first = 2.0**-self.layout.exponent, self.layout.first
         classes = rows.positive.view(np.uint8)
@@ -204,7 +204,7 @@ class Cells:
             np.copyto(key, index)
             yield key
 
-    def _take_back(self, batch: Sequence[Rows]) -> None:
+    def _take_back(self, batch: Sequence[ScoredRows]) -> None:
         """Count a batch that ran over, and all that came before, in wide counters."""
         for rows in batch:
             for key in self._keys(rows):
@@ -241,9 +241,9 @@ class StreamBins:
         self.most = most
         # Counts what lies elsewhere than the first rows did; all there is where those were too few or too alike.
         self.elsewhere = BinCounter(2, most)
-        self.grid: Cells | None = None
-        self.ahead: Cells | None = None
-        self._first: list[Rows] | None = []
+        self.grid: BinCells | None = None
+        self.ahead: BinCells | None = None
+        self._first: list[ScoredRows] | None = []
         # So many rows tell how fine the grid will be, and where the highest scores lie.
         self._missing = 2 * most
         # Whether a score was too high to be counted finely.
@@ -255,9 +255,9 @@ class StreamBins:
         if len(scores):
             # The first rows are kept, and whoever gives them may write others to the same place.
             kept = (scores, positive) if self._first is None else (scores.copy(), positive.copy())
-            self.add_rows([Rows.of(*kept)])
+            self.add_rows([ScoredRows.of(*kept)])
 
-    def add_rows(self, batch: Sequence[Rows]) -> None:
+    def add_rows(self, batch: Sequence[ScoredRows]) -> None:
         """Count one more batch, in the pieces that it comes in."""
         if self._first is not None:
             self._first += batch
@@ -272,14 +272,14 @@ class StreamBins:
         if self.ahead is not None:
             self._add_ahead(batch, self.ahead)
 
-    def _begin(self, first: Sequence[Rows]) -> None:
+    def _begin(self, first: Sequence[ScoredRows]) -> None:
         """Count the first rows: enough of them, or all there are."""
         self._first = None
-        if self._missing <= 0 and (layout := Layout.of(first, self.most)) is not None:
-            self.grid = Cells(layout)
+        if self._missing <= 0 and (layout := BinLayout.of(first, self.most)) is not None:
+            self.grid = BinCells(layout)
         self.add_rows(first)
         if self._missing <= 0 and (layout := _highest(self._coarse())) is not None:
-            self.ahead = Cells(layout, few=True)
+            self.ahead = BinCells(layout, few=True)
             self._add_ahead(first, self.ahead)
 
     def bins(self) -> ScoreBins:
@@ -302,7 +302,7 @@ class StreamBins:
         dense = ScoreBins(low, exponent, counts, base, self._least, self._greatest, most=self.most)
         return dense.settled() if not len(made) else made + dense
 
-    def _add_ahead(self, batch: Sequence[Rows], cells: Cells) -> None:
+    def _add_ahead(self, batch: Sequence[ScoredRows], cells: BinCells) -> None:
         """Count finely those of the rows that are high enough, as long as none is too high."""
         # As floats of 64 bits, beside which narrow scores are widened.
         low, end = np.float64(cells.layout.low), cells.layout.end
@@ -311,10 +311,10 @@ class StreamBins:
             return
         high = [np.flatnonzero(rows.scores >= low) for rows in batch]
         taken = zip(batch, high, strict=True)
-        cells.add([Rows(rows.scores[some], rows.positive[some], low, rows.high) for rows, some in taken])
+        cells.add([ScoredRows(rows.scores[some], rows.positive[some], low, rows.high) for rows, some in taken])
 
 
-def _highest(bins: ScoreBins) -> Layout | None:
+def _highest(bins: ScoreBins) -> BinLayout | None:
     """Fine bins for the highest of the scores that are spread like these; None where that is of no use."""
     if bins.base == POINT or abs(bins.base) > 500 or not len(bins):
         return None
@@ -330,10 +330,10 @@ def _highest(bins: ScoreBins) -> Layout | None:
     depth = (2 * bins.most // size).bit_length() - 1
     if depth < 1 or max(abs(first), abs(first + size)) << depth >= FAR or (first < 0 and bins.base - depth > 0):
         return None
-    return Layout(bins.base - depth, first << depth, size << depth, depth)
+    return BinLayout(bins.base - depth, first << depth, size << depth, depth)
 
 
-def _put(bins: ScoreBins, ahead: Cells) -> ScoreBins:
+def _put(bins: ScoreBins, ahead: BinCells) -> ScoreBins:
     """The bins with fine ones in the place of the highest."""
     kept = int(np.searchsorted(bins.low, ahead.layout.low))
     low, fine = ahead.table()

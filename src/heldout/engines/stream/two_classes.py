@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.engines.probability_sums import RunningTally, tally
-from heldout.engines.stream.checks import Seen
-from heldout.engines.stream.columns import StreamRoles
-from heldout.engines.stream.rows import Scored
-from heldout.engines.stream.two_class_bins import Rows, StreamBins
+from heldout.engines.stream.batch_columns import StreamRoles, ValueFaults
+from heldout.engines.stream.rows import LabelledScores
+from heldout.engines.stream.two_class_bins import ScoredRows, StreamBins
 from heldout.evidence import Confusion
 from heldout.evidence.probabilities import Probabilities
 from heldout.predictions.table import Predictions
@@ -47,9 +46,9 @@ class BatchSums:
         added = None if both[0] is None or both[1] is None else both[0] + both[1]
         return BatchSums(self.cells + other.cells, min(self.low, other.low), max(self.high, other.high), added)
 
-    def seen(self) -> Seen:
+    def seen(self) -> ValueFaults:
         """What was met, in the words that any batch is described in."""
-        return Seen(rows=self.rows, low=self.low, high=self.high)
+        return ValueFaults(rows=self.rows, low=self.low, high=self.high)
 
 
 class TwoClasses:
@@ -91,7 +90,7 @@ class TwoClasses:
         """Add up a batch, and count its scores in bins."""
         _check(frame)
         parts = [part for part in _chunks(frame) if len(part)]
-        pieces = [Rows.of(*self._columns_of(part)) for part in parts]
+        pieces = [ScoredRows.of(*self._columns_of(part)) for part in parts]
         # Written so that nan fails as well.
         if not pieces or not all(-np.inf < rows.low <= rows.high < np.inf for rows in pieces):
             raise SurpriseError
@@ -110,9 +109,9 @@ class TwoClasses:
             return np.asarray(scores >= self.like.threshold)
         return frame.get_column(PREDICTED).to_numpy().view(np.bool_)
 
-    def scored(self, frame: pl.DataFrame) -> Scored:
+    def scored(self, frame: pl.DataFrame) -> LabelledScores:
         """The scores of a batch that was met before, and which of its rows are positive."""
-        return Scored(*self._columns_of(frame))
+        return LabelledScores(*self._columns_of(frame))
 
     def confusion(self, sums: BatchSums) -> Confusion:
         """The counts in the order of the labels."""
@@ -137,7 +136,7 @@ def _raw_values(column: pl.Series, like: Predictions, role: str) -> tuple[Any, A
     return made[0][0], made[1][0]
 
 
-def _probabilities(pieces: Sequence[Rows]) -> Probabilities:
+def _probabilities(pieces: Sequence[ScoredRows]) -> Probabilities:
     """The sums of losses of a batch."""
     if pieces[0].scores.dtype != np.float64:
         return tally(np.concatenate([rows.scores for rows in pieces]), np.concatenate([r.positive for r in pieces]))

@@ -15,7 +15,7 @@ from heldout.files.columnar import ColumnarBatches
 from heldout.files.delimited import separator_of, usual_separator
 from heldout.files.formats import either, format_by_ending, formats
 from heldout.files.input_stream import inner_ending, load_head
-from heldout.files.paths import KEY, Listing, Part, is_address, listed
+from heldout.files.paths import KEY, FilePart, Listing, is_address, list_files
 
 if TYPE_CHECKING:
     from heldout.files.batches import Batches
@@ -24,7 +24,7 @@ _HEAD_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class FileGroup:
     """Files that an engine can read at once: of text their separator, of Parquet the columns to be widened."""
 
     files: tuple[str, ...]
@@ -33,7 +33,7 @@ class Alike:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TableFiles:
     """The files to read: their kind, and those that are alike together.
 
     `columns` are those that all files have, and `keys` those that only the names of their folders hold, each with the
@@ -43,7 +43,7 @@ class Place:
     `notes` are sentences about files that were left out.
     """
 
-    groups: tuple[Alike, ...]
+    groups: tuple[FileGroup, ...]
     kind: Literal["parquet", "text"]
     root: str = ""
     local: bool = True
@@ -84,15 +84,15 @@ class Place:
         return len(self.groups) == 1 and not self.withheld and not self.keys
 
 
-def place_of(path: str) -> Place:
+def find_table_files(path: str) -> TableFiles:
     """The place that a path names on this machine, or an address.
 
     Engines fill up columns that a file lacks, cast those of another type, or go by position, all in silence; so that is
     looked at first.
     """
     if is_address(path) and not path.startswith("file://"):
-        return address_of(path)
-    files = listed(path)
+        return table_files_at(path)
+    files = list_files(path)
     if files.format.scan is None or files.format.batches is None:
         raise FileError(
             f"{path} holds {files.format.titles[0]}, which the engines that can be named do not read.",
@@ -102,7 +102,7 @@ def place_of(path: str) -> Place:
     return _parquet(files, batches) if isinstance(batches, ColumnarBatches) else _text(files, batches)
 
 
-def _parquet(found: Listing, batches: ColumnarBatches) -> Place:
+def _parquet(found: Listing, batches: ColumnarBatches) -> TableFiles:
     # Files without rows have no types to speak of.
     parts = _parts(found, batches.files)
     columns: dict[str, Any] = {}
@@ -116,11 +116,11 @@ def _parquet(found: Listing, batches: ColumnarBatches) -> Place:
     types = batches.types
     widened = tuple(name for name in stored if len({str(held[name]) for held in types}) > 1)
     by_file = {part: tuple(str(held[name]) for name in widened) for part, held in zip(parts, types, strict=True)}
-    groups = tuple(Alike(files, widened=widened) for files in _grouped(parts, lambda part: by_file[part]).values())
+    groups = tuple(FileGroup(files, widened=widened) for files in _grouped(parts, lambda part: by_file[part]).values())
     return _place(groups, "parquet", batches, parts, columns, withheld)
 
 
-def _text(found: Listing, batches: Batches) -> Place:
+def _text(found: Listing, batches: Batches) -> TableFiles:
     from heldout.files import column_names
 
     parts = _parts(found, batches.files)
@@ -129,22 +129,22 @@ def _text(found: Listing, batches: Batches) -> Place:
     withheld = _lacking(batches, headers, met)
     kinds = batches.kinds([name for name in batches.names if name not in withheld])
     forms = {part: (_separator(Path(part.path)), headers[part]) for part in parts}
-    groups = tuple(Alike(files, form[0]) for form, files in _grouped(parts, lambda part: forms[part]).items())
+    groups = tuple(FileGroup(files, form[0]) for form, files in _grouped(parts, lambda part: forms[part]).items())
     return _place(groups, "text", batches, parts, kinds, withheld)
 
 
 def _place(
-    groups: tuple[Alike, ...],
+    groups: tuple[FileGroup, ...],
     kind: Literal["parquet", "text"],
     batches: Batches,
-    parts: Sequence[Part],
+    parts: Sequence[FilePart],
     kinds: Mapping[str, Any],
     withheld: Mapping[str, HeldoutError],
-) -> Place:
+) -> TableFiles:
     """The place of these files: of columns with these types, those that stand in them apart from those of folders."""
     held = batches.by_folder
     keys = {name: kind for name, kind in kinds.items() if name in held}
-    return Place(
+    return TableFiles(
         groups,
         kind,
         _root(parts[0], keys),
@@ -156,7 +156,7 @@ def _place(
     )
 
 
-def _lacking(batches: Batches, headers: Mapping[Part, tuple[str, ...]], met: set[str]) -> dict[str, HeldoutError]:
+def _lacking(batches: Batches, headers: Mapping[FilePart, tuple[str, ...]], met: set[str]) -> dict[str, HeldoutError]:
     """The columns that not all text files have, each with the error that says so."""
     absent: dict[str, HeldoutError] = {}
     for name in (name for name in batches.names if name in met):
@@ -170,12 +170,12 @@ def _lacking(batches: Batches, headers: Mapping[Part, tuple[str, ...]], met: set
     return absent
 
 
-def _parts(found: Listing, files: Sequence[str]) -> list[Part]:
+def _parts(found: Listing, files: Sequence[str]) -> list[FilePart]:
     held = set(files)
     return [part for part in found.parts if part.name in held]
 
 
-def _root(part: Part, keys: Mapping[str, Any]) -> str:
+def _root(part: FilePart, keys: Mapping[str, Any]) -> str:
     """The folder in which the first folder called key=value lies; empty where no column comes from such names."""
     if not keys:
         return ""
@@ -184,19 +184,19 @@ def _root(part: Part, keys: Mapping[str, Any]) -> str:
     return str(first.parent)
 
 
-def _named(part: Part) -> str:
+def _named(part: FilePart) -> str:
     """The path of a file by which engines find the folders that it was found in, even where it is a link."""
     return os.path.abspath(part.name)  # noqa: PTH100 - resolve() would follow the link
 
 
-def _grouped(parts: Sequence[Part], key: Callable[[Part], Hashable]) -> dict[Any, tuple[str, ...]]:
+def _grouped(parts: Sequence[FilePart], key: Callable[[FilePart], Hashable]) -> dict[Any, tuple[str, ...]]:
     groups: dict[Any, list[str]] = {}
     for part in parts:
         groups.setdefault(key(part), []).append(_named(part))
     return {form: tuple(files) for form, files in groups.items()}
 
 
-def address_of(path: str) -> Place:
+def table_files_at(path: str) -> TableFiles:
     """A path as it is; the kind is that of its ending, and a folder is taken for one of Parquet.
 
     >>> address_of("hdfs://name/preds").kind, address_of("s3a://bucket/*.csv.gz").kind
@@ -210,7 +210,7 @@ def address_of(path: str) -> Place:
         raise FileError(
             f"{path} ends in {ending}, and engines read {readable}.", hint="save it as Parquet, or copy it here."
         )
-    return Place((Alike((path,), usual_separator(ending)),), scan, local=False)
+    return TableFiles((FileGroup((path,), usual_separator(ending)),), scan, local=False)
 
 
 def check_same(file: str, found: Mapping[str, str], other: str, expected: Mapping[str, str]) -> None:

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from heldout.arguments import closest, listing
-from heldout.engines.clusters.cluster_address import check_greeting, check_reachable
-from heldout.engines.clusters.engine_errors import engine_errors, one_line
-from heldout.engines.clusters.spark import check_master, on_cluster, spark_session
-from heldout.engines.clusters.table_paths import Alike, Place, address_of, check_same, place_of
+from heldout.engines.engine_errors import engine_errors, one_line
+from heldout.engines.spark import check_greeting, check_master, check_reachable, on_cluster, spark_session
+from heldout.engines.table_paths import FileGroup, TableFiles, check_same, find_table_files, table_files_at
 from heldout.errors import HeldoutError, OptionError
 
 # What the engines are called.
@@ -105,7 +104,7 @@ def _duckdb(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all
         import duckdb
     except ImportError:
         raise _not_installed("duckdb", "duckdb") from None
-    place = place_of(path)
+    place = find_table_files(path)
     # A database of its own, so that nothing is seen of what the user does with DuckDB in the same process.
     database: Any = duckdb.connect()
     file = _free_name(place) if place.keys else ""
@@ -125,7 +124,7 @@ def _duckdb(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all
     return OpenedTable(frame, database.close, place.withheld, place.notes)
 
 
-def _duckdb_text(database: Any, group: Alike, place: Place, file: str, keys: list[str]) -> Any:
+def _duckdb_text(database: Any, group: FileGroup, place: TableFiles, file: str, keys: list[str]) -> Any:
     frame = database.read_csv(
         list(group.files),
         header=True,
@@ -147,7 +146,7 @@ def _duckdb_text(database: Any, group: Alike, place: Place, file: str, keys: lis
     return frame.project(", ".join([*held, *keys]))
 
 
-def _duckdb_key(name: str, file: str, place: Place) -> str:
+def _duckdb_key(name: str, file: str, place: TableFiles) -> str:
     """A column in the names of folders, told by the name of the file: DuckDB itself would make dates of some texts.
 
     And it would take the folders above the one that was named for columns, even where the files have one so called.
@@ -175,7 +174,7 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _free_name(place: Place) -> str:
+def _free_name(place: TableFiles) -> str:
     """A name that no column has, whatever its case."""
     taken = {name.casefold() for held in (place.columns, place.keys, place.withheld) for name in held}
     name = "file"
@@ -200,13 +199,13 @@ def _check_footers(database: Any, path: str) -> None:
 def _polars(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all openers alike
     import polars as pl
 
-    place = place_of(path)
+    place = find_table_files(path)
     read = _polars_parquet if place.kind == "parquet" else _polars_text
     frames = [read(group, place) for group in place.groups]
     return OpenedTable(frames[0] if len(frames) == 1 else pl.concat(frames), _nothing, place.withheld, place.notes)
 
 
-def _polars_parquet(group: Alike, place: Place) -> Any:
+def _polars_parquet(group: FileGroup, place: TableFiles) -> Any:
     import polars as pl
 
     # What is in brackets was found already, and the name of a file may hold them.
@@ -233,7 +232,7 @@ def _polars_parquet(group: Alike, place: Place) -> Any:
     return frame.select(*place.columns, *keys).with_columns(*cast)
 
 
-def _polars_text(group: Alike, place: Place) -> Any:
+def _polars_text(group: FileGroup, place: TableFiles) -> Any:
     import polars as pl
 
     types: Any = dict.fromkeys(place.texts, pl.String) | dict.fromkeys(place.fractions, pl.Float64)
@@ -252,7 +251,7 @@ def _polars_text(group: Alike, place: Place) -> Any:
     return frame.select(*held, *_polars_keys(group, place))
 
 
-def _polars_keys(group: Alike, place: Place) -> list[Any]:
+def _polars_keys(group: FileGroup, place: TableFiles) -> list[Any]:
     """The columns in the names of folders, told by the name of the file: of text files Polars makes none itself."""
     import polars as pl
 
@@ -275,7 +274,7 @@ def _dask(path: str, master: str | None) -> OpenedTable:
         import dask.dataframe as dd
     except ImportError:
         raise _not_installed("dask", "dask.dataframe") from None
-    place = place_of(path)
+    place = find_table_files(path)
     close = _nothing if master is None else _connected(master)
     read = _dask_parquet if place.kind == "parquet" else _dask_text
     try:
@@ -288,13 +287,13 @@ def _dask(path: str, master: str | None) -> OpenedTable:
     return OpenedTable(frame, close, place.withheld, place.notes)
 
 
-def _dask_files(group: Alike, place: Place) -> Any:
+def _dask_files(group: FileGroup, place: TableFiles) -> Any:
     # Dask takes every name for a pattern, and one that fits nothing for an empty table.
     files = [glob.escape(file) if place.local else file for file in group.files]
     return files[0] if len(files) == 1 else files
 
 
-def _dask_parquet(group: Alike, place: Place) -> Any:
+def _dask_parquet(group: FileGroup, place: TableFiles) -> Any:
     import dask.dataframe as dd
     import polars as pl
 
@@ -313,7 +312,7 @@ def _dask_parquet(group: Alike, place: Place) -> Any:
     return frame.astype(cast) if cast else frame
 
 
-def _arrow_keys(place: Place) -> Any:
+def _arrow_keys(place: TableFiles) -> Any:
     """The columns in the names of folders, as Arrow has them."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -327,12 +326,12 @@ def _arrow_keys(place: Place) -> Any:
     )
 
 
-def _is_nullable(name: str, place: Place) -> bool:
+def _is_nullable(name: str, place: TableFiles) -> bool:
     """Whether pandas needs a type of its own for a column in the names of folders, because values are missing."""
     return str(place.keys[name]) in ("Int64", "Boolean") and None in place.by_file[name].values()
 
 
-def _dask_text(group: Alike, place: Place) -> Any:
+def _dask_text(group: FileGroup, place: TableFiles) -> Any:
     import dask.dataframe as dd
 
     file = _free_name(place)
@@ -357,7 +356,7 @@ def _dask_text(group: Alike, place: Place) -> Any:
     return frame.assign(**keys)[[*place.columns, *place.keys]]
 
 
-def _pandas_keys(group: Alike, place: Place) -> dict[str, Any]:
+def _pandas_keys(group: FileGroup, place: TableFiles) -> dict[str, Any]:
     """The columns in the names of folders by file, as pandas has them; with missing values whole numbers stay whole."""
     import pandas as pd
 
@@ -407,7 +406,7 @@ def _spark(path: str, master: str | None) -> OpenedTable:
     check_master(master)
     # What is wrong with files here is said before a virtual machine is started for them. On a cluster, a path without a
     # scheme is one of the file system that the cluster was set up with.
-    place = address_of(path) if on_cluster(master) else place_of(path)
+    place = table_files_at(path) if on_cluster(master) else find_table_files(path)
     session, close = spark_session(master)
     try:
         frames = [_spark_group(session, group, place) for group in place.groups]
@@ -417,7 +416,7 @@ def _spark(path: str, master: str | None) -> OpenedTable:
         raise
 
 
-def _spark_group(session: Any, group: Alike, place: Place) -> Any:
+def _spark_group(session: Any, group: FileGroup, place: TableFiles) -> Any:
     names = [f"file:{_escaped(file)}" for file in group.files] if place.local else list(group.files)
     reader = session.read.option("basePath", f"file:{_escaped(place.root)}") if place.root else session.read
     with _folders_as_text(session):
@@ -456,7 +455,7 @@ def _folders_as_text(session: Any) -> Iterator[None]:
         session.conf.set(name, before)
 
 
-def _spark_text(reader: Any, names: list[str], group: Alike, place: Place) -> Any:
+def _spark_text(reader: Any, names: list[str], group: FileGroup, place: TableFiles) -> Any:
     from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 
     # A quote in a field is doubled, every header is compared with the columns (Spark would go by position), and what

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from heldout.arguments import listing
 from heldout.errors import ColumnError, HeldoutError, OptionError, ValuesError
 from heldout.evidence import Label
-from heldout.predictions.columns import check_column, is_usual
+from heldout.predictions.case_values import groups, weights
+from heldout.predictions.column_roles import check_column, is_usual
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import BLOCK, Coded, is_missing
-from heldout.predictions.number_bins import Numbers, Rows, Tallied, quantile_ends
-from heldout.predictions.weights import groups, weights
+from heldout.predictions.number_bins import NumberColumn, NumberCounts, NumberRows, quantile_ends
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
 
@@ -301,7 +301,9 @@ def plan_of(values: Any, counts: ArrayLike, name: str, *, bins: int = BINS, exac
     absent = missing_numbers(column)
     gaps = absent is not None and bool(times[absent].any())
     held = times if absent is None else np.where(absent, 0, times)
-    return plan_of_numbers(Tallied.of(_as_numbers(column), held), column.dtype, name, gaps=gaps, bins=bins, exact=exact)
+    return plan_of_numbers(
+        NumberCounts.of(_as_numbers(column), held), column.dtype, name, gaps=gaps, bins=bins, exact=exact
+    )
 
 
 def plan_of_coded(
@@ -312,7 +314,7 @@ def plan_of_coded(
     if dates is None:
         return _plan_of_texts(labels, counts, name)
     # Text files have no type for dates; what is written as one is one all the same.
-    tallied, gaps = Tallied.of(dates.view(np.int64), counts[1:]), bool(counts[0])
+    tallied, gaps = NumberCounts.of(dates.view(np.int64), counts[1:]), bool(counts[0])
     plan = plan_of_numbers(tallied, dates.dtype, name, gaps=gaps, bins=bins)
     move = np.append(np.uint8(plan.missing or 0), plan.of_numbers(dates))
     places = np.flatnonzero(counts[1:]).tolist()
@@ -321,7 +323,7 @@ def plan_of_coded(
 
 
 def plan_of_numbers(
-    numbers: Numbers, kind: np.dtype[Any], name: str, *, gaps: bool, bins: int = BINS, exact: bool = True
+    numbers: NumberColumn, kind: np.dtype[Any], name: str, *, gaps: bool, bins: int = BINS, exact: bool = True
 ) -> SlicePlan:
     """Slices of few distinct numbers, or bins that hold about equally many rows; equal numbers share a bin.
 
@@ -440,7 +442,7 @@ def slice_column(values: Any, name: str, *, bins: int = BINS) -> SliceColumn:
         return planned(plan, in_blocks(column.codes, lambda block: move[block.astype(np.int64) - below]))
     absent = missing_numbers(column)
     held = column.view(np.int64) if column.dtype.kind in "mM" else column
-    rows = Rows(held if absent is None else held[~absent])
+    rows = NumberRows(held if absent is None else held[~absent])
     plan = plan_of_numbers(rows, column.dtype, name, gaps=absent is not None, bins=bins)
     return planned(plan, plan.of_numbers(column))
 
@@ -448,7 +450,7 @@ def slice_column(values: Any, name: str, *, bins: int = BINS) -> SliceColumn:
 def planned(plan: SlicePlan, codes: NDArray[np.uint8]) -> SliceColumn:
     """The slices of rows of which the codes by a plan are known.
 
-    >>> from heldout.predictions.slices import plan_of
+    >>> from heldout.predictions.slice_plans import plan_of
     >>> plan = plan_of(["f", "m"], [40, 50], "sex")
     >>> planned(plan, plan.codes(["m", "m"])).labels
     ('f', 'm')

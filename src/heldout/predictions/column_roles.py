@@ -9,7 +9,7 @@ from typing import Any
 
 from heldout.arguments import closest, listing
 from heldout.errors import ColumnError, HeldoutError
-from heldout.predictions.weights import groups
+from heldout.predictions.case_values import groups
 
 # Which column is which, guessed from usual names.
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import check_whole, closest, listing
 from heldout.engines.accumulator import Evidence
-from heldout.engines.clusters.backends import ELSEWHERE, WITH_MASTER
+from heldout.engines.backends import ELSEWHERE, WITH_MASTER
 from heldout.errors import HeldoutError, OptionError
 from heldout.evidence.counted import Counted
 from heldout.evidence.storage import is_evidence_file
-from heldout.predictions.source import Asked, Named, Source
+from heldout.predictions.source import NamedFrame, ReadOptions, Source
 
 if TYPE_CHECKING:
-    from heldout.engines.clusters.backends import OpenedTable
+    from heldout.engines.backends import OpenedTable
 
 # What reads a path: rows in memory, batch by batch, or an engine that aggregates where the data are.
 HERE = ("memory", "stream")
@@ -28,7 +28,7 @@ LAZY = frozenset({"_duckdb", "dask", "duckdb", "ibis", "narwhals", "polars", "py
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class EngineOptions:
     """Where and how carefully to count: the engine, its cluster, and the certificate to reach in so many passes."""
 
     engine: str | None = None
@@ -37,11 +37,11 @@ class Where:
     passes: int = 3
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Where:
+    def from_options(cls, options: Mapping[str, Any]) -> EngineOptions:
         """What was said of large data among the options of a call."""
         return cls(**{field.name: options[field.name] for field in fields(cls) if field.name in options})
 
-    def checked(self) -> Where:
+    def checked(self) -> EngineOptions:
         """The same, refused where a word or a number makes no sense."""
         if self.engine is not None and self.engine not in ENGINES:
             near = closest(str(self.engine), ENGINES)
@@ -72,7 +72,7 @@ class Where:
 
 
 @dataclass(frozen=True, eq=False)
-class FromFiles:
+class LazyTable:
     """A lazy frame that an engine has opened from files, and what these are called.
 
     `withheld` are columns in which they do not agree, each with the error for whoever wants it, and `notes` sentences
@@ -100,7 +100,7 @@ def known_evidence(data: Any) -> tuple[Counted, Source] | None:
     return None
 
 
-def only_evidence(given: Mapping[str, Any], where: Where) -> None:
+def only_evidence(given: Mapping[str, Any], where: EngineOptions) -> None:
     """Refuse what is said of rows beside evidence: its cases were counted already."""
     named = {name: value for name, value in given.items() if value is not None}
     if "matrix" in named:
@@ -144,16 +144,18 @@ def _shown(value: Any) -> str:
     return str(value) if isinstance(value, str | int | float) else "…"
 
 
-def counted_elsewhere(data: Any, roles: dict[str, Any], asked: Asked, where: Where) -> tuple[Counted, Source] | None:
+def counted_elsewhere(
+    data: Any, roles: dict[str, Any], asked: ReadOptions, where: EngineOptions
+) -> tuple[Counted, Source] | None:
     """What was counted of data that are not to be held; None where their rows fit in memory."""
     where.checked()
-    if isinstance(data, FromFiles):
-        return _of_files(data, roles, asked, where)
+    if isinstance(data, LazyTable):
+        return _count_table(data, roles, asked, where)
     name = "the data frame"
-    if isinstance(data, Named):
+    if isinstance(data, NamedFrame):
         data, name = data.frame, data.name
     if isinstance(data, str | Path):
-        return _of_path(data, roles, asked, where)
+        return _count_path(data, roles, asked, where)
     frame = lazy_frame(data)
     if frame is None:
         if where.engine not in (None, "memory"):
@@ -188,13 +190,15 @@ def lazy_frame(data: Any) -> Any:
     return frame if isinstance(frame, nw.LazyFrame) else None
 
 
-def _of_path(path: str | Path, roles: dict[str, Any], asked: Asked, where: Where) -> tuple[Counted, Source] | None:
+def _count_path(
+    path: str | Path, roles: dict[str, Any], asked: ReadOptions, where: EngineOptions
+) -> tuple[Counted, Source] | None:
     if where.engine in ELSEWHERE:
-        from heldout.engines.clusters.backends import open_table
+        from heldout.engines.backends import open_table
 
         opened = open_table(path, where.engine, where.master)
         try:
-            return _of_files(from_files(path, opened), roles, asked, where)
+            return _count_table(from_files(path, opened), roles, asked, where)
         finally:
             opened.close()
     if str(path) == "-" or where.engine == "memory":
@@ -209,12 +213,14 @@ def _of_path(path: str | Path, roles: dict[str, Any], asked: Asked, where: Where
     return count_stream(batches, roles, asked, tolerance=where.tolerance, passes=where.passes)
 
 
-def from_files(path: str | Path, opened: OpenedTable) -> FromFiles:
+def from_files(path: str | Path, opened: OpenedTable) -> LazyTable:
     """What an engine has opened; messages call it as they do when it is read here."""
-    return FromFiles(opened.frame, Path(path).name or str(path), opened.withheld, opened.notes)
+    return LazyTable(opened.frame, Path(path).name or str(path), opened.withheld, opened.notes)
 
 
-def _of_files(data: FromFiles, roles: dict[str, Any], asked: Asked, where: Where) -> tuple[Counted, Source]:
+def _count_table(
+    data: LazyTable, roles: dict[str, Any], asked: ReadOptions, where: EngineOptions
+) -> tuple[Counted, Source]:
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(data.frame)
@@ -223,9 +229,9 @@ def _of_files(data: FromFiles, roles: dict[str, Any], asked: Asked, where: Where
 
 
 def _aggregated(
-    frame: Any, name: str, roles: dict[str, Any], asked: Asked, where: Where, **opened: Any
+    frame: Any, name: str, roles: dict[str, Any], asked: ReadOptions, where: EngineOptions, **opened: Any
 ) -> tuple[Counted, Source]:
-    from heldout.engines.clusters.engine_errors import engine_errors
+    from heldout.engines.engine_errors import engine_errors
     from heldout.engines.lazy.engine import count_lazy
 
     with engine_errors(name):

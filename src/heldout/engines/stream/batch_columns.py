@@ -1,30 +1,37 @@
-"""Which columns of a table that is read in batches have which role, and what the labels of the whole are."""
+"""The columns of a table that is read in batches: which has which role, and what is wrong with their values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heldout.arguments import listing
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
+from heldout.evidence.consistency import impossible
+from heldout.evidence.counted import ROLES, Counted
+from heldout.evidence.probabilities import Unfit
 from heldout.files.batches import Batches
-from heldout.predictions.columns import check_column, is_usual
+from heldout.predictions.case_values import LARGEST, SMALLEST, RawScores, Scores, may_be_score, sum_tolerance
+from heldout.predictions.column_roles import check_column, is_usual
 from heldout.predictions.label_encoding import encode
-from heldout.predictions.scores import RawScores, may_be_score
-from heldout.predictions.slices import EVERY, NUMBERING, SlicePlan, plan_of, slice_names
-from heldout.predictions.source import Asked, Columns, columns_of_roles, guessed_scores, is_name, no_scores
-from heldout.predictions.table import Predictions, assemble
+from heldout.predictions.slice_plans import EVERY, NUMBERING, SlicePlan, plan_of, slice_names
+from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, guessed_scores, is_name, no_scores
+from heldout.predictions.table import Missing, NothingWholeError, Predictions, assemble
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+# Which columns of a table that is read in batches have which role, and what the labels of the whole are.
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +66,7 @@ class StreamRoles:
         return list(dict.fromkeys([*self.wanted.values(), *self.scores, *self.slices]))
 
 
-def stream_roles(batches: Batches, roles: Mapping[str, Any], asked: Asked) -> StreamRoles:
+def stream_roles(batches: Batches, roles: Mapping[str, Any], asked: ReadOptions) -> StreamRoles:
     """The columns of the roles, named or guessed from the names of the columns; no row is read."""
     given = {**roles, "score": asked.score}
     for role, value in given.items():
@@ -87,7 +94,7 @@ def stream_roles(batches: Batches, roles: Mapping[str, Any], asked: Asked) -> St
     return StreamRoles(columns, wanted, tuple(guessed), tuple(scores), () if scores else tuple(free), tuple(slices))
 
 
-def with_scores(batches: Batches, roles: StreamRoles, asked: Asked, labels: Sequence[Label]) -> StreamRoles:
+def with_scores(batches: Batches, roles: StreamRoles, asked: ReadOptions, labels: Sequence[Label]) -> StreamRoles:
     """The roles with the columns that are scores by their names, or with a note why those cannot be used."""
     if not roles.free:
         if not roles.scores and roles.makes_predicted:
@@ -156,7 +163,7 @@ def pairs_met(frames: Iterable[pl.DataFrame], roles: StreamRoles, there: pl.Expr
     return pl.DataFrame(schema=columns) if met is None else met.sort(columns)
 
 
-def settled(pairs: pl.DataFrame, roles: StreamRoles, asked: Asked, notes: Sequence[str]) -> Predictions:
+def settled(pairs: pl.DataFrame, roles: StreamRoles, asked: ReadOptions, notes: Sequence[str]) -> Predictions:
     """The combinations as if each were two cases: labels, positive class and notes are those of the rows.
 
     Each stands twice, because what is said of a single case is not said of a combination that stands for many. The
@@ -306,3 +313,158 @@ def _plan(counts: ValueCounts, *, every: bool) -> SlicePlan | None:
         return None
     numbered = plan.kind == "bins" and counts.name.strip().casefold() in NUMBERING
     return None if len(plan.labels) < 2 or numbered else plan
+
+
+# What is wrong with the values of a table that is read in batches: counted batch by batch, said of the whole.
+
+
+@dataclass(frozen=True, eq=False)
+class ValueFaults:
+    """What was met in some rows; places of rows are those in the whole, and -1 where there is none.
+
+    `missing` is how often each role lacked a value, `lost` in how many rows one did, and `no_score` in how many a score
+    was missing or not finite. `infinite` counts scores of whole rows that are not finite. `light` and `heavy` are the
+    ends of the weights above 0. `low` and `high` are the ends of the scores, `off` how far the scores of a row are from
+    a sum of 1 at the most, and `total` that sum.
+    """
+
+    rows: int = 0
+    lost: int = 0
+    missing: Mapping[str, int] = field(default_factory=dict)
+    first_lost: int = -1
+    no_score: int = 0
+    first_no_score: int = -1
+    infinite: int = 0
+    first_infinite: int = -1
+    bad_weight: tuple[int, float] = (-1, 0.0)
+    light: float = np.inf
+    heavy: float = 0.0
+    low: float = np.inf
+    high: float = -np.inf
+    off: float = 0.0
+    total: float = 1.0
+    worst: int = -1
+
+    def __add__(self, other: ValueFaults) -> ValueFaults:
+        further = other if other.off > self.off else self
+        return ValueFaults(
+            rows=self.rows + other.rows,
+            lost=self.lost + other.lost,
+            missing={
+                role: self.missing.get(role, 0) + other.missing.get(role, 0)
+                for role in dict.fromkeys([*self.missing, *other.missing])
+            },
+            first_lost=_first(self.first_lost, other.first_lost),
+            no_score=self.no_score + other.no_score,
+            first_no_score=_first(self.first_no_score, other.first_no_score),
+            infinite=self.infinite + other.infinite,
+            first_infinite=_first(self.first_infinite, other.first_infinite),
+            bad_weight=self.bad_weight if self.bad_weight[0] >= 0 else other.bad_weight,
+            light=min(self.light, other.light),
+            heavy=max(self.heavy, other.heavy),
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+            off=further.off,
+            total=further.total,
+            worst=further.worst,
+        )
+
+    @property
+    def has_bad_weight(self) -> bool:
+        """Whether some weight is negative, not finite, or beyond what can be squared."""
+        return self.bad_weight[0] >= 0 or self.light < SMALLEST or self.heavy > LARGEST
+
+    def unfit(self, k: int) -> Unfit | None:
+        """Why the scores of the whole, of k columns, are no probabilities; None where they are."""
+        beyond = Unfit.of_ends(self.low, self.high)
+        if beyond is None and k > 1 and self.off > sum_tolerance(k):
+            return Unfit(total=self.total, row=self.worst + 1)
+        return beyond
+
+    def check_missing(self, batches: Batches, missing: Missing) -> None:
+        """Refuse missing values, unless their rows are to be left out and others remain."""
+        if not self.lost:
+            return
+        counts = ", ".join(f"{role} in {held:,}" for role, held in self.in_order().items())
+        if missing == "refuse":
+            what = "rows has a missing value" if self.lost == 1 else "rows have missing values"
+            where = f"{'it' if self.lost == 1 else 'the first'} is {batches.where(self.first_lost)}"
+            raise ValuesError(
+                f"{self.lost:,} of {self.rows:,} {what}: {counts}; {where}.",
+                hint="missing='drop' (--missing drop) leaves them out and says so; better is to find out why.",
+            )
+        if self.lost == self.rows:
+            raise NothingWholeError.of(self.rows, self.in_order())
+
+    def in_order(self) -> dict[str, int]:
+        """How often each role lacked a value, in the order in which they are named."""
+        return {role: self.missing[role] for role in ROLES if self.missing.get(role)}
+
+    def check_weight(self, batches: Batches) -> None:
+        """Refuse weights that are negative, not finite, all zero, or beyond what can be squared."""
+        row, value = self.bad_weight
+        if row >= 0:
+            where = batches.where(row)
+            raise ValuesError(
+                f"Weights must be finite and not negative. {where[0].upper()}{where[1:]} has {value:g}.",
+                hint="give weight 0 to a case that should not count.",
+            )
+        if not self.heavy:
+            raise ValuesError("All weights are zero, so no case counts.", hint="give at least one case a weight.")
+        if self.light < SMALLEST or self.heavy > LARGEST:
+            raise ValuesError(
+                f"Weights must lie between {SMALLEST:g} and {LARGEST:g}, or be 0. "
+                f"They run from {self.light:g} to {self.heavy:g}.",
+                hint="divide all of them by their mean: only their ratios count.",
+            )
+
+    def check_scores(self, batches: Batches, *, natural: bool) -> None:
+        """Refuse scores that are not finite, and with `natural` such as have no natural threshold."""
+        if self.infinite:
+            where = batches.where(self.first_infinite)
+            raise ValuesError(
+                f"1 score is not finite, in {where}."
+                if self.infinite == 1
+                else f"{self.infinite:,} scores are not finite; the first is in {where}.",
+                hint="replace infinities by the largest finite score, or leave those rows out.",
+            )
+        if natural and self.rows > self.lost:
+            Scores(np.array([self.low, self.high]), self.unfit(1)).default_threshold()
+
+    def unused(self, names: tuple[str, ...], batches: Batches) -> str:
+        """Why guessed scores were not used: some are missing or not finite. Empty where none is."""
+        if not self.no_score:
+            return ""
+        what = "1 row has one" if self.no_score == 1 else f"{self.no_score:,} rows have some"
+        where = batches.where(self.first_no_score)
+        return (
+            f"the scores in {listing(names)} were not used, because {what} that is missing or not finite: "
+            f"{'' if self.no_score == 1 else 'first '}{where}"
+        )
+
+
+def check_unchanged(counted: Counted, batches: Batches, *, parts: bool = True) -> None:
+    """Refuse counts of several readings that do not fit together, because files changed in between.
+
+    Without `parts` only the numbers of rows are looked at, which takes no time.
+    """
+    why = impossible(counted) if parts else ""
+    if batches.rows is not None and counted.rows != batches.rows:
+        why = f"it had {batches.rows:,} rows and then {counted.rows:,}"
+    if why:
+        raise ValuesError(
+            f"{batches.name} changed while it was read: {why}.",
+            hint="evaluate it when nothing writes to it, or a copy.",
+        )
+
+
+def bad_weight(weight: NDArray[np.float64], places: NDArray[np.int64]) -> ValueFaults:
+    """What the weights of some rows are."""
+    wrong = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
+    bad = (int(places[wrong[0]]), float(weight[wrong[0]])) if len(wrong) else (-1, 0.0)
+    above = weight[weight > 0]
+    return ValueFaults(bad_weight=bad, light=float(above.min(initial=np.inf)), heavy=float(above.max(initial=0.0)))
+
+
+def _first(one: int, two: int) -> int:
+    return two if one < 0 else one if two < 0 else min(one, two)

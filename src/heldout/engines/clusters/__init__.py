@@ -1,1 +1,0 @@
-"""Engines that are opened by a path: DuckDB, Dask, Spark, their errors and what they need."""
