@@ -199,7 +199,7 @@ def _grouped(parts: Sequence[FilePart], key: Callable[[FilePart], Hashable]) -> 
 def table_files_at(path: str) -> TableFiles:
     """A path as it is; the kind is that of its ending, and a folder is taken for one of Parquet.
 
-    >>> address_of("hdfs://name/preds").kind, address_of("s3a://bucket/*.csv.gz").kind
+    >>> table_files_at("hdfs://name/preds").kind, table_files_at("s3a://bucket/*.csv.gz").kind
     ('parquet', 'text')
     """
     ending = inner_ending(Path(path))

@@ -226,7 +226,7 @@ def key_columns(parts: Sequence[FilePart], held: Sequence[Collection[str]] = ())
 
     `held` are the columns in each of the files: one that is called like a key must hold what the folder says.
 
-    >>> key_columns([Part("a", "a", (("year", "2025"),)), Part("b", "b", (("year", "2026"),))])
+    >>> key_columns([FilePart("a", "a", (("year", "2025"),)), FilePart("b", "b", (("year", "2026"),))])
     {'year': [2025, 2026]}
     """
     import polars as pl

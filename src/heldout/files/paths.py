@@ -83,7 +83,7 @@ def list_files(path: str | Path) -> Listing:
     >>> folder = tempfile.TemporaryDirectory()
     >>> for name in ("part-1.csv", "part-2.csv", "_SUCCESS"):
     ...     _ = pathlib.Path(folder.name, name).write_text("truth,predicted\n0,1\n")
-    >>> [pathlib.Path(part.path).name for part in listed(folder.name).parts]
+    >>> [pathlib.Path(part.path).name for part in list_files(folder.name).parts]
     ['part-1.csv', 'part-2.csv']
     >>> folder.cleanup()
     """

@@ -137,7 +137,7 @@ class NumberCounts:
 def quantile_ends(numbers: NumberColumn, bins: int) -> NDArray[Any]:
     """The last number of each bin, each one that occurs; fewer where many numbers are equal.
 
-    >>> quantile_ends(Tallied(np.array([1, 2, 3]), np.array([5, 1, 6])), 2).tolist()
+    >>> quantile_ends(NumberCounts(np.array([1, 2, 3]), np.array([5, 1, 6])), 2).tolist()
     [2, 3]
     """
     n = numbers.n

@@ -453,7 +453,7 @@ def guessed_scores(
 
     `text_in` knows where a column that is not usable holds something else than a number, and what.
 
-    >>> asked = Asked(None, "refuse", None, None, None)
+    >>> asked = ReadOptions(None, "refuse", None, None, None)
     >>> guessed_scores(["p_yes"], ["no", "yes"], asked, lambda column: True)
     (['p_yes'], '')
     """

@@ -24,7 +24,7 @@ def collect_polars(frame: Any) -> Any:
 
     >>> import narwhals.stable.v2 as nw
     >>> import polars as pl
-    >>> fetched(nw.from_native(pl.LazyFrame({"x": [1, 2]})).select(nw.col("x").sum())).rows()
+    >>> collect_polars(nw.from_native(pl.LazyFrame({"x": [1, 2]})).select(nw.col("x").sum())).rows()
     [(3,)]
     """
     if frame.implementation.is_polars():
@@ -37,7 +37,7 @@ def collect_native(frame: Any) -> Any:
 
     >>> import narwhals.stable.v2 as nw
     >>> import polars as pl
-    >>> brought(nw.from_native(pl.LazyFrame({"x": [1, 2]}))).get_column("x").to_list()
+    >>> collect_native(nw.from_native(pl.LazyFrame({"x": [1, 2]}))).get_column("x").to_list()
     [1, 2]
     """
     import narwhals.stable.v2 as nw
@@ -53,7 +53,7 @@ def send_table(table: Any, beside: Any) -> Any:
     >>> import narwhals.stable.v2 as nw
     >>> import polars as pl
     >>> there = nw.from_native(pl.LazyFrame({"x": [1]}))
-    >>> pushed(pl.DataFrame({"y": [2]}), there).collect().to_dict(as_series=False)
+    >>> send_table(pl.DataFrame({"y": [2]}), there).collect().to_dict(as_series=False)
     {'y': [2]}
     """
     import narwhals.stable.v2 as nw
@@ -115,7 +115,7 @@ class ConfusionCells:
         """The same with only the labels that are met.
 
         >>> one = np.array([1])
-        >>> Cells(("a", "b"), one, one, one).without_unmet().labels
+        >>> ConfusionCells(("a", "b"), one, one, one).without_unmet().labels
         ('b',)
         """
         met = np.zeros(len(self.labels), dtype=bool)

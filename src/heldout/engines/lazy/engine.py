@@ -351,7 +351,7 @@ def count_lazy(
 
     >>> import narwhals.stable.v2 as nw, polars as pl
     >>> frame = nw.from_native(pl.LazyFrame({"y": ["a", "a", "b"], "p": ["a", "b", "b"]}))
-    >>> asked = Asked(None, "refuse", None, None, None)
+    >>> asked = ReadOptions(None, "refuse", None, None, None)
     >>> counted, source = count_lazy(frame, "the data frame", {"truth": "y", "predicted": "p"}, asked)
     >>> counted.confusion.matrix.tolist(), source.sentence()
     ([[1, 1], [0, 1]], 'truth = y, predicted = p')

@@ -126,7 +126,7 @@ def lazy_roles(
 
     >>> import narwhals.stable.v2 as nw, polars as pl
     >>> frame = nw.from_native(pl.LazyFrame({"y": [0, 1], "p": [0, 1]}))
-    >>> asked = Asked(None, "refuse", None, None, None)
+    >>> asked = ReadOptions(None, "refuse", None, None, None)
     >>> lazy_roles(frame, "the data frame", {"truth": "y", "predicted": "p"}, asked).wanted
     {'truth': 'y', 'predicted': 'p'}
     """

@@ -55,7 +55,7 @@ def scan_batches(batches: Batches, columns: Sequence[str], *, numbered: bool = F
     >>> from heldout.files.batches import batches_of
     >>> folder = tempfile.TemporaryDirectory()
     >>> _ = pathlib.Path(folder.name, "part.csv").write_text("truth,predicted\nyes,no\nno,no\n")
-    >>> scanned(batches_of(folder.name), ["predicted"], numbered=True).collect().rows()
+    >>> scan_batches(batches_of(folder.name), ["predicted"], numbered=True).collect().rows()
     [(0, 'no'), (1, 'no')]
     >>> folder.cleanup()
     """
@@ -159,8 +159,8 @@ class Tallies:
     """Counts the scores of all rows, and those of each fold by itself.
 
     >>> import numpy as np
-    >>> tallies = Tallies(Kind((), weighted=False))
-    >>> tallies.add(Scored(np.array([0.5, 0.2]), np.array([True, False]), probable=True))
+    >>> tallies = Tallies(ScoreKind((), weighted=False))
+    >>> tallies.add(LabelledScores(np.array([0.5, 0.2]), np.array([True, False]), probable=True))
     >>> made, folds = tallies.made((), None)
     >>> made.bins[0].low, made.probabilities.n, folds
     (array([0.2, 0.5]), 2, ())
