@@ -123,13 +123,13 @@ def _bare(learner: Any, X: Features, y: Target, splits: plans.Splits) -> None:
 def _bootstrap(X: Features, y: Target, shrink: int) -> tuple[str, Race]:
     """What .632+ costs beyond the fits: the counts and the rule, at 200 bootstrap samples."""
     from heldout.api.validate import validate
-    from heldout.resampling.outcome import every_case_once, mix
+    from heldout.resampling.outcome import count_every_case_once, mix_632
 
     times = 200 // min(shrink, 10)
     made: Any = validate(GaussianNB(), X, y, plan=f".632+ {times}", measures=["error_rate"])
 
     def rule() -> float:
-        return mix(made.training, every_case_once(made.run, made.problem), ".632+").error
+        return mix_632(made.training, count_every_case_once(made.run, made.problem), ".632+").error
 
     def everything() -> object:
         return made.make()["error_rate"]

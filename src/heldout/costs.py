@@ -34,9 +34,9 @@ def class_index(name: Any, labels: Sequence[Label]) -> int:
     text = str(name).strip()
     if text in by_text:
         return by_text[text]
-    value = _value(text)
+    value = _parse_value(text)
     if value is not None:
-        same = [position for position, label in enumerate(labels) if _value(str(label)) == value]
+        same = [position for position, label in enumerate(labels) if _parse_value(str(label)) == value]
         if len(same) == 1:
             return same[0]
     near = closest(text, by_text)
@@ -46,7 +46,7 @@ def class_index(name: Any, labels: Sequence[Label]) -> int:
     )
 
 
-def _value(text: str) -> float | None:
+def _parse_value(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
@@ -72,11 +72,7 @@ class Costs:
     @classmethod
     def of(cls, matrix: ArrayLike, labels: Sequence[Label], *, rows: str) -> Costs:
         """From a square table; `rows` must say what its rows are, because text books differ."""
-        if rows not in ("truth", "predicted"):
-            raise MatrixError(
-                f"The rows of a cost matrix are 'truth' or 'predicted'. Got {rows!r}.",
-                hint="text books write both; say which yours is.",
-            )
+        _check_rows(rows)
         try:
             table = np.asarray(matrix, dtype=np.float64)
         except (TypeError, ValueError):
@@ -114,14 +110,15 @@ class Costs:
                     f"The costs name {pair!r}, which is not a pair of classes. The classes are: {listing(labels)}.",
                     hint="write each cost as (truth, predicted).",
                 )
-            place = class_index(pair[0], labels), class_index(pair[1], labels)
-            if place in named:
+            cell = class_index(pair[0], labels), class_index(pair[1], labels)
+            if cell in named:
                 raise MatrixError(
-                    f"The costs name truth {labels[place[0]]!r} predicted {labels[place[1]]!r} twice.",
+                    f"The costs name truth {labels[cell[0]]!r} predicted {labels[cell[1]]!r} twice.",
                     hint="name each kind of error once.",
                 )
-            named.add(place)
-            table[place] = _number(cost, pair)
+            named.add(cell)
+            name = f"The cost of truth {pair[0]!r} predicted {pair[1]!r}"
+            table[cell] = _read_number(cost, name, "costs are plain numbers; a negative one is a gain.")
         absent = np.argwhere(np.isnan(table))
         if len(absent):
             truth, predicted = absent[0]
@@ -156,27 +153,33 @@ class Costs:
 
     def arranged(self, labels: Sequence[Label]) -> NDArray[np.float64]:
         """The matrix in the order of these labels."""
-        place = {str(label): position for position, label in enumerate(self.labels)}
-        unknown = [label for label in labels if str(label) not in place]
+        index_of = {str(label): position for position, label in enumerate(self.labels)}
+        unknown = [label for label in labels if str(label) not in index_of]
         if unknown or len(labels) != len(self.labels):
             raise MatrixError(
                 f"The cost matrix is for the classes {listing(self.labels)}. The cases have {listing(labels)}.",
                 hint="give costs for exactly the classes of the cases.",
             )
-        order = [place[str(label)] for label in labels]
+        order = [index_of[str(label)] for label in labels]
         return self.matrix[np.ix_(order, order)]
 
 
-def _number(cost: Any, pair: tuple[Any, Any]) -> float:
+def _check_rows(rows: str) -> None:
+    if rows not in ("truth", "predicted"):
+        raise MatrixError(
+            f"The rows of a cost matrix are 'truth' or 'predicted'. Got {rows!r}.",
+            hint="text books write both; say which yours is.",
+        )
+
+
+def _read_number(cost: Any, name: str, hint: str) -> float:
+    """A finite number; `name` is what an error calls it."""
     try:
         number = float(cost)
     except (TypeError, ValueError):
         number = np.nan
     if isinstance(cost, bool) or not np.isfinite(number):
-        raise MatrixError(
-            f"The cost of truth {pair[0]!r} predicted {pair[1]!r} is {cost!r}, expected a finite number.",
-            hint="costs are plain numbers; a negative one is a gain.",
-        )
+        raise MatrixError(f"{name} is {cost!r}, expected a finite number.", hint=hint)
     return number
 
 
@@ -201,8 +204,7 @@ def settle_costs(costs: Any, labels: Sequence[Label]) -> NDArray[np.float64]:
 
 # Costs written in one line: `truth,predicted:cost` for each kind of error, separated by semicolons.
 
-HOW = "write truth,predicted:cost and separate them by semicolons, such as '1,0:100; 0,1:1'."
-AXES = ("truth", "predicted")
+COSTS_FORM = "write truth,predicted:cost and separate them by semicolons, such as '1,0:100; 0,1:1'."
 # Text between quotes is taken as it stands, so that a label may hold a comma, a colon or a semicolon.
 PIECE = r"""(?:"[^"]*"|'[^']*'|[^"',:;])+"""
 ENTRY = re.compile(rf"\s*(?P<first>{PIECE}),(?P<second>{PIECE}):(?P<cost>[^:;\"']*)\s*")
@@ -218,32 +220,32 @@ def parse_costs(text: str) -> dict[tuple[str, str], float]:
     {('yes', 'no, never'): 2.5}
     """
     pairs: dict[tuple[str, str], float] = {}
-    for entry in _entries(text):
+    for entry in _split_entries(text):
         match = ENTRY.fullmatch(entry)
         if match is None:
-            raise MatrixError(f"{entry.strip()!r} is not a cost.", hint=HOW)
-        pair = _pair(match["first"], match["second"], entry)
+            raise MatrixError(f"{entry.strip()!r} is not a cost.", hint=COSTS_FORM)
+        pair = _parse_pair(match["first"], match["second"], entry)
         if pair in pairs:
             raise MatrixError(
                 f"The costs name truth {pair[0]!r} predicted {pair[1]!r} twice.",
                 hint="name each kind of error once.",
             )
-        pairs[pair] = _cost(match["cost"], entry)
+        pairs[pair] = _parse_cost(match["cost"], entry)
     if not pairs:
-        raise MatrixError("The costs are empty.", hint=HOW)
+        raise MatrixError("The costs are empty.", hint=COSTS_FORM)
     return pairs
 
 
-def _entries(text: str) -> list[str]:
+def _split_entries(text: str) -> list[str]:
     parts = re.findall(r"""(?:"[^"]*"|'[^']*'|[^;"']|["'])+""", text)
     return [part for part in parts if part.strip()]
 
 
-def _pair(first: str, second: str, entry: str) -> tuple[str, str]:
+def _parse_pair(first: str, second: str, entry: str) -> tuple[str, str]:
     matches = [AXIS.fullmatch(part) for part in (first, second)]
     if not any(matches):
-        return _bare(first), _bare(second)
-    named = {match["axis"]: _bare(match["label"]) for match in matches if match is not None}
+        return _strip_quotes(first), _strip_quotes(second)
+    named = {match["axis"]: _strip_quotes(match["label"]) for match in matches if match is not None}
     if len(named) != 2:
         raise MatrixError(
             f"{entry.strip()!r} does not name both axes once.",
@@ -252,18 +254,20 @@ def _pair(first: str, second: str, entry: str) -> tuple[str, str]:
     return named["truth"], named["predicted"]
 
 
-def _bare(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     stripped = text.strip()
     if len(stripped) >= 2 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
         return stripped[1:-1]
     return stripped
 
 
-def _cost(text: str, entry: str) -> float:
+def _parse_cost(text: str, entry: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise MatrixError(f"The cost in {entry.strip()!r} is {text.strip()!r}, expected a number.", hint=HOW) from None
+        raise MatrixError(
+            f"The cost in {entry.strip()!r} is {text.strip()!r}, expected a number.", hint=COSTS_FORM
+        ) from None
 
 
 # A small table of costs in a delimited file, whose corner says which axis is the truth.
@@ -292,10 +296,10 @@ def parse_table(text: str, name: str, ending: str, rows: str | None) -> tuple[li
     labels = header[1:]
     odd = next((at for at, row in enumerate(body) if len(row) != len(header)), None)
     if not labels or len(body) != len(labels) or odd is not None:
-        found = f"row {odd + 2} has {len(body[odd])} cells" if odd is not None else f"it has {len(body)} rows"
+        problem = f"row {odd + 2} has {len(body[odd])} cells" if odd is not None else f"it has {len(body)} rows"
         raise MatrixError(
             f"{name} does not hold a square table of costs: its header names {len(labels)} classes "
-            f"({listing(labels)}), but {found}.",
+            f"({listing(labels)}), but {problem}.",
             hint=SHAPE,
         )
     entries = {row[0]: row[1:] for row in body}
@@ -304,13 +308,13 @@ def parse_table(text: str, name: str, ending: str, rows: str | None) -> tuple[li
             f"The rows of {name} are for {listing(row[0] for row in body)}, its columns for {listing(labels)}.",
             hint="give the rows and the columns the same classes, each once.",
         )
-    return labels, [entries[label] for label in labels], settle_rows(corner_rows(header[0]), rows, name)
+    return labels, [entries[label] for label in labels], resolve_rows(read_corner(header[0]), rows, name)
 
 
-def corner_rows(corner: str) -> Rows | None:
+def read_corner(corner: str) -> Rows | None:
     r"""What the rows are, by the corner cell: the axis that it names first, or alone.
 
-    >>> corner_rows("truth\\predicted"), corner_rows("Predicted / actual"), corner_rows("class")
+    >>> read_corner("truth\\predicted"), read_corner("Predicted / actual"), read_corner("class")
     ('truth', 'predicted', None)
     """
     truth, predicted = TRUTH.search(corner), PREDICTED.search(corner)
@@ -319,20 +323,17 @@ def corner_rows(corner: str) -> Rows | None:
     return "truth" if predicted is None or truth.start() < predicted.start() else "predicted"
 
 
-def settle_rows(written: str | None, asked: str | None, name: str) -> Rows:
+def resolve_rows(written: str | None, given: str | None, name: str) -> Rows:
     """What the rows are, by the file and by the caller, who must not disagree."""
-    for said in (written, asked):
-        if said is not None and said not in ("truth", "predicted"):
-            raise MatrixError(
-                f"The rows of a cost matrix are 'truth' or 'predicted'. Got {said!r}.",
-                hint="text books write both; say which yours is.",
-            )
-    if written is not None and asked is not None and written != asked:
+    for rows in (written, given):
+        if rows is not None:
+            _check_rows(rows)
+    if written is not None and given is not None and written != given:
         raise MatrixError(
-            f"{name} says that its rows are the {_called(written)}, the call that they are the {_called(asked)}.",
+            f"{name} says that its rows are the {_name_axis(written)}, the call that they are the {_name_axis(given)}.",
             hint="leave out rows, or mend the file.",
         )
-    chosen = written or asked
+    chosen = written or given
     if chosen is None:
         raise MatrixError(
             f"{name} does not say whether its rows are the truth or the prediction, and text books write both.",
@@ -341,7 +342,7 @@ def settle_rows(written: str | None, asked: str | None, name: str) -> Rows:
     return "truth" if chosen == "truth" else "predicted"
 
 
-def _called(rows: str) -> str:
+def _name_axis(rows: str) -> str:
     return "truth" if rows == "truth" else "prediction"
 
 
@@ -414,20 +415,20 @@ def read_costs(source: str | Path, labels: Sequence[Label] | None = None, rows: 
                 "Costs in one line name the truth first, and rows= was given as well.",
                 hint="leave out rows, or write truth=…,predicted=…:cost.",
             )
-        return _of_pairs(parse_costs(source), labels)
+        return _from_pairs(parse_costs(source), labels)
     from heldout.files.input_stream import load, utf8_text
 
     content = load(source)
     text = utf8_text(content).decode("utf-8")
     if content.ending == ".toml":
-        found = parse_toml(text, content.name)
-        if "matrix" not in found:
-            return _of_pairs({pair: cost for pair, cost in found.items() if isinstance(pair, tuple)}, labels)
-        table: Any = found
-        settled = settle_rows(table.get("rows"), rows, content.name)
-        return _of_table(table["labels"], table["matrix"], settled, labels, content.name)
+        document = parse_toml(text, content.name)
+        if "matrix" not in document:
+            return _from_pairs({pair: cost for pair, cost in document.items() if isinstance(pair, tuple)}, labels)
+        table: Any = document
+        settled = resolve_rows(table.get("rows"), rows, content.name)
+        return _from_table(table["labels"], table["matrix"], settled, labels, content.name)
     named, entries, settled = parse_table(text, content.name, content.ending, rows)
-    return _of_table(named, entries, settled, labels, content.name)
+    return _from_table(named, entries, settled, labels, content.name)
 
 
 def _names_file(source: str) -> bool:
@@ -439,17 +440,19 @@ def _names_file(source: str) -> bool:
         return False
 
 
-def _of_pairs(pairs: Mapping[tuple[str, str], Any], labels: Sequence[Label] | None) -> Costs:
+def _from_pairs(pairs: Mapping[tuple[str, str], Any], labels: Sequence[Label] | None) -> Costs:
     if labels is None:
         labels = list(dict.fromkeys(name for pair in pairs for name in pair))
     return Costs.of_pairs(pairs, labels)
 
 
-def _of_table(
+def _from_table(
     named: Sequence[Any], entries: Iterable[Sequence[Any]], rows: str, labels: Sequence[Label] | None, file: str
 ) -> Costs:
+    hint = "costs are plain numbers with a point for decimals; a negative one is a gain."
     table = [
-        [_read_number(cell, file, row, column) for column, cell in enumerate(line)] for row, line in enumerate(entries)
+        [_read_number(cell, f"The cost in row {i}, column {j} of {file}", hint) for j, cell in enumerate(line, start=1)]
+        for i, line in enumerate(entries, start=1)
     ]
     if any(len(line) != len(named) for line in table) or len(table) != len(named):
         widths = listing(sorted({len(line) for line in table}))
@@ -468,19 +471,6 @@ def _of_table(
         )
     order = np.argsort(places)
     return Costs.of(np.asarray(table)[np.ix_(order, order)], labels, rows=rows)
-
-
-def _read_number(cell: Any, file: str, row: int, column: int) -> float:
-    try:
-        number = float(cell)
-    except (TypeError, ValueError):
-        number = np.nan
-    if isinstance(cell, bool) or not np.isfinite(number):
-        raise MatrixError(
-            f"The cost in row {row + 1}, column {column + 1} of {file} is {cell!r}, expected a finite number.",
-            hint="costs are plain numbers with a point for decimals; a negative one is a gain.",
-        )
-    return number
 
 
 def more_accurate_costs_more(

@@ -22,7 +22,7 @@ import heldout
 from heldout.cards.api import card
 from heldout.cards.card import Card
 from heldout.cards.questions import NAMES
-from heldout.cards.size_and_speed import speed_of
+from heldout.cards.size_and_speed import measure_speed
 from heldout.errors import HeldoutError
 from heldout.result import ROW_KEYS
 from heldout.show.blocks import Section
@@ -205,7 +205,7 @@ def test_hostile_names_are_escaped_in_every_form(tmp_path):
 
 
 def test_speed_is_told_and_the_machine_is_named_only_by_cores_and_python(majority):
-    found = speed_of(DummyClassifier().fit(X, Y), X, len(X))
+    found = measure_speed(DummyClassifier().fit(X, Y), X, len(X))
     assert 0 < found.single.median <= found.single.slow
     assert found.batch.rows == 1000
     assert found.batch.rows_per_second == pytest.approx(1000 / found.batch.median)
@@ -219,7 +219,7 @@ def test_speed_is_told_and_the_machine_is_named_only_by_cores_and_python(majorit
 def test_memory_is_not_measured_where_somebody_else_is_measuring():
     tracemalloc.start()
     try:
-        found = speed_of(DummyClassifier().fit(X, Y), X, len(X))
+        found = measure_speed(DummyClassifier().fit(X, Y), X, len(X))
         assert tracemalloc.is_tracing()
     finally:
         tracemalloc.stop()

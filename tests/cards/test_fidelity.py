@@ -18,16 +18,16 @@ import heldout
 from heldout.cards.api import card
 from heldout.cards.report import rules
 from heldout.cards.surrogate import (
-    Asked,
     FoldLikeness,
     Fork,
     Leaf,
-    Questionable,
     Share,
-    as_text,
+    TreeColumn,
+    TreeTable,
     beyond_commonest,
-    fidelity,
     fit_surrogate,
+    format_tree,
+    measure_fidelity,
     read_tree,
 )
 from heldout.intervals.target import Dependence
@@ -70,7 +70,7 @@ def likeness(rows, model, tree, truth=None):
 
 def test_the_interval_is_wilsons_with_fewer_cases():
     fold = likeness(np.arange(60), [0] * 30 + [1] * 30, [0] * 30 + [1] * 24 + [0] * 6)
-    found = fidelity([fold], ["a", "b"], Dependence(60, factor=1.5), level=0.9, tree=None)
+    found = measure_fidelity([fold], ["a", "b"], Dependence(60, factor=1.5), level=0.9, tree=None)
     low, high = proportion_confint(54 / 1.5, 60 / 1.5, 0.1, method="wilson")
     assert (found.agreement.low, found.agreement.high) == pytest.approx((low, high))
     assert found.method == "wilson, n/1.5"
@@ -80,7 +80,7 @@ def test_the_interval_is_wilsons_with_fewer_cases():
 def test_a_case_that_was_tested_twice_counts_once():
     once = likeness([0, 1, 2], [0, 1, 1], [0, 1, 0])
     again = likeness([2], [1], [1])
-    found = fidelity([once, again], ["a", "b"], Dependence(3), level=0.95, tree=None)
+    found = measure_fidelity([once, again], ["a", "b"], Dependence(3), level=0.95, tree=None)
     assert found.n == 3
     assert found.agreement.value == pytest.approx((1 + 1 + 0.5) / 3)
 
@@ -122,7 +122,7 @@ def test_the_words_lead_every_case_to_the_answer_of_the_tree(seed):
     }
     answers = rng.integers(0, 2, n)
     problem = read_problem(table, np.where(answers == 1, "yes", "no"))
-    seen = Questionable.of(problem)
+    seen = TreeTable.of(problem)
     tree = fit_surrogate(seen.matrix, answers, seed % 1000)
     node = read_tree(tree, seen, ["no", "yes"])
     said = [walk(node, table["amount"][at], table["kind"][at]) for at in range(n)]
@@ -149,12 +149,12 @@ def holds(words, amount, kind):
 def test_questions_with_one_answer_on_both_sides_are_left_out():
     matrix = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 3)
     answers = np.array([0, 0, 0, 1] * 2 + [0, 0, 0, 0])
-    table = Questionable(matrix, (Asked("a"), Asked("b")))
+    table = TreeTable(matrix, (TreeColumn("a"), TreeColumn("b")))
     node = read_tree(fit_surrogate(matrix, answers, 0), table, ["no", "yes"])
     both = [leaf.answer for _, leaf in rules(node)]
     assert sorted(both) == ["no", "no", "yes"]
-    assert as_text(node).count("if ") == 2
-    assert "67 % as the model" in as_text(node)
+    assert format_tree(node).count("if ") == 2
+    assert "67 % as the model" in format_tree(node)
 
 
 def test_of_very_many_cases_some_are_drawn_and_that_is_said():

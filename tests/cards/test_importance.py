@@ -21,7 +21,6 @@ from tests.cards.drawn_data import mixed_table, one_that_matters
 
 from heldout.cards.api import card
 from heldout.cards.importance import (
-    FIELDS,
     MEASURES,
     FeatureImportance,
     FoldChanges,
@@ -29,11 +28,11 @@ from heldout.cards.importance import (
     Scorer,
     correlation_ratio,
     cramers_v,
-    importance,
+    find_related,
     kuncheva_index,
-    related_pairs,
-    shuffle,
-    stability,
+    measure_importance,
+    measure_stability,
+    shuffle_columns,
 )
 from heldout.errors import HeldoutError
 from heldout.intervals.target import Dependence
@@ -69,7 +68,7 @@ def test_it_is_what_scikit_learn_gives_for_the_same_shuffles(measure):
     X, y = one_that_matters(60)
     model = LogisticRegression().fit(X[:30], y[:30])
     scorer, truth = scorer_of(model, y[30:], measure)
-    ours = shuffle(scorer, X[30:], truth, [0, 1, 2], orders_of_sklearn(7, 3, 4, 30))
+    ours = shuffle_columns(scorer, X[30:], truth, [0, 1, 2], orders_of_sklearn(7, 3, 4, 30))
     theirs = permutation_importance(
         model, X[30:], y[30:], scoring=SCORING[measure], n_repeats=4, random_state=7, n_jobs=1
     )
@@ -96,7 +95,7 @@ def test_every_form_of_the_same_features_gives_the_same():
     for table in (X, sparse.csr_matrix(X), frame, pl.DataFrame(X, schema=names)):
         model = LogisticRegression().fit(table, y)
         scorer, truth = scorer_of(model, y, "brier")
-        found.append(shuffle(scorer, table, truth, [0, 1, 2], orders).shuffles)
+        found.append(shuffle_columns(scorer, table, truth, [0, 1, 2], orders).shuffles)
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], atol=1e-5)
 
@@ -108,7 +107,7 @@ def test_a_feature_that_a_tree_never_asks_about_has_importance_exactly_zero(seed
     asked = set(tree.tree_.feature[tree.tree_.feature >= 0].tolist())
     scorer, truth = scorer_of(tree, y, "brier")
     orders = np.random.default_rng(seed).permuted(np.broadcast_to(np.arange(40), (5, 3, 40)), axis=2)
-    found = shuffle(scorer, X, truth, [0, 1, 2, 3, 4], orders)
+    found = shuffle_columns(scorer, X, truth, [0, 1, 2, 3, 4], orders)
     for column in set(range(5)) - asked:
         assert not found.shuffles[column].any()
         assert not found.moved[column]
@@ -132,9 +131,9 @@ def test_what_matters_comes_first_and_noise_cannot_be_told_from_nothing(over_fiv
 
 def test_the_document_has_every_field_of_every_feature(over_five_folds):
     document = over_five_folds.document()["features"]
-    assert [tuple(one) for one in document] == [FIELDS] * 4
+    names = tuple(field.name for field in dataclasses.fields(FeatureImportance))
+    assert [tuple(one) for one in document] == [names] * 4
     assert [one["value"] for one in document] == [one.value for one in over_five_folds.features]
-    assert set(FIELDS) == {field.name for field in dataclasses.fields(FeatureImportance)}
 
 
 def test_the_interval_is_the_corrected_t_of_the_values_in_the_folds(over_five_folds):
@@ -225,7 +224,7 @@ def test_asking_for_a_feature_that_is_not_there_names_the_nearest():
 
 def test_stability_is_the_mean_over_pairs_of_folds():
     values = np.random.default_rng(2).normal(size=(4, 8))
-    found = stability(values)
+    found = measure_stability(values)
     pairs = [(a, b) for a in range(4) for b in range(a)]
     assert found.kendall == pytest.approx(np.mean([stats.kendalltau(values[a], values[b])[0] for a, b in pairs]))
     assert found.spearman == pytest.approx(np.mean([stats.spearmanr(values[a], values[b])[0] for a, b in pairs]))
@@ -237,12 +236,12 @@ def test_stability_is_the_mean_over_pairs_of_folds():
 
 def test_folds_that_agree_have_stability_one_and_features_that_tie_have_none():
     same = np.tile([0.3, 0.2, 0.1, 0.0], (5, 1))
-    found = stability(same)
+    found = measure_stability(same)
     assert (found.kendall, found.spearman, found.kuncheva) == pytest.approx((1, 1, 1))
-    flat = stability(np.zeros((5, 4)))
+    flat = measure_stability(np.zeros((5, 4)))
     assert math.isnan(flat.kendall)
     assert flat.undefined == "no fold ranks the features: all of them matter alike"
-    assert stability(np.ones((3, 1))).undefined == "there is one feature only, and so nothing to rank"
+    assert measure_stability(np.ones((3, 1))).undefined == "there is one feature only, and so nothing to rank"
 
 
 @given(st.integers(2, 30), st.integers(0, 2**31))
@@ -273,7 +272,7 @@ def test_pairs_of_categories_and_amounts_are_found_too():
     table = mixed_table(200)
     table["hue"] = [{"red": "warm", "green": "cool", "blue": "cold"}[colour] for colour in table["colour"]]
     table["wavelength"] = [{"red": 650.0, "green": 530.0, "blue": 470.0}[colour] for colour in table["colour"]]
-    found = related_pairs(read_problem(table, target="bought"))
+    found = find_related(read_problem(table, target="bought"))
     assert {(pair.first, pair.second, pair.how) for pair in found} == {
         ("colour", "hue", "Cramér's V"),
         ("colour", "wavelength", "eta"),
@@ -283,7 +282,7 @@ def test_pairs_of_categories_and_amounts_are_found_too():
 
 def test_a_plan_that_allows_no_interval_gives_none():
     folds = [FoldChanges(np.array([0.2]), np.array([True]), 3) for _ in range(3)]
-    found = importance(
+    found = measure_importance(
         ["a"], folds, MEASURES["brier"], Dependence(9, refused="they are training cases"), shuffles=1, level=0.9
     )
     assert math.isnan(found["a"].low)

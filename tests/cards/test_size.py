@@ -37,8 +37,8 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.cards.drawn_data import mixed_table
 
 from heldout.api.learning_data import Data, ready
-from heldout.cards.components import Part
-from heldout.cards.size_and_speed import ReadingLimits, reading, size_of
+from heldout.cards.components import ModelPart
+from heldout.cards.size_and_speed import ReadingLimits, judge_readability, measure_size
 from heldout.learners.learner import read_learner
 
 RNG = np.random.default_rng(3)
@@ -48,12 +48,12 @@ Y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)
 
 
 def sized(model, features=X, y=Y):
-    return size_of(model.fit(features, y), features.shape[1])
+    return measure_size(model.fit(features, y), features.shape[1])
 
 
 def test_a_tree_has_the_leaves_and_the_depth_that_scikit_learn_counts():
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, Y)
-    found = size_of(tree, 5)
+    found = measure_size(tree, 5)
     assert (found.trees, found.leaves, found.depth) == (1, tree.get_n_leaves(), tree.get_depth())
     assert found.parameters == tree.tree_.node_count - tree.get_n_leaves()
     assert found.used == len(set(tree.tree_.feature[tree.tree_.feature >= 0]))
@@ -62,7 +62,7 @@ def test_a_tree_has_the_leaves_and_the_depth_that_scikit_learn_counts():
 
 def test_a_forest_is_the_sum_of_its_trees():
     forest = RandomForestClassifier(7, random_state=0).fit(X, Y)
-    found = size_of(forest, 5)
+    found = measure_size(forest, 5)
     assert found.trees == 7
     assert found.leaves == sum(tree.get_n_leaves() for tree in forest.estimators_)
     assert found.depth == max(tree.get_depth() for tree in forest.estimators_)
@@ -71,11 +71,11 @@ def test_a_forest_is_the_sum_of_its_trees():
 
 def test_boosted_trees_are_counted_by_rounds_and_classes():
     boosted = GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0).fit(X, Y)
-    found = size_of(boosted, 5)
+    found = measure_size(boosted, 5)
     assert found.trees == 4 * 3
     assert found.leaves == sum(tree.get_n_leaves() for tree in boosted.estimators_.ravel())
     binned = HistGradientBoostingClassifier(max_iter=4, max_depth=2, min_samples_leaf=5).fit(X, Y)
-    found = size_of(binned, 5)
+    found = measure_size(binned, 5)
     assert found.trees == binned.n_iter_ * 3
     assert found.trees < found.leaves <= 4 * found.trees
     assert found.depth == 2
@@ -115,15 +115,15 @@ def test_parameters_are_those_that_the_formula_counts(name):
 
 def test_support_vectors_are_those_that_were_kept():
     machine = SVC().fit(X, Y)
-    found = size_of(machine, 5)
+    found = measure_size(machine, 5)
     assert found.vectors == machine.n_support_.sum()
     assert found.parameters == found.vectors * 5 + machine.dual_coef_.size + 3
-    assert size_of(SVC(kernel="linear").fit(X, Y), 5).what == "coefficients"
+    assert measure_size(SVC(kernel="linear").fit(X, Y), 5).what == "coefficients"
 
 
 def test_a_stack_counts_all_levels_but_its_last_one_sees_no_column():
     stack = StackingClassifier([("tree", DecisionTreeClassifier(max_depth=1))], LogisticRegression(), cv=2).fit(X, Y)
-    found = size_of(stack, 5)
+    found = measure_size(stack, 5)
     assert found.parameters == 1 + 3 * 3 + 3
     assert found.used == 1
 
@@ -148,7 +148,7 @@ def test_of_a_stranger_nothing_is_made_up():
     assert found.used_how == "the model does not tell which columns it looks at"
     assert math.isnan(found.bytes)
     assert found.bytes_why.startswith("it cannot be pickled: ")
-    assert size_of(Stranger().fit(X, Y), 5, seen=2).used == 2
+    assert measure_size(Stranger().fit(X, Y), 5, moved=2).used == 2
     assert math.isnan(sized(make_pipeline(StandardScaler(), Stranger())).parameters)
 
 
@@ -175,9 +175,9 @@ def test_features_used_are_traced_through_what_stands_before_the_predictor():
     stump = DecisionTreeClassifier(max_depth=1)
     kept = ColumnTransformer([("all", StandardScaler(), [4, 2])])
     for before in (StandardScaler(), SelectKBest(k=2), SimpleImputer(), kept):
-        found = size_of(make_pipeline(before, stump).fit(X, y), 5)
+        found = measure_size(make_pipeline(before, stump).fit(X, y), 5)
         assert (found.used, found.used_how) == (1, "by its structure")
-    mixed = size_of(make_pipeline(PCA(2), stump).fit(X, y), 5, seen=5)
+    mixed = measure_size(make_pipeline(PCA(2), stump).fit(X, y), 5, moved=5)
     assert (mixed.used, mixed.used_how) == (5, "those whose permutation changed an answer")
 
 
@@ -185,7 +185,7 @@ def test_one_hot_columns_count_as_the_one_column_they_came_from():
     table = np.array([["a", "u"], ["b", "u"], ["c", "v"], ["a", "v"]] * 6, dtype=object)
     y = (table[:, 0] == "b").astype(int)
     model = make_pipeline(OneHotEncoder(), DecisionTreeClassifier()).fit(table, y)
-    assert size_of(model, 2).used == 1
+    assert measure_size(model, 2).used == 1
 
 
 @pytest.mark.parametrize("learner", ["tree:1", "naive-bayes", "logistic", "forest:3"])
@@ -194,7 +194,7 @@ def test_features_used_are_known_behind_the_preparation_of_short_names(learner):
     one = read_learner(learner)
     problem = data.form_for(one)
     model = ready(one, problem).fit(problem.features, problem.target)
-    found = size_of(model, 2)
+    found = measure_size(model, 2)
     assert found.used_how == "by its structure"
     assert found.used == (1 if learner == "tree:1" else 2)
 
@@ -218,8 +218,8 @@ def test_a_preparation_that_mixes_columns_must_be_read_too():
     ],
 )
 def test_the_reading_goes_by_the_limits_and_names_them(pieces, met, verdict):
-    found = reading([Part("Any", "pieces", pieces, pieces, met)])
+    found = judge_readability([ModelPart("Any", "pieces", pieces, pieces, met)])
     assert found.verdict == verdict
     assert "Lipton (2018)" in found.limits.reference
     assert found.sentence.endswith("the limits are 9 and 30.")
-    assert reading([Part("Any", "", 1, 3, 3)], ReadingLimits(2, 2, "mine")).verdict == "opaque"
+    assert judge_readability([ModelPart("Any", "", 1, 3, 3)], ReadingLimits(2, 2, "mine")).verdict == "opaque"

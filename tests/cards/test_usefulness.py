@@ -14,7 +14,7 @@ from tests.cards.drawn_data import one_that_matters
 
 import heldout
 from heldout.cards.api import card
-from heldout.cards.usefulness import Judged, usefulness
+from heldout.cards.usefulness import ProbabilityPredictions, compute_usefulness
 from heldout.curves.decision import GRID, decision_curve
 from heldout.evidence import Ranking
 
@@ -22,7 +22,7 @@ from heldout.evidence import Ranking
 def judged(seed=0, n=150, **more):
     rng = np.random.default_rng(seed)
     p = np.round(rng.beta(1, 2, n), 2)
-    return Judged(p, rng.random(n) < p, np.ones(n), **more)
+    return ProbabilityPredictions(p, rng.random(n) < p, np.ones(n), **more)
 
 
 def ranking(cases):
@@ -36,7 +36,7 @@ def ranking(cases):
 
 def test_the_benefit_and_its_limits_are_those_of_the_decision_curve():
     cases = judged()
-    found, curve = usefulness(cases, "yes", 0.95), decision_curve(ranking(cases))
+    found, curve = compute_usefulness(cases, "yes", 0.95), decision_curve(ranking(cases))
     np.testing.assert_allclose([point.benefit for point in found.points], curve.y, atol=1e-12)
     np.testing.assert_allclose([point.everyone for point in found.points], curve.references[0].y, atol=1e-12)
     np.testing.assert_allclose([point.low for point in found.points], curve.low, atol=1e-9)
@@ -46,7 +46,7 @@ def test_the_benefit_and_its_limits_are_those_of_the_decision_curve():
 @settings(max_examples=3, deadline=None)
 @given(st.integers(0, 2**31))
 def test_the_gain_is_over_the_better_of_all_and_none_and_lies_within_its_limits(seed):
-    found = usefulness(judged(seed, 40), "yes", 0.9)
+    found = compute_usefulness(judged(seed, 40), "yes", 0.9)
     for point in found.points:
         assert point.gain == pytest.approx(point.benefit - max(0.0, point.everyone), abs=1e-12)
         assert point.gain_low - 1e-9 <= point.gain <= point.gain_high + 1e-9
@@ -58,25 +58,29 @@ def test_the_gain_is_over_the_better_of_all_and_none_and_lies_within_its_limits(
 
 def test_a_model_that_knows_nothing_is_nowhere_surely_better():
     rng = np.random.default_rng(0)
-    found = usefulness(Judged(np.full(200, 0.3), rng.random(200) < 0.3, np.ones(200)), "yes", 0.95)
+    found = compute_usefulness(
+        ProbabilityPredictions(np.full(200, 0.3), rng.random(200) < 0.3, np.ones(200)), "yes", 0.95
+    )
     assert found.surely == ()
 
 
 def test_limits_widen_with_what_is_not_independent():
     cases = judged()
-    whole = usefulness(cases, "yes", 0.95).points[29]
-    part = usefulness(judged(independent=1 / 1.5), "yes", 0.95).points[29]
+    whole = compute_usefulness(cases, "yes", 0.95).points[29]
+    part = compute_usefulness(judged(independent=1 / 1.5), "yes", 0.95).points[29]
     assert part.gain == whole.gain
     assert part.gain_low < whole.gain_low
     assert part.gain_high > whole.gain_high
-    twice = Judged(np.tile(cases.probability, 2), np.tile(cases.positive, 2), np.full(300, 0.5))
-    assert usefulness(twice, "yes", 0.95).points[29].gain_low == pytest.approx(whole.gain_low)
+    twice = ProbabilityPredictions(np.tile(cases.probability, 2), np.tile(cases.positive, 2), np.full(300, 0.5))
+    assert compute_usefulness(twice, "yes", 0.95).points[29].gain_low == pytest.approx(whole.gain_low)
     # Rows of one group that are copies of each other are one case.
-    copies = Judged(
+    copies = ProbabilityPredictions(
         np.tile(cases.probability, 2), np.tile(cases.positive, 2), np.ones(300), group=np.tile(np.arange(150), 2)
     )
-    single = Judged(cases.probability, cases.positive, np.ones(150), group=np.arange(150))
-    assert usefulness(copies, "y", 0.9).points[29].low == pytest.approx(usefulness(single, "y", 0.9).points[29].low)
+    single = ProbabilityPredictions(cases.probability, cases.positive, np.ones(150), group=np.arange(150))
+    assert compute_usefulness(copies, "y", 0.9).points[29].low == pytest.approx(
+        compute_usefulness(single, "y", 0.9).points[29].low
+    )
 
 
 def test_a_card_judges_the_predictions_of_the_folds():
@@ -115,7 +119,9 @@ def test_without_probabilities_it_does_not_apply():
 
 def test_over_groups_of_one_case_the_limits_are_those_of_a_mean():
     cases = judged(n=200)
-    points = usefulness(Judged(cases.probability, cases.positive, np.ones(200), group=np.arange(200)), "y", 0.95).points
+    points = compute_usefulness(
+        ProbabilityPredictions(cases.probability, cases.positive, np.ones(200), group=np.arange(200)), "y", 0.95
+    ).points
     for at in (19, 49, 69):
         odds = GRID[at] / (1 - GRID[at])
         acted = cases.probability >= GRID[at]

@@ -19,7 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from heldout.errors import OptionError
-from heldout.lab.worlds import Checkers, Gaussians, LinearRule, Noise, linear_rule
+from heldout.lab.worlds import Checkers, Gaussians, LinearRule, Noise, find_linear_rule
 
 WORLDS = [Gaussians(1.5, 3, 0.3), Gaussians(0.0), Noise(4, 0.3), Checkers(4, 0.1), Checkers(3)]
 LINEAR = [
@@ -66,7 +66,7 @@ def test_exact_errors_of_linear_models_are_those_of_a_large_sample(world):
 def test_other_models_are_judged_on_fresh_cases(model):
     world = Gaussians(1.5, 2, 0.3)
     model.fit(*world.draw(40, 1))
-    assert linear_rule(model, 2) is None
+    assert find_linear_rule(model, 2) is None
     one, two = (world.true_error(model, n=5_000, seed=seed) for seed in (0, 1))
     assert not one.exact
     assert one.n == 5_000

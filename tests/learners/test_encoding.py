@@ -22,7 +22,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScale
 from sklearn.svm import SVC
 
 from heldout.learners.data import read_problem
-from heldout.learners.encoding import QuantileBins, prepared
+from heldout.learners.encoding import QuantileBins, prepare_learner
 from heldout.learners.learner import clone_learner, read_learner
 from heldout.learners.registry import SHORTCUTS
 
@@ -56,7 +56,7 @@ def halves(problem):
 def test_every_shortcut_learns_from_every_file(name, text):
     problem = read_problem(WEKA / f"{name}.arff")
     train, test = halves(problem)
-    model = clone_learner(prepared(read_learner("forest:10" if text == "forest" else text), problem))
+    model = clone_learner(prepare_learner(read_learner("forest:10" if text == "forest" else text), problem))
     model.fit(problem.features[train], problem.target[train])
     predicted = model.predict(problem.features[test])
     assert set(predicted) <= set(problem.labels)
@@ -66,18 +66,18 @@ def test_every_shortcut_learns_from_every_file(name, text):
 @pytest.mark.parametrize("text", ["knn:5", "naive-bayes", "tree", "forest", "boosting", "majority", "lda"])
 def test_numbers_without_gaps_go_to_the_bare_estimator(text):
     learner = read_learner(text)
-    assert prepared(learner, read_problem(WEKA / "iris.arff")) is learner.estimator
+    assert prepare_learner(learner, read_problem(WEKA / "iris.arff")) is learner.estimator
 
 
 def test_gaps_go_as_they_are_to_a_learner_that_takes_them():
     learner = read_learner("tree")
-    assert prepared(learner, read_problem([[1.0], [np.nan]], [0, 1])) is learner.estimator
+    assert prepare_learner(learner, read_problem([[1.0], [np.nan]], [0, 1])) is learner.estimator
 
 
 def test_scaling_is_that_of_the_training_rows():
     problem = read_problem(WEKA / "iris.arff")
     train, test = halves(problem)
-    ours = clone(prepared(read_learner("svm"), problem)).fit(problem.features[train], problem.target[train])
+    ours = clone(prepare_learner(read_learner("svm"), problem)).fit(problem.features[train], problem.target[train])
     mean, spread = problem.features[train].mean(axis=0), problem.features[train].std(axis=0)
     theirs = SVC().fit((problem.features[train] - mean) / spread, problem.target[train])
     np.testing.assert_allclose(
@@ -93,7 +93,7 @@ def test_gaps_are_filled_with_the_median_of_the_training_rows_only():
     y = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0])
     problem = read_problem(X, y)
     assert np.nanmedian(X) == 50
-    model = prepared(read_learner(Remembers()), problem)
+    model = prepare_learner(read_learner(Remembers()), problem)
     model.fit(X[:4], y[:4])
     np.testing.assert_array_equal(model.learner.fitted_on.ravel(), [1, 2, 3, 2])
     model.predict(X[4:])
@@ -103,14 +103,14 @@ def test_gaps_are_filled_with_the_median_of_the_training_rows_only():
 def test_a_column_that_is_empty_in_the_training_rows_breaks_nothing():
     X = np.array([[1.0, np.nan], [2.0, np.nan], [3.0, np.nan], [4.0, 5.0]])
     problem = read_problem(X, [0, 1, 0, 1])
-    model = prepared(read_learner("logistic"), problem)
+    model = prepare_learner(read_learner("logistic"), problem)
     assert len(model.fit(X[:3], problem.target[:3]).predict(X[3:])) == 1
 
 
 def test_a_category_that_only_the_test_rows_have_breaks_nothing_and_is_no_known_one():
     frame = pl.DataFrame({"town": ["Ulm", "Bonn", "Ulm", "Bonn", "Jena"], "y": [0, 1, 0, 1, 0]})
     problem = read_problem(frame)
-    model = prepared(read_learner(Remembers()), problem)
+    model = prepare_learner(read_learner(Remembers()), problem)
     model.fit(problem.features[:4], problem.target[:4])
     # Bonn and Ulm have a column each; had Jena been known beforehand there would be three.
     np.testing.assert_array_equal(model.learner.fitted_on, [[0, 1], [1, 0], [0, 1], [1, 0]])
@@ -122,14 +122,14 @@ def test_a_category_that_only_the_test_rows_have_breaks_nothing_and_is_no_known_
 def test_every_shortcut_stands_a_category_that_it_was_not_trained_on(text):
     frame = pl.DataFrame({"town": ["Ulm", "Bonn"] * 10 + ["Jena"], "x": range(21), "y": [0, 1] * 10 + [0]})
     problem = read_problem(frame)
-    model = clone_learner(prepared(read_learner(text), problem)).fit(problem.features[:20], problem.target[:20])
+    model = clone_learner(prepare_learner(read_learner(text), problem)).fit(problem.features[:20], problem.target[:20])
     assert len(model.predict(problem.features[20:])) == 1
 
 
 def test_declared_categories_are_known_whether_met_or_not_and_a_gap_is_one_of_its_own():
     colours = pl.Series("colour", ["red", None, "blue"], dtype=pl.Enum(["green", "red", "blue"]))
     problem = read_problem(pl.DataFrame({"colour": colours, "y": [0, 1, 0]}))
-    model = prepared(read_learner(Remembers()), problem)
+    model = prepare_learner(read_learner(Remembers()), problem)
     model.fit(problem.features[:1], problem.target[:1])
     np.testing.assert_array_equal(model.learner.fitted_on, [[0, 1, 0, 0]])
     model.predict(problem.features)
@@ -158,7 +158,7 @@ def test_mixed_columns_are_encoded_as_scikit_learn_does_on_names():
         ),
         LogisticRegression(max_iter=1000),
     )
-    ours = clone(prepared(read_learner("logistic"), problem)).fit(problem.features[train], y[train])
+    ours = clone(prepare_learner(read_learner("logistic"), problem)).fit(problem.features[train], y[train])
     theirs = by_hand.fit(rows.iloc[train], y[train])
     np.testing.assert_allclose(
         ours.predict_proba(problem.features[test]), theirs.predict_proba(rows.iloc[test]), rtol=1e-6
@@ -167,7 +167,7 @@ def test_mixed_columns_are_encoded_as_scikit_learn_does_on_names():
 
 def test_naive_bayes_with_categories_counts_zeros_and_ones():
     problem = read_problem(WEKA / "weather.nominal.arff")
-    model = prepared(read_learner("naive-bayes"), problem).fit(problem.features, problem.target)
+    model = prepare_learner(read_learner("naive-bayes"), problem).fit(problem.features, problem.target)
     dense = np.hstack([problem.features[:, [i]] == np.arange(len(c.categories)) for i, c in problem.nominal.items()])
     theirs = BernoulliNB().fit(dense, problem.target)
     np.testing.assert_allclose(model.predict_proba(problem.features), theirs.predict_proba(dense), rtol=1e-9)
@@ -175,7 +175,7 @@ def test_naive_bayes_with_categories_counts_zeros_and_ones():
 
 def test_naive_bayes_bins_numbers_beside_categories():
     problem = read_problem(WEKA / "labor.arff")
-    model = prepared(read_learner("naive-bayes"), problem)
+    model = prepare_learner(read_learner("naive-bayes"), problem)
     assert isinstance(model.steps[-1][1], BernoulliNB)
     seen = model[:-1].fit_transform(problem.features)
     assert set(np.unique(seen)) == {0.0, 1.0}
@@ -187,10 +187,10 @@ def test_many_categories_are_kept_sparse_for_learners_that_take_it():
     town = [f"t{i % 300}" for i in range(900)]
     problem = read_problem({"town": town, "y": [i % 2 for i in range(900)]})
     for text, sparse in (("logistic", True), ("boosting", False)):
-        encoder = prepared(read_learner(text), problem).steps[0][1]
+        encoder = prepare_learner(read_learner(text), problem).steps[0][1]
         assert sp.issparse(encoder.fit_transform(problem.features)) == sparse
     assert not sp.issparse(
-        prepared(read_learner("logistic"), read_problem(WEKA / "vote.arff"))
+        prepare_learner(read_learner("logistic"), read_problem(WEKA / "vote.arff"))
         .steps[0][1]
         .fit_transform(read_problem(WEKA / "vote.arff").features)
     )
@@ -199,37 +199,37 @@ def test_many_categories_are_kept_sparse_for_learners_that_take_it():
 def test_a_sparse_matrix_is_scaled_without_its_mean():
     X = sp.random(60, 5, density=0.3, random_state=0, format="csr")
     problem = read_problem(X, np.arange(60) % 2)
-    model = prepared(read_learner("logistic"), problem)
+    model = prepare_learner(read_learner("logistic"), problem)
     assert model.fit(problem.features, problem.target).predict(problem.features[:3]).shape == (3,)
     bare = read_learner("knn:3")
-    assert prepared(bare, problem) is bare.estimator
+    assert prepare_learner(bare, problem) is bare.estimator
 
 
 def test_a_frame_as_given_goes_to_the_learner_as_it_is():
     frame = pl.DataFrame({"a": [1.0, 2.0], "b": ["u", "v"]})
     learner = read_learner(make_pipeline(ColumnTransformer([("b", OneHotEncoder(), ["b"])]), SVC()))
     problem = read_problem(frame, [0, 1], as_given=True)
-    assert prepared(learner, problem) is learner.estimator
+    assert prepare_learner(learner, problem) is learner.estimator
     assert len(learner.estimator.fit(problem.features, problem.target).predict(problem.features)) == 2
 
 
 class TestObjectsThatKnowNothingOfScikitLearn:
     def test_their_copies_share_nothing(self):
         problem = read_problem(WEKA / "labor.arff")
-        first = prepared(read_learner(Remembers()), problem)
+        first = prepare_learner(read_learner(Remembers()), problem)
         copy = clone_learner(first).fit(problem.features, problem.target)
         assert not hasattr(first.learner, "fitted_on")
         assert copy.classes_.tolist() == ["bad", "good"]
 
     def test_they_have_scores_where_the_object_has_them(self):
         problem = read_problem(WEKA / "labor.arff")
-        model = prepared(read_learner(Remembers()), problem).fit(problem.features, problem.target)
+        model = prepare_learner(read_learner(Remembers()), problem).fit(problem.features, problem.target)
         assert model.predict_proba(problem.features).shape == (57, 2)
         assert not hasattr(model, "decision_function")
 
     def test_they_can_be_sent_to_another_process(self):
         problem = read_problem(WEKA / "labor.arff")
-        model = pickle.loads(pickle.dumps(prepared(read_learner(Remembers()), problem)))
+        model = pickle.loads(pickle.dumps(prepare_learner(read_learner(Remembers()), problem)))
         assert len(model.fit(problem.features, problem.target).predict(problem.features)) == 57
 
 

@@ -12,7 +12,7 @@ from tests.plans.drawn_cases import cases, pairs
 
 from heldout import plans
 from heldout.plans import Cases
-from heldout.plans.strata_and_groups import shares
+from heldout.plans.strata_and_groups import apportion
 
 
 @given(cases(fewest=7, most=40), st.integers(2, 7), st.integers(0, 99))
@@ -72,7 +72,7 @@ def test_shares_of_a_total(counts, data):
     counts = np.array(counts)
     n, classes = int(counts.sum()), len(counts)
     total = data.draw(st.integers(1, n - 1))
-    part, quota = shares(counts, total), counts * total / n
+    part, quota = apportion(counts, total), counts * total / n
     assert part.sum() == total
     assert (part >= 0).all()
     assert (part <= counts).all()

@@ -24,8 +24,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
 
-from heldout.cards.importance import MEASURES, FeatureImportance, FoldChanges, importance
-from heldout.cards.inspection import Looking
+from heldout.cards.importance import MEASURES, FeatureImportance, FoldChanges, measure_importance
+from heldout.cards.inspection import Inspection
 from heldout.intervals.target import Dependence
 from heldout.learners.problem import Problem
 from heldout.resampling.split_task import Classes
@@ -153,18 +153,20 @@ def truth_of(model: Known, world: World, measure: str) -> float:
     return true_importance(model, world, measure, np.random.default_rng(2019))
 
 
-def looking_at(model: Any, features: Floats, truth: Codes, setting: Setting, seed: int) -> Looking:
+def looking_at(model: Any, features: Floats, truth: Codes, setting: Setting, seed: int) -> Inspection:
     """The data and the model as a card looks at them; of the columns, x alone is shuffled."""
     alike = setting.world.alike
     group = np.arange(len(truth)) // alike if alike > 1 else None
     problem = Problem(features, truth, truth, (0, 1), group=group)
-    return Looking(model, problem, Classes.of(problem), MEASURES[setting.measure], (0,), setting.shuffles, None, seed)
+    return Inspection(
+        model, problem, Classes.of(problem), MEASURES[setting.measure], (0,), setting.shuffles, None, seed
+    )
 
 
 def found_in(changes: list[FoldChanges], setting: Setting, plan: Dependence) -> FeatureImportance:
     """The importance of x with its interval."""
     measure = MEASURES[setting.measure]
-    return importance(["x"], changes, measure, plan, shuffles=setting.shuffles, level=LEVEL)["x"]
+    return measure_importance(["x"], changes, measure, plan, shuffles=setting.shuffles, level=LEVEL)["x"]
 
 
 @threadpool_limits.wrap(limits=1)

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.learners.problem import Problem
-from heldout.resampling.bias_variance import bootstrap_splits, decompose, divided
+from heldout.resampling.bias_variance import bootstrap_splits, decompose, divide_error
 from heldout.result import ROW_KEYS
 
 FLOWERS = load_iris()
@@ -46,7 +46,7 @@ class Coin(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def test_domingos_identity_holds_exactly_in_counts(case):
     counts, truth = case
     counts = counts + np.eye(counts.shape[1], dtype=np.int64)[truth * 0]  # every case was predicted at least once
-    parts = divided(counts, truth)
+    parts = divide_error(counts, truth)
     for at, (row, label) in enumerate(zip(counts.tolist(), truth.tolist(), strict=True)):
         times, main = sum(row), row.index(max(row))
         error = Fraction(times - row[label], times)
@@ -63,7 +63,7 @@ def test_domingos_identity_holds_exactly_in_counts(case):
 def test_kohavi_and_wolperts_identity_holds(case, corrected):
     counts, truth = case
     counts = counts + 1
-    parts = divided(counts, truth, corrected=corrected)
+    parts = divide_error(counts, truth, corrected=corrected)
     assert parts.bias_squared + parts.squared_variance == pytest.approx(parts.error_rate, abs=1e-12)
 
 
@@ -74,7 +74,7 @@ def test_the_correction_makes_bias_squared_unbiased():
     truth = np.zeros(len(counts), dtype=np.int64)
     expected = ((1 - 0.6) ** 2 + 0.3**2 + 0.1**2) / 2
     for corrected, near in ((True, True), (False, False)):
-        values = divided(counts, truth, corrected=corrected).bias_squared
+        values = divide_error(counts, truth, corrected=corrected).bias_squared
         error = values.std() / len(values) ** 0.5
         assert bool(abs(values.mean() - expected) < 4 * error) is near
 
@@ -133,7 +133,7 @@ def test_rows_and_sentences_say_the_same():
 def test_luck_that_helps_is_said_so():
     counts = np.array([[4, 6], [4, 6], [10, 0]])
     truth = np.zeros(3, dtype=np.int64)
-    parts = divided(counts, truth)
+    parts = divide_error(counts, truth)
     assert parts.helpful_variance.tolist() == [0.4, 0.4, 0.0]
     assert parts.error_rate.mean() < parts.bias.mean()
 

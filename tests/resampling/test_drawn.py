@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.resampling.making import leave_one_out
 
 from heldout.plans.splits import Splits
-from heldout.resampling.split_task import draw, draw_listed, wanted
+from heldout.resampling.split_task import count_wanted, sample_listed_rows, sample_training_rows
 
 
 @settings(max_examples=60, deadline=None)
@@ -20,16 +20,16 @@ def test_each_split_draws_as_many_distinct_training_rows_as_it_wants(n, k, seed)
     if numbers.max() == 0:
         numbers[0] = 1
     splits = Splits.partition(numbers)
-    drawn = draw(splits, seed)
+    drawn = sample_training_rows(splits, seed)
     for i, (train, test) in enumerate(splits):
         rows = drawn.of(i)
-        assert len(rows) == len(np.unique(rows)) == wanted(len(train), len(test), len(splits))
+        assert len(rows) == len(np.unique(rows)) == count_wanted(len(train), len(test), len(splits))
         assert np.isin(rows, train).all()
 
 
 def test_every_training_row_is_equally_likely():
     splits = Splits.of(40, [np.array([5, 30])] * 2000)
-    drawn = draw(splits, 1)
+    drawn = sample_training_rows(splits, 1)
     counts = np.bincount(drawn.rows, minlength=40)
     assert counts[[5, 30]].tolist() == [0, 0]
     others = np.delete(counts, [5, 30])
@@ -38,14 +38,14 @@ def test_every_training_row_is_equally_likely():
 
 
 def test_leave_one_out_of_many_draws_one_row_each():
-    drawn = draw(leave_one_out(3000), 0)
+    drawn = sample_training_rows(leave_one_out(3000), 0)
     assert np.diff(drawn.bounds).tolist() == [1] * 3000
     assert (drawn.rows != np.arange(3000)).all()
 
 
 def test_listed_training_rows_are_drawn_once_each():
     train = np.array([3, 3, 5, 7, 7, 7])
-    rows = draw_listed(train, np.array([1, 2]), 0, 1, seed=0)
+    rows = sample_listed_rows(train, np.array([1, 2]), 0, 1, seed=0)
     assert rows is not None
     assert sorted(rows) == [3, 5, 7]
-    assert draw_listed(train, np.array([7, 5, 3]), 0, 1, seed=0) is None
+    assert sample_listed_rows(train, np.array([7, 5, 3]), 0, 1, seed=0) is None

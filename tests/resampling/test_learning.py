@@ -22,7 +22,7 @@ from heldout.learners.problem import Problem
 from heldout.resampling.learning_curve import learn
 from heldout.resampling.learning_report import learning_chart, verdict
 from heldout.resampling.power_law import fit_power_law
-from heldout.resampling.training_sizes import growing_sets
+from heldout.resampling.training_sizes import draw_training_sets
 from heldout.result import ROW_KEYS
 
 FLOOR, SCALE, EXPONENT = 0.05, 1.0, 0.5
@@ -64,7 +64,7 @@ def problem_of(truth, group=None):
 @settings(max_examples=60)
 def test_sets_grow_nested_and_stratified(held, test, seed):
     truth = np.repeat(np.arange(len(held)), held)
-    made = growing_sets(problem_of(truth), draws=2, test=test, seed=seed)
+    made = draw_training_sets(problem_of(truth), draws=2, test=test, seed=seed)
     assert list(made.sizes) == sorted(set(made.sizes))
     for draw in range(2):
         before: set[int] = set()
@@ -85,7 +85,7 @@ def test_sets_grow_nested_and_stratified(held, test, seed):
 
 def test_every_set_has_the_classes_in_proportion():
     truth = np.repeat([0, 1, 2], [600, 250, 50])
-    made = growing_sets(problem_of(truth), draws=3)
+    made = draw_training_sets(problem_of(truth), draws=3)
     for train, _ in made.splits:
         expected = np.array([600, 250, 50]) / 900 * len(train)
         # Two rows of each class come first, so a rare class may be a little early.
@@ -94,7 +94,7 @@ def test_every_set_has_the_classes_in_proportion():
 
 def test_a_rare_class_is_in_the_smallest_set_twice():
     truth = np.repeat([0, 1], [300, 6])
-    made = growing_sets(problem_of(truth), draws=3)
+    made = draw_training_sets(problem_of(truth), draws=3)
     assert made.sizes[0] == 10
     assert all((np.bincount(truth[train]) >= 2).all() for train, _ in made.splits)
 
@@ -107,7 +107,7 @@ def test_whole_groups_are_tested_and_sets_grow_group_by_group(groups, seed):
     truth = rng.integers(0, 2, len(group))
     for number in range(groups):  # every group has both classes
         truth[np.flatnonzero(group == number)[:2]] = 0, 1
-    made = growing_sets(problem_of(truth, group), draws=3, seed=seed)
+    made = draw_training_sets(problem_of(truth, group), draws=3, seed=seed)
     for train, test in made.splits:
         assert not set(group[train]) & set(group[test])
         assert set(truth[train]) == {0, 1}
@@ -127,7 +127,7 @@ def test_whole_groups_are_tested_and_sets_grow_group_by_group(groups, seed):
     ],
 )
 def test_sizes_are_those_asked_for(sizes, points, expected):
-    assert growing_sets(problem_of(np.arange(300) % 2), sizes=sizes, points=points).sizes == expected
+    assert draw_training_sets(problem_of(np.arange(300) % 2), sizes=sizes, points=points).sizes == expected
 
 
 def test_a_learner_that_follows_a_law_is_seen_to_follow_it():
@@ -157,7 +157,7 @@ def test_the_interval_is_wilsons_for_fewer_cases_than_were_tested():
     for at, value in enumerate(curve.mean("test")):
         low, high = wilson_at(value, curve.n[at] / 1.2, z_value(0.95))
         assert (curve.low[at], curve.high[at]) == (pytest.approx(low), pytest.approx(high))
-    tested = {row for _, test in growing_sets(IRIS, points=4, draws=5).splits for row in test.tolist()}
+    tested = {row for _, test in draw_training_sets(IRIS, points=4, draws=5).splits for row in test.tolist()}
     assert set(curve.n) == {len(tested)}
 
 

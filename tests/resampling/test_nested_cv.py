@@ -22,7 +22,7 @@ from heldout.api.validate import validate
 from heldout.errors import LearnerError, OptionError
 from heldout.learners.problem import Problem
 from heldout.plans import Cases, kfold
-from heldout.resampling.nested_cv import Sums, _interval, nested_cv, rounds
+from heldout.resampling.nested_cv import RepetitionErrors, _make_interval, nested_cv, pair_folds
 
 
 def problem_of(n=53, classes=2, apart=1.2, seed=3):
@@ -109,7 +109,7 @@ def test_25_repetitions_of_10_folds_are_1375_fits_and_each_pair_is_left_out_once
 
 @given(st.integers(3, 25))
 def test_rounds_are_partitions_with_every_fold_and_every_pair_once(k):
-    held = list(rounds(k))
+    held = list(pair_folds(k))
     assert all(sorted(place for out in one for place in out) == list(range(k)) for one in held)
     everything = [out for one in held for out in one]
     assert sorted(everything) == sorted([*((a,) for a in range(k)), *combinations(range(k), 2)])
@@ -118,8 +118,8 @@ def test_rounds_are_partitions_with_every_fold_and_every_pair_once(k):
 @given(st.floats(0, 0.3), st.floats(0, 5), st.integers(3, 20), st.integers(50, 500))
 def test_an_error_that_falls_like_one_over_n_is_corrected_exactly(limit, slope, k, n):
     inner, outer = (limit + slope / (n * (k - left) / k) for left in (2, 1))
-    sums = Sums([np.zeros(k)], [np.zeros(k)], [inner], [outer])
-    assert _interval(sums, n, k, 0.95, complete=True).error == pytest.approx(limit + slope / n, abs=1e-9)
+    sums = RepetitionErrors([np.zeros(k)], [np.zeros(k)], [inner], [outer])
+    assert _make_interval(sums, n, k, 0.95, complete=True).error == pytest.approx(limit + slope / n, abs=1e-9)
 
 
 def test_the_mean_squared_error_keeps_between_independent_and_equal_folds():

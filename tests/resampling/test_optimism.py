@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from heldout.api.validate import validate
 from heldout.evidence import Confusion
-from heldout.resampling.outcome import mix
+from heldout.resampling.outcome import mix_632
 
 tables = st.integers(2, 4).flatmap(
     lambda k: st.tuples(*[arrays(np.int64, (k, k), elements=st.integers(0, 30)) for _ in range(2)])
@@ -56,7 +56,7 @@ def plus(apparent, tested, nothing):
 def test_the_no_information_rate_from_class_counts_is_that_of_all_pairs(pair):
     train, out = pair
     assume(0 < train.sum() <= 60 and out.sum() > 0)
-    found = mix(Confusion.of(train), Confusion.of(out), ".632+")
+    found = mix_632(Confusion.of(train), Confusion.of(out), ".632+")
     assert found.no_information == pytest.approx(no_information(*expanded(train)), abs=1e-12)
 
 
@@ -65,11 +65,11 @@ def test_mixed_tables_have_exactly_the_error_of_the_formulas(pair):
     train, out = pair
     assume(train.sum() > 0 and out.sum() > 0)
     apparent, tested = error_of(train), error_of(out)
-    plain = mix(Confusion.of(train), Confusion.of(out), ".632")
+    plain = mix_632(Confusion.of(train), Confusion.of(out), ".632")
     assert plain.error == pytest.approx(0.368 * apparent + 0.632 * tested, abs=1e-12)
     shares = train.sum(axis=1) / train.sum(), train.sum(axis=0) / train.sum()
     nothing = float(shares[0] @ (1 - shares[1]))
-    found = mix(Confusion.of(train), Confusion.of(out), ".632+")
+    found = mix_632(Confusion.of(train), Confusion.of(out), ".632+")
     assert found.error == pytest.approx(plus(apparent, tested, nothing), abs=1e-12)
     if tested <= nothing:
         # The same with a weight.
@@ -81,7 +81,7 @@ def test_mixed_tables_have_exactly_the_error_of_the_formulas(pair):
 def test_more_overfitting_never_gives_a_lower_error_than_632(pair):
     train, out = pair
     assume(train.sum() > 0 and out.sum() > 0)
-    plain, found = (mix(Confusion.of(train), Confusion.of(out), rule) for rule in (".632", ".632+"))
+    plain, found = (mix_632(Confusion.of(train), Confusion.of(out), rule) for rule in (".632", ".632+"))
     assert 0 <= found.overfitting <= 1
     assert 0.632 <= found.weight <= 1
     if found.out_of_bag <= found.no_information:
@@ -91,8 +91,8 @@ def test_more_overfitting_never_gives_a_lower_error_than_632(pair):
 def test_no_signal_and_a_learner_that_remembers_exactly():
     # Efron & Tibshirani's example: 1-nearest-neighbour, two balanced classes that have nothing to do with x.
     train, out = Confusion.of([[40, 0], [0, 40]]), Confusion.of([[20, 20], [20, 20]])
-    assert mix(train, out, ".632").error == pytest.approx(0.316, abs=1e-12)
-    assert mix(train, out, ".632+").error == pytest.approx(0.5, abs=1e-12)
+    assert mix_632(train, out, ".632").error == pytest.approx(0.316, abs=1e-12)
+    assert mix_632(train, out, ".632+").error == pytest.approx(0.5, abs=1e-12)
 
 
 def test_no_signal_and_a_learner_that_remembers_in_a_simulation():

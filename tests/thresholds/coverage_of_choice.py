@@ -13,7 +13,7 @@ from heldout.engines.score_sort import rank
 from heldout.intervals.draws import order_limits
 from heldout.thresholds.objective import read_objective
 from heldout.thresholds.selection import choose_rows
-from heldout.thresholds.selection_rule import Points, Rule
+from heldout.thresholds.selection_rule import Points, SelectionRule
 from heldout.thresholds.uncertainty import resample
 
 COSTS = {(1, 0): 10, (0, 1): 1}
@@ -58,7 +58,7 @@ def simulate(by, share, shift, n, sets=400):
         held["criterion"] += found.criterion.low <= truth <= found.criterion.high
         held["honest"] += honest.low <= truth <= honest.high
         ranking = rank(scores, positive)
-        rule = Rule(read_objective(by, (0, 1), MATRIX, share))
+        rule = SelectionRule(read_objective(by, (0, 1), MATRIX, share))
         drawn = resample(ranking, rule, Points.of(ranking), [], replicates=199, seed=seed)
         low, high = order_limits(drawn.values, 0.95)
         held["percentiles"] += low <= truth <= high

@@ -9,8 +9,8 @@ from scipy.special import ndtr
 from heldout.engines.score_sort import rank
 from heldout.thresholds.objective import read_objective
 from heldout.thresholds.selection import choose_rows
-from heldout.thresholds.selection_rule import Points, Rule
-from heldout.thresholds.uncertainty import MOST_THRESHOLDS, resample, thinned
+from heldout.thresholds.selection_rule import Points, SelectionRule
+from heldout.thresholds.uncertainty import MOST_THRESHOLDS, resample, thin_thresholds
 
 # Negatives are standard normal, positives SHIFT further up.
 SHIFT = 1.5
@@ -93,9 +93,9 @@ def test_many_scores_are_thinned_and_the_choice_is_not():
     scores, positive = drawn(np.random.default_rng(3), 30_000, 0.3)
     ranking = rank(scores, positive)
     points = Points.of(ranking)
-    rule = Rule(read_objective("youden", (0, 1), None, 0.3))
+    rule = SelectionRule(read_objective("youden", (0, 1), None, 0.3))
     _, place = rule.choose(points)
-    kept = thinned(points, [place])
+    kept = thin_thresholds(points, [place])
     assert len(kept) <= MOST_THRESHOLDS + 4
     assert {0, place, len(points.thresholds) - 1} <= set(kept.tolist())
     assert np.diff((points.tp + points.fp)[kept]).max() <= 30_000 / MOST_THRESHOLDS + 1

@@ -98,9 +98,9 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
 def _count(predictions: Predictions) -> Confusion:
     if predictions.fold is None:
         return memory.count(predictions)
-    from heldout.resampling.outcome import case_counts
+    from heldout.resampling.outcome import count_cases
 
-    return case_counts(predictions)
+    return count_cases(predictions)
 
 
 def _check_ids(predictions: Predictions) -> None:

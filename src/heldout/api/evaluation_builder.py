@@ -38,7 +38,7 @@ from heldout.predictions.label_encoding import Coded
 from heldout.predictions.positive_class import choose_positive, suspicions
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions, dropped_note, strangers_note
-from heldout.resampling.outcome import sharing
+from heldout.resampling.outcome import find_sharing
 from heldout.results.evaluation import Evaluation
 
 # What a column of folds beside predictions says of how they depend on each other.
@@ -63,7 +63,7 @@ def fold_dependence(predictions: Predictions) -> Dependence:
     _check_once(predictions)
     case = np.arange(predictions.n) if predictions.id is None else _places(predictions.id)
     fold = np.zeros(predictions.n, dtype=np.int64) if predictions.fold is None else _places(predictions.fold)
-    found = sharing(case, fold)
+    found = find_sharing(case, fold)
     if len(found.sizes) == 1:
         return Dependence(found.n)
     once = predictions.n == found.n or _every_set(found.n, found.sizes)

@@ -12,8 +12,8 @@ import numpy as np
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.learners.data import read_problem
-from heldout.learners.encoding import check_gaps, prepared
-from heldout.learners.features import Table, as_table
+from heldout.learners.encoding import check_gaps, prepare_learner
+from heldout.learners.features import FeatureTable, as_table
 from heldout.learners.learner import Learner, read_learner
 from heldout.learners.problem import Problem
 from heldout.plans import Cases
@@ -43,7 +43,7 @@ class Data:
         object.__setattr__(self, "drop", (self.drop,) if isinstance(self.drop, str) else tuple(self.drop))
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> FeatureTable:
         """The data as columns; a file, or standard input, is read once."""
         return as_table(self.X)
 
@@ -111,7 +111,7 @@ def ready(learner: Learner, problem: Problem) -> Any:
     """The estimator to fit, behind what its columns need; gaps that it cannot take are refused here."""
     if not learner.shortcut:
         check_gaps(problem, learner)
-    return prepared(learner, problem)
+    return prepare_learner(learner, problem)
 
 
 def cases_of(problem: Problem) -> Cases:

@@ -34,7 +34,7 @@ from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import Paired, key_texts, other_units, pair
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.table import Predictions
-from heldout.resampling.outcome import sharing
+from heldout.resampling.outcome import find_sharing
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation
@@ -356,7 +356,7 @@ def _folds_are_partitions(predictions: Predictions) -> bool:
     if predictions.id is None or predictions.fold is None:
         return True
     case, split = (keys.codes.astype(np.int64) - keys.offset for keys in (predictions.id, predictions.fold))
-    return sharing(case, split).even
+    return find_sharing(case, split).even
 
 
 def _check_units(predictions: Sequence[Predictions], names: Sequence[str], cases: Paired) -> None:

@@ -31,12 +31,12 @@ from heldout.resampling.nested_cv import NestedCV
 from heldout.resampling.outcome import (
     Optimism,
     Run,
-    case_counts,
-    dependence,
-    every_case_once,
-    gathered,
-    mix,
-    training_counts,
+    collect_predictions,
+    count_cases,
+    count_every_case_once,
+    count_training,
+    find_dependence,
+    mix_632,
 )
 from heldout.resampling.run import run
 from heldout.resampling.split_task import Inner
@@ -225,8 +225,8 @@ def _validated(
         whole = Splits.of(problem.n, [everything], [everything])
         apart = options | {"shortcuts": False, "training": False, "jobs": None, "progress": False}
         again = run(estimator, problem, whole, inner=inner, **apart)
-        optimism = mix(every_case_once(again, problem), every_case_once(done, problem), plan.correction)
-    trained = training_counts(done, problem) if again is None else every_case_once(again, problem)
+        optimism = mix_632(count_every_case_once(again, problem), count_every_case_once(done, problem), plan.correction)
+    trained = count_training(done, problem) if again is None else count_every_case_once(again, problem)
     found: NestedCV | None = None
     notes: tuple[str, ...] = ()
     if settings.nested:
@@ -244,21 +244,21 @@ def _evaluation(
     plan: Plan, done: Run, again: Run | None, problem: Problem, settings: Settings, optimism: Optimism | None
 ) -> Evaluation:
     positive = choose_positive(settings.positive, problem.labels)
-    predictions = gathered(done, problem, positive)
+    predictions = collect_predictions(done, problem, positive)
     refused = "" if optimism is None else optimism.refused
     if optimism is not None and problem.group is not None:
         refused = GROUPED
-    plain = dependence(plan, done, refused)
+    plain = find_dependence(plan, done, refused)
     if optimism is not None:
         confusion = optimism.table
     else:
         # Efron's leave-one-out bootstrap: every case has the same weight, however often it was left out.
-        confusion = case_counts(predictions, once=plan.judging.kind == "bootstrap")
+        confusion = count_cases(predictions, once=plan.judging.kind == "bootstrap")
     folded = Folded(
         plain,
-        training_counts(done, problem) if again is None else every_case_once(again, problem),
+        count_training(done, problem) if again is None else count_every_case_once(again, problem),
         plan.correction or "pooled",
-        None if again is None else gathered(again, problem, positive),
+        None if again is None else collect_predictions(again, problem, positive),
         1.0 if optimism is None else optimism.weight,
     )
     return judge(confusion, predictions, settings, source=Source(Path(problem.source).name), folded=folded)

@@ -18,30 +18,30 @@ from heldout.arrays import Codes
 from heldout.cards.card import Card
 from heldout.cards.importance import read_measure
 from heldout.cards.inspection import (
-    Looking,
-    Measured,
-    all_labels,
-    chosen_columns,
-    chosen_splits,
-    coded_form,
-    feature_names,
-    looks,
-    questionable,
+    Inspected,
+    Inspection,
+    choose_columns,
+    choose_splits,
+    count_columns,
+    inspect_folds,
+    join_labels,
+    list_feature_names,
+    make_tree_table,
+    measure_usefulness,
+    read_coded,
     source_name,
-    use_of,
-    width_of,
 )
 from heldout.cards.questions import Answers, read_answers
-from heldout.cards.size_and_speed import not_timed, size_of, speed_of
+from heldout.cards.size_and_speed import measure_size, measure_speed, not_timed
 from heldout.cards.surrogate import FoldLikeness, fit_surrogate
-from heldout.cards.usefulness import performance
+from heldout.cards.usefulness import summarise_performance
 from heldout.engines import memory
 from heldout.errors import ColumnError, LearnerError, OptionError, first_line
 from heldout.evidence import Label
 from heldout.intervals.target import Dependence
 from heldout.learners.data import read_problem
 from heldout.learners.features import as_table
-from heldout.learners.learner import described, read_learner
+from heldout.learners.learner import describe_learner, read_learner
 from heldout.learners.problem import Problem
 from heldout.plans.plan import ONCE
 from heldout.plans.splits import Splits
@@ -49,9 +49,9 @@ from heldout.predictions.label_encoding import as_label
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.source import Source
 from heldout.predictions.table import Missing
-from heldout.resampling.fit_warnings import hearing
-from heldout.resampling.outcome import Run, dependence, gathered
-from heldout.resampling.split_task import Classes, classes_predicted, scores_given
+from heldout.resampling.fit_warnings import capture_warnings
+from heldout.resampling.outcome import Run, collect_predictions, find_dependence
+from heldout.resampling.split_task import Classes, predict_classes, predict_scores
 from heldout.resampling.workers import Jobs, Progress
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation
@@ -68,13 +68,11 @@ def card_of_model(
     data: Any,
     y: Any,
     reading: dict[str, Any],
+    options: dict[str, Any],
     *,
     positive: Label | None,
     seed: int,
     level: float,
-    measure: str | None,
-    shuffles: int,
-    permute: Sequence[str] | None,
     timing: bool,
     answers: Answers,
 ) -> Card:
@@ -84,48 +82,46 @@ def card_of_model(
             f"A fitted model has a method predict. Got {model!r:.80}.",
             hint="to have a learner fitted here, pass it first: heldout.card('knn:5', data, target=…).",
         )
-    problem, again = _problem(model, data, y, reading)
-    classes = _classes(problem)
-    with hearing():
-        run = _asked(model, problem, classes)
-        evaluation = _evaluation(run, problem, positive, level, seed)
-        chosen = read_measure(measure, probabilities=run.score_kind == "probability")
-        columns, why = chosen_columns(problem, permute)
-        coded, why_not = coded_form(problem, again)
-        table, why_table = (None, why_not) if coded is None else questionable(coded)
-        looking = Looking(model, problem, classes, chosen, columns, shuffles, table, seed)
+    problem, reread = _read_problem(model, data, y, reading)
+    classes = _make_classes(problem)
+    with capture_warnings():
+        run = _predict_all(model, problem, classes)
+        evaluation = _evaluate_run(run, problem, positive, level, seed)
+        inspection, data_forms = _make_inspection(model, problem, classes, run, reread, options, seed)
         everything = np.arange(problem.n)
-        changes = looking.changes(model, everything, everything, 0)
-        likenesses = tuple(_likenesses(looking, run.predicted))
-        alone = Dependence(problem.n)
-        measured = Measured(
-            looking, model, coded, why_table, () if changes is None else (changes,), likenesses, alone, level, why
-        )
-        likeness = measured.fidelity(Dependence(problem.n, ONCE, 1 / (PARTS - 1), PARTS))
-        speed = speed_of(model, problem.features, problem.n) if timing else not_timed("it was not asked for")
-    return Card(
-        learner=described(model),
-        source=source_name(problem),
-        plan=PLAN,
-        n=problem.n,
-        labels=problem.labels,
-        positive=evaluation.positive,
-        features=feature_names(problem),
-        level=level,
-        seed=seed,
-        performance=performance(evaluation),
-        size=size_of(model, width_of(problem), seen=measured.seen),
-        importance=measured.importance(),
-        fidelity=likeness,
-        speed=speed,
-        usefulness=use_of(run, problem, evaluation),
-        answers=answers,
-        notes=(*problem.notes, "the model was taken as it is: whether it has seen these cases is not known here"),
-        fingerprint=evaluation.fingerprint,
+        changes = inspection.changes(model, everything, everything, 0)
+        likenesses = tuple(_compare_with_trees(inspection, run.predicted))
+    inspected = Inspected(
+        inspection, model, *data_forms, () if changes is None else (changes,), likenesses, Dependence(problem.n), level
     )
+    return _assemble_card(
+        inspected, run, evaluation, timing=timing, answers=answers,
+        fidelity_plan=Dependence(problem.n, ONCE, 1 / (PARTS - 1), PARTS),
+        learner=describe_learner(model), plan=PLAN, fingerprint=evaluation.fingerprint,
+        notes=(*problem.notes, "the model was taken as it is: whether it has seen these cases is not known here"),
+    )  # fmt: skip
 
 
-def _problem(model: Any, data: Any, y: Any, reading: dict[str, Any]) -> tuple[Problem, Any]:
+def _make_inspection(
+    estimator: Any,
+    problem: Problem,
+    classes: Classes,
+    run: Run,
+    reread: Any,
+    options: dict[str, Any],
+    seed: int,
+    inner: Any = None,
+) -> tuple[Inspection, tuple[Problem | None, str, str]]:
+    """What to look at in every fold; and the data as codes, why there is no table of them, and why no importance."""
+    measure = read_measure(options["measure"], probabilities=run.score_kind == "probability")
+    columns, why_no_importance = choose_columns(problem, options["permute"])
+    coded, why_not = read_coded(problem, reread)
+    table, why_not = (None, why_not) if coded is None else make_tree_table(coded)
+    inspection = Inspection(estimator, problem, classes, measure, columns, options["shuffles"], table, seed, inner)
+    return inspection, (coded, why_not, why_no_importance)
+
+
+def _read_problem(model: Any, data: Any, y: Any, reading: dict[str, Any]) -> tuple[Problem, Any]:
     """The cases in the form that the model takes, and how to read them again as numbers and codes."""
     if data is None:
         raise OptionError(
@@ -143,14 +139,14 @@ def _problem(model: Any, data: Any, y: Any, reading: dict[str, Any]) -> tuple[Pr
     own = getattr(model, "classes_", None)
     if reading["labels"] is None and isinstance(own, np.ndarray) and own.ndim == 1:
         # The model may know classes that none of these cases has.
-        known = all_labels([as_label(label, "classes_") for label in own.tolist()], problem.labels)
+        known = join_labels([as_label(label, "classes_") for label in own.tolist()], problem.labels)
         if set(known) != set(problem.labels):
             reading = reading | {"labels": known}
             problem = read_problem(table, y, **reading, as_given=as_given)
     return problem, partial(read_problem, table, y, **reading)
 
 
-def _classes(problem: Problem) -> Classes:
+def _make_classes(problem: Problem) -> Classes:
     """The labels in the order of NumPy, those that no case has included."""
     labels = np.array(problem.labels, dtype=np.asarray(problem.target).dtype)
     order = np.argsort(labels, kind="stable")
@@ -159,13 +155,13 @@ def _classes(problem: Problem) -> Classes:
     return Classes(problem.labels, labels[order], order.astype(np.int64), rank)
 
 
-def _asked(model: Any, problem: Problem, classes: Classes) -> Run:
+def _predict_all(model: Any, problem: Problem, classes: Classes) -> Run:
     """What the model says of all cases."""
     n = problem.n
     everything = np.arange(n)
     try:
-        predicted = classes_predicted(model, problem.features, n, classes)
-        scores, kind = scores_given(model, problem.features, n, classes, np.arange(len(problem.labels)))
+        predicted = predict_classes(model, problem.features, n, classes)
+        scores, kind = predict_scores(model, problem.features, n, classes, np.arange(len(problem.labels)))
     except Exception as error:
         what = error.what.rstrip(".") if hasattr(error, "what") else first_line(error)
         raise LearnerError(
@@ -176,35 +172,34 @@ def _asked(model: Any, problem: Problem, classes: Classes) -> Run:
     return Run(splits, np.zeros(1, dtype=np.int64), everything, np.zeros(n, dtype=np.int64), predicted, scores, kind)
 
 
-def _evaluation(run: Run, problem: Problem, positive: Label | None, level: float, seed: int) -> Evaluation:
+def _evaluate_run(run: Run, problem: Problem, positive: Label | None, level: float, seed: int) -> Evaluation:
     chosen = choose_positive(positive, problem.labels)
-    predictions = replace(gathered(run, problem, chosen), fold=None, id=None)
+    predictions = replace(collect_predictions(run, problem, chosen), fold=None, id=None)
     settings = Settings(positive=positive, level=level, seed=seed)
     return judge(memory.count(predictions), predictions, settings, source=Source(source_name(problem)))
 
 
-def _likenesses(looking: Looking, answers: Codes) -> list[FoldLikeness]:
+def _compare_with_trees(inspection: Inspection, answers: Codes) -> list[FoldLikeness]:
     """Small trees fitted to the answers for most of the cases, compared on the rest; groups stay together."""
-    problem, table = looking.problem, looking.table
+    problem, table = inspection.problem, inspection.table
     units = np.arange(problem.n) if problem.group is None else problem.group
     number = int(units.max()) + 1
     if table is None or len(np.unique(units)) < 2 * PARTS:
         return []
-    part = (np.random.default_rng([looking.seed, 23]).permutation(number) % PARTS)[units]
-    made = []
+    part = (np.random.default_rng([inspection.seed, 23]).permutation(number) % PARTS)[units]
+    folds = []
     for at in range(PARTS):
         train, test = np.flatnonzero(part != at), np.flatnonzero(part == at)
         if len(train) and len(test):
-            tree = fit_surrogate(table.rows(train), answers[train], looking.seed)
-            said = np.asarray(tree.predict(table.rows(test)), dtype=np.int64)
-            made.append(FoldLikeness(test, answers[test], said, problem.truth[test]))
-    return made
+            tree = fit_surrogate(table.rows(train), answers[train], inspection.seed)
+            tree_answers = np.asarray(tree.predict(table.rows(test)), dtype=np.int64)
+            folds.append(FoldLikeness(test, answers[test], tree_answers, problem.truth[test]))
+    return folds
 
 
 SHUFFLES = 5
 # Those that a card names besides are worked out when it asks for them.
 MEASURES = ("accuracy",)
-NOT_TIMED = "it was not asked for"
 
 
 def card(
@@ -250,21 +245,22 @@ def card(
     check_level(level)
     check_whole("seed", seed, 0)
     check_whole("shuffles", shuffles, 1)
-    held = read_answers(answers)
+    person_answers = read_answers(answers)
     if (learner is None) == (model is None):
-        found = (
+        problem = (
             "Neither a learner nor a model was given." if model is None else "A learner and a model were both given."
         )
-        raise OptionError(found, hint="pass a learner such as 'knn:5', or model= with one that is fitted already.")
+        raise OptionError(problem, hint="pass a learner such as 'knn:5', or model= with one that is fitted already.")
     reading = {"target": target, "group": group, "features": features, "drop": drop, "labels": labels}
+    options = {"measure": measure, "shuffles": shuffles, "permute": permute, "jobs": jobs, "progress": progress}
     if model is not None:
         if fold is not None or plan != "10-fold":
             raise OptionError(
                 "A model that is fitted already has no plan: nothing is fitted again.", hint="leave out plan and fold."
             )
         return card_of_model(
-            model, data, y, reading | {"missing": missing}, positive=positive, seed=seed, level=level, measure=measure,
-            shuffles=shuffles, permute=permute, timing=timing, answers=held,
+            model, data, y, reading | {"missing": missing}, options, positive=positive, seed=seed, level=level,
+            timing=timing, answers=person_answers,
         )  # fmt: skip
     if isinstance(learner, dict | list | tuple):
         raise OptionError(
@@ -278,78 +274,78 @@ def card(
     if not isinstance(validation, Validation):
         raise TypeError("one learner gives one validation")
     columns = [*([drop] if isinstance(drop, str) else drop), *([fold] if isinstance(fold, str) else [])]
-    again = partial(read_problem, data, y, **(reading | {"drop": columns}), missing=missing)
-    options = {"measure": measure, "shuffles": shuffles, "permute": permute, "jobs": jobs, "progress": progress}
-    measured, notes = _measured(learner, validation, again, seed, level, options)
-    return _card(validation, measured, notes, timing=timing, seed=seed, answers=held)
+    reread = partial(read_problem, data, y, **(reading | {"drop": columns}), missing=missing)
+    inspected, notes = _inspect_folds(learner, validation, reread, seed, level, options)
+    return _assemble_card(
+        inspected, validation.run, validation.evaluation, timing=timing, answers=person_answers,
+        learner=validation.learner, plan=validation.plan.text, fingerprint=validation.fingerprint,
+        notes=(*_collect_notes(validation.problem, validation), *notes),
+    )  # fmt: skip
 
 
-def _measured(
-    learner: Any, validation: Validation, again: Any, seed: int, level: float, options: dict[str, Any]
-) -> tuple[Measured, list[str]]:
+def _inspect_folds(
+    learner: Any, validation: Validation, reread: Any, seed: int, level: float, options: dict[str, Any]
+) -> tuple[Inspected, list[str]]:
     """Fit and look into the models of the folds, and the one of all cases."""
     problem, run, plan = validation.problem, validation.run, validation.plan
-    measure = read_measure(options["measure"], probabilities=run.score_kind == "probability")
-    columns, why = chosen_columns(problem, options["permute"])
-    coded, why_not = coded_form(problem, again)
-    table, why_table = (None, why_not) if coded is None else questionable(coded)
     estimator: Any = ready(read_learner(learner, seed=seed), problem)
     inner = None
     if plan.inner is not None:
         estimator, inner = tuned(estimator, None, plan), InnerSplits.of(plan, problem, seed)
-    looking = Looking(
-        estimator, problem, Classes.of(problem), measure, columns, options["shuffles"], table, seed, inner
+    inspection, data_forms = _make_inspection(
+        estimator, problem, Classes.of(problem), run, reread, options, seed, inner
     )
-    chosen = chosen_splits(run.finished)
+    chosen = choose_splits(run.finished)
     notes: list[str] = []
     if len(chosen) < len(run.finished):
         notes.append(f"{len(chosen)} of {len(run.finished):,} models were looked into, at even distances")
-    found = looks(looking, run.splits, chosen, options["jobs"], options["progress"])
-    with hearing():
-        model = looking.fitted(np.arange(problem.n))
-    changes = tuple(one.changes for one in found if one.changes is not None)
-    likenesses = tuple(one.likeness for one in found if one.likeness is not None)
-    tied = dependence(plan, run)
-    return Measured(looking, model, coded, why_table, changes, likenesses, tied, level, why), notes
+    folds = inspect_folds(inspection, run.splits, chosen, options["jobs"], options["progress"])
+    with capture_warnings():
+        model = inspection.fitted(np.arange(problem.n))
+    changes = tuple(fold.changes for fold in folds if fold.changes is not None)
+    likenesses = tuple(fold.likeness for fold in folds if fold.likeness is not None)
+    return Inspected(inspection, model, *data_forms, changes, likenesses, find_dependence(plan, run), level), notes
 
 
-def _card(
-    validation: Validation, measured: Measured, notes: list[str], *, timing: bool, seed: int, answers: Any
+def _assemble_card(
+    inspected: Inspected,
+    run: Run,
+    evaluation: Evaluation,
+    *,
+    timing: bool,
+    fidelity_plan: Dependence | None = None,
+    **about: Any,
 ) -> Card:
-    problem, run = validation.problem, validation.run
-    evaluation = validation.evaluation
-    with hearing():
-        speed = speed_of(measured.model, problem.features, problem.n) if timing else not_timed(NOT_TIMED)
-        likeness = measured.fidelity()
+    """The parts of a card, from what was found; `about` are its remaining fields."""
+    problem, model = inspected.inspection.problem, inspected.model
+    with capture_warnings():
+        speed = measure_speed(model, problem.features, problem.n) if timing else not_timed("it was not asked for")
+        fidelity = inspected.fidelity(fidelity_plan)
     return Card(
-        learner=validation.learner,
         source=source_name(problem),
-        plan=validation.plan.text,
         n=problem.n,
         labels=problem.labels,
         positive=evaluation.positive,
-        features=feature_names(problem),
-        level=measured.level,
-        seed=seed,
-        performance=performance(evaluation),
-        size=size_of(measured.model, width_of(problem), seen=measured.seen),
-        importance=measured.importance(),
-        fidelity=likeness,
+        features=list_feature_names(problem),
+        level=inspected.level,
+        seed=inspected.inspection.seed,
+        performance=summarise_performance(evaluation),
+        size=measure_size(model, count_columns(problem), moved=inspected.columns_moved),
+        importance=inspected.importance(),
+        fidelity=fidelity,
         speed=speed,
-        usefulness=use_of(run, problem, evaluation),
-        answers=answers,
-        notes=(*_warnings(problem, validation), *notes),
-        fingerprint=validation.fingerprint,
+        usefulness=measure_usefulness(run, problem, evaluation),
+        **about,
     )
 
 
-def _warnings(problem: Problem, validation: Validation) -> list[str]:
+def _collect_notes(problem: Problem, validation: Validation) -> list[str]:
     run = validation.run
-    said = [*problem.notes, *validation.notes, *run.warnings]
+    notes = [*problem.notes, *validation.notes, *run.warnings]
     if validation.plan.judging.kind == "resubstitution":
-        said.append("everything was measured on the cases the model was trained on, and says nothing of new ones")
+        notes.append("everything was measured on the cases the model was trained on, and says nothing of new ones")
     if run.failures or not run.complete:
-        said.append(
+        notes.append(
             f"{len(run.finished):,} of {len(run.splits):,} splits gave predictions; the others are missing here"
         )
-    return said
+    return notes

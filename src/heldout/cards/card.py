@@ -12,7 +12,7 @@ from heldout.cards.importance import Importance
 from heldout.cards.questions import Answers, questionnaire, read_answers
 from heldout.cards.report import card_blocks, card_page_blocks
 from heldout.cards.size_and_speed import Size, Speed
-from heldout.cards.surrogate import Fidelity, Share, named
+from heldout.cards.surrogate import Fidelity, Share, shorten_name
 from heldout.cards.usefulness import Performance, Usefulness
 from heldout.errors import OptionError
 from heldout.evidence import Label
@@ -59,8 +59,8 @@ class Card(Result):
 
     def with_answers(self, source: object) -> Card:
         """The same card with the answers of a dictionary or of a TOML file."""
-        found = read_answers(source)
-        given = {question.name: text for question, text in found.pairs() if text is not None}
+        new = read_answers(source)
+        given = {question.name: text for question, text in new.pairs() if text is not None}
         return replace(self, answers=self.answers.given(**given))
 
     @property
@@ -78,80 +78,80 @@ class Card(Result):
 
     def rows(self) -> list[dict[str, object]]:
         """One row per figure; `part` says where on the card it stands, and `feature` which one it is about."""
-        made: list[dict[str, object]] = []
+        rows: list[dict[str, object]] = []
         for estimate in self.performance.estimates:
             row = estimate.rows()[0]
-            made.append(self._row("performance", row["measure"], Share(row["value"], row["low"], row["high"]), row))
+            rows.append(self._row("performance", row["measure"], Share(row["value"], row["low"], row["high"]), row))
         for name, value, why in self.size.figures():
-            made.append(self._row("size", name, Share(value, undefined=why)))
-        made += self._importance_rows()
+            rows.append(self._row("size", name, Share(value, undefined=why)))
+        rows += self._importance_rows()
         method = {"method": self.fidelity.method, "n": self.fidelity.n}
         for name, share in (
             ("agreement", self.fidelity.agreement),
             ("agreement_beyond_commonest", self.fidelity.beyond),
             ("tree_accuracy", self.fidelity.accuracy),
         ):
-            made.append(self._row("fidelity", name, share, method))
-        made += self._speed_rows()
+            rows.append(self._row("fidelity", name, share, method))
+        rows += self._speed_rows()
         best, useful = self.usefulness.best, self.usefulness
         gain = Share(math.nan, undefined=useful.undefined or "it is nowhere better than both")
         if best is not None:
             gain = Share(best.gain, best.gain_low, best.gain_high)
         more = {"class": useful.positive, "method": useful.method, "n": useful.n}
-        made.append(self._row("usefulness", "largest_net_benefit_gain", gain, more))
-        made.append(self._row("questions", "unanswered", Share(float(len(self.unanswered)))))
-        return made
+        rows.append(self._row("usefulness", "largest_net_benefit_gain", gain, more))
+        rows.append(self._row("questions", "unanswered", Share(float(len(self.unanswered)))))
+        return rows
 
     def _row(
         self, part: str, measure: object, share: Share, more: Mapping[str, object] | None = None
     ) -> dict[str, object]:
-        held = more or {}
+        extra = more or {}
         return {
             "measure": measure,
-            "class": held.get("class"),
-            "average": held.get("average"),
+            "class": extra.get("class"),
+            "average": extra.get("average"),
             "value": share.value,
             "low": share.low,
             "high": share.high,
             "level": self.level,
-            "method": held.get("method", "counted"),
-            "n": held.get("n", self.n),
-            "undefined": held.get("undefined") or share.undefined,
+            "method": extra.get("method", "counted"),
+            "n": extra.get("n", self.n),
+            "undefined": extra.get("undefined") or share.undefined,
             "part": part,
-            "feature": held.get("feature"),
+            "feature": extra.get("feature"),
             "learner": self.learner,
         }
 
     def _importance_rows(self) -> list[dict[str, object]]:
-        found, steady = self.importance, self.importance.stability
-        how = {"method": found.method, "n": found.cases}
-        made = [
+        importance, steady = self.importance, self.importance.stability
+        how = {"method": importance.method, "n": importance.cases}
+        rows = [
             self._row(
                 "importance",
-                f"{found.measure}_importance",
-                Share(one.value, one.low, one.high, one.undefined),
-                how | {"feature": one.feature},
+                f"{importance.measure}_importance",
+                Share(feature.value, feature.low, feature.high, feature.undefined),
+                how | {"feature": feature.feature},
             )
-            for one in found.features
+            for feature in importance.features
         ]
-        why = found.undefined or steady.undefined
-        method = {"method": f"mean over {steady.pairs} pairs of folds", "n": found.cases}
+        why = importance.undefined or steady.undefined
+        method = {"method": f"mean over {steady.pairs} pairs of folds", "n": importance.cases}
         named = (("kendall", steady.kendall, why), ("spearman", steady.spearman, why))
-        overlap = ("kuncheva", steady.kuncheva, found.undefined or steady.kuncheva_undefined)
+        overlap = ("kuncheva", steady.kuncheva, importance.undefined or steady.kuncheva_undefined)
         for name, value, reason in (*named, overlap):
-            made.append(self._row("importance", f"{name}_stability", Share(value, undefined=reason), method))
-        return made
+            rows.append(self._row("importance", f"{name}_stability", Share(value, undefined=reason), method))
+        return rows
 
     def _speed_rows(self) -> list[dict[str, object]]:
-        made, speed = [], self.speed
+        rows, speed = [], self.speed
         for name, timing in (("single", speed.single), ("batch", speed.batch)):
             how: dict[str, object] = {"method": f"timed {timing.repeats} times", "n": timing.rows}
-            made += [
+            rows += [
                 self._row("speed", f"{name}_median_seconds", Share(timing.median, undefined=speed.undefined), how),
                 self._row("speed", f"{name}_p90_seconds", Share(timing.slow, undefined=speed.undefined), how),
             ]
         traced = {"method": "tracemalloc", "n": speed.batch.rows}
-        return [*made, self._row("speed", "peak_bytes", Share(speed.peak_bytes, undefined=speed.undefined), traced)]
+        return [*rows, self._row("speed", "peak_bytes", Share(speed.peak_bytes, undefined=speed.undefined), traced)]
 
     def facts(self) -> dict[str, object]:
         """The whole card as a structured document."""
@@ -226,16 +226,16 @@ class CardPair(Result):
     def differences(self) -> tuple[str, ...]:
         """What keeps the two cards from being compared figure by figure."""
         a, b = self.first, self.second
-        said = []
+        notes = []
         if (a.source, a.n, a.labels) != (b.source, b.n, b.labels):
-            said.append("the cards are of different data, so that their figures do not compare")
+            notes.append("the cards are of different data, so that their figures do not compare")
         elif a.fingerprint != b.fingerprint:
-            said.append(
+            notes.append(
                 "the models were tested on different splits, so that part of any difference is luck of the draw"
             )
         if a.importance.measure != b.importance.measure:
-            said.append(f"importance is a {a.importance.change} on one card and a {b.importance.change} on the other")
-        return tuple(said)
+            notes.append(f"importance is a {a.importance.change} on one card and a {b.importance.change} on the other")
+        return tuple(notes)
 
     def rows(self) -> list[dict[str, object]]:
         """The rows of both cards; `learner` says whose each is."""
@@ -273,18 +273,20 @@ def _performance(a: Card, b: Card) -> list[Line]:
 
 def _estimate(title: str) -> Callable[[Card], str]:
     def read(card: Card) -> str:
-        held = dict(zip(card.performance.named, card.performance.estimates, strict=True))
-        e = held.get(title)
+        estimates = dict(zip(card.performance.named, card.performance.estimates, strict=True))
+        e = estimates.get(title)
         return "–" if e is None else report.with_limits(Share(e.value, e.low, e.high))
 
     return read
 
 
 def _first_features(card: Card) -> str:
-    found = card.importance
-    if found.undefined:
-        return found.undefined
-    return ", ".join(f"{named(one.feature)} ({one.value:.3g})" for one in found.features[:FIRST_FEATURES])
+    importance = card.importance
+    if importance.undefined:
+        return importance.undefined
+    return ", ".join(
+        f"{shorten_name(feature.feature)} ({feature.value:.3g})" for feature in importance.features[:FIRST_FEATURES]
+    )
 
 
 def _used(card: Card) -> str:
@@ -293,8 +295,8 @@ def _used(card: Card) -> str:
 
 
 def _useful(card: Card) -> str:
-    found = card.usefulness
-    return found.undefined or report.ranges_text(found.better) or "nowhere"
+    usefulness = card.usefulness
+    return usefulness.undefined or report.ranges_text(usefulness.better) or "nowhere"
 
 
 def _gain(card: Card) -> str:

@@ -28,91 +28,93 @@ ELEMENTWISE = frozenset(
 )
 
 
-def identity(width: int) -> Sources:
+def make_identity(width: int) -> Sources:
     """Every column comes from itself.
 
-    >>> identity(2) == (frozenset({0}), frozenset({1}))
+    >>> make_identity(2) == (frozenset({0}), frozenset({1}))
     True
     """
     return tuple(frozenset({column}) for column in range(width))
 
 
-def through(step: Any, sources: Sources | None) -> Sources | None:
+def trace_columns(step: Any, sources: Sources | None) -> Sources | None:
     """The columns behind each column that a fitted step gives; None where its ways are not known.
 
     >>> from sklearn.preprocessing import OneHotEncoder
-    >>> [sorted(one) for one in through(OneHotEncoder().fit([["a", 1], ["b", 1]]), identity(2))]
+    >>> [sorted(one) for one in trace_columns(OneHotEncoder().fit([["a", 1], ["b", 1]]), make_identity(2))]
     [[0], [0], [1]]
     """
     if sources is None:
         return None
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return sources
-    known = _KNOWN.get(type(step).__name__)
+    known = _TRACERS.get(type(step).__name__)
     if known is not None:
         return known(step, sources)
     if type(step).__name__ in ELEMENTWISE:
         return sources
-    return _taken(sources, np.asarray(step.get_support(), dtype=bool)) if hasattr(step, "get_support") else None
+    return (
+        _select_columns(sources, np.asarray(step.get_support(), dtype=bool)) if hasattr(step, "get_support") else None
+    )
 
 
-def _pipeline(step: Any, sources: Sources) -> Sources | None:
-    found: Sources | None = sources
+def _trace_pipeline(step: Any, sources: Sources) -> Sources | None:
+    traced: Sources | None = sources
     for _, inner in step.steps:
-        found = through(inner, found)
-    return found
+        traced = trace_columns(inner, traced)
+    return traced
 
 
-def _imputed(step: Any, sources: Sources) -> Sources | None:
+def _trace_imputer(step: Any, sources: Sources) -> Sources | None:
     """A column without any value in the training rows is dropped, unless it was to be kept."""
     kept = np.ones(len(sources), dtype=bool) if step.keep_empty_features else ~_is_nan(step.statistics_)
-    return None if step.add_indicator else _taken(sources, kept)
+    return None if step.add_indicator else _select_columns(sources, kept)
 
 
-def _one_hot(step: Any, sources: Sources) -> Sources | None:
+def _trace_one_hot(step: Any, sources: Sources) -> Sources | None:
     # Categories may have been dropped or put together; only the encoder knows how many columns that leaves.
-    widths = getattr(step, "_n_features_outs", None) or [len(one) for one in step.categories_]
+    widths = getattr(step, "_n_features_outs", None) or [len(categories) for categories in step.categories_]
     return tuple(source for source, times in zip(sources, widths, strict=True) for _ in range(times))
 
 
-def _binned(step: Any, sources: Sources) -> Sources | None:
+def _trace_bins(step: Any, sources: Sources) -> Sources | None:
     widths = [len(edges) + 1 + gaps for edges, gaps in zip(step.edges_, step.gaps_, strict=True)]
     return tuple(source for source, times in zip(sources, widths, strict=True) for _ in range(times))
 
 
-def _function(step: Any, sources: Sources) -> Sources | None:
+def _trace_function(step: Any, sources: Sources) -> Sources | None:
     # What passes through a ColumnTransformer is a function of nothing.
     return sources if step.func is None else None
 
 
 def _is_nan(values: Any) -> Any:
-    held = np.asarray(values).tolist()
-    return np.array([value is None or (isinstance(value, float) and math.isnan(value)) for value in held], dtype=bool)
+    plain = np.asarray(values).tolist()
+    return np.array([value is None or (isinstance(value, float) and math.isnan(value)) for value in plain], dtype=bool)
 
 
-def _taken(sources: Sources, kept: Any) -> Sources | None:
+def _select_columns(sources: Sources, kept: Any) -> Sources | None:
     if len(kept) != len(sources):
         return None
     return tuple(source for source, keep in zip(sources, kept, strict=True) if keep)
 
 
-def _columnwise(step: Any, sources: Sources) -> Sources | None:
-    made: dict[int, frozenset[int]] = {}
+def _trace_column_transformer(step: Any, sources: Sources) -> Sources | None:
+    traced: dict[int, frozenset[int]] = {}
     for name, inner, columns in step.transformers_:
         where = step.output_indices_.get(name, slice(0, 0))
         if isinstance(inner, str) and inner == "drop":
             continue
-        places = _places(columns, len(sources), getattr(step, "feature_names_in_", None))
-        if places is None:
+        numbers = _resolve_columns(columns, len(sources), getattr(step, "feature_names_in_", None))
+        if numbers is None:
             return None
-        found = through(inner, tuple(sources[place] for place in places)) if places else ()
-        if found is None or len(found) != where.stop - where.start:
+        outputs = trace_columns(inner, tuple(sources[column] for column in numbers)) if numbers else ()
+        if outputs is None or len(outputs) != where.stop - where.start:
             return None
-        made |= dict(zip(range(where.start, where.stop), found, strict=True))
-    return tuple(made[at] for at in range(len(made))) if set(made) == set(range(len(made))) else None
+        traced |= dict(zip(range(where.start, where.stop), outputs, strict=True))
+    return tuple(traced[at] for at in range(len(traced))) if set(traced) == set(range(len(traced))) else None
 
 
-def _places(columns: Any, width: int, names: Any) -> list[int] | None:
+def _resolve_columns(columns: Any, width: int, names: Any) -> list[int] | None:
     """The numbers of columns that were given by number, by name, as a slice or as a mask."""
     if isinstance(columns, slice) and not isinstance(columns.start, str) and not isinstance(columns.stop, str):
         return list(range(width))[columns]
@@ -121,21 +123,21 @@ def _places(columns: Any, width: int, names: Any) -> list[int] | None:
     if isinstance(columns, slice) or not isinstance(columns, Sequence | np.ndarray):
         return None
     given = list(columns)
-    if given and all(isinstance(one, bool | np.bool_) for one in given):
+    if given and all(isinstance(column, bool | np.bool_) for column in given):
         return np.flatnonzero(given).tolist()
-    if all(isinstance(one, str) for one in given):
+    if all(isinstance(column, str) for column in given):
         known = [] if names is None else list(names)
-        return [known.index(one) for one in given] if set(given) <= set(known) else None
-    return [int(one) % width for one in given]
+        return [known.index(column) for column in given] if set(given) <= set(known) else None
+    return [int(column) % width for column in given]
 
 
-_KNOWN: dict[str, Callable[[Any, Sources], Sources | None]] = {
-    "ColumnTransformer": _columnwise,
-    "FunctionTransformer": _function,
-    "OneHotEncoder": _one_hot,
-    "Pipeline": _pipeline,
-    "QuantileBins": _binned,
-    "SimpleImputer": _imputed,
+_TRACERS: dict[str, Callable[[Any, Sources], Sources | None]] = {
+    "ColumnTransformer": _trace_column_transformer,
+    "FunctionTransformer": _trace_function,
+    "OneHotEncoder": _trace_one_hot,
+    "Pipeline": _trace_pipeline,
+    "QuantileBins": _trace_bins,
+    "SimpleImputer": _trace_imputer,
 }
 
 
@@ -145,7 +147,7 @@ Columns = frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ModelPart:
     """One predictor inside a model.
 
     `parameters` is how many numbers it learned, and `what` what they are. `pieces` is what a reader of the whole would
@@ -168,108 +170,119 @@ class Part:
     unknown: str = ""
 
 
-def part_of(model: Any) -> Part:
+def describe_part(model: Any) -> ModelPart:
     """The parts of a fitted predictor that is no wrapper; what is not known is said.
 
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> found = part_of(DecisionTreeClassifier().fit([[1], [2], [3]], [0, 1, 1]))
+    >>> found = describe_part(DecisionTreeClassifier().fit([[1], [2], [3]], [0, 1, 1]))
     >>> found.leaves, found.depth, found.parameters, sorted(found.used)
     (2, 1, 1, [0])
     """
-    for rule in RULES:
+    for rule in DESCRIBERS:
         try:
-            found = rule(model)
+            part = rule(model)
         except (AttributeError, TypeError, ValueError, IndexError, KeyError, NotImplementedError):
             # An object that has the name of such an attribute but means something else by it.
             continue
-        if found is not None:
-            return found
+        if part is not None:
+            return part
     name = type(model).__name__
     nan = math.nan
-    return Part(name, "", nan, nan, nan, unknown=f"a {name} says nothing of its parts in any way known here")
+    return ModelPart(name, "", nan, nan, nan, unknown=f"a {name} says nothing of its parts in any way known here")
 
 
-def _tree(model: Any) -> Part | None:
+def _describe_tree(model: Any) -> ModelPart | None:
     tree: Any = getattr(model, "tree_", None)
     if not hasattr(tree, "children_left"):
         return None
     leaves, depth = int(tree.n_leaves), int(tree.max_depth)
     used = frozenset(tree.feature[tree.feature >= 0].tolist())
     questions = int(tree.node_count) - leaves
-    return Part(_name(model), "questions", questions, leaves, depth, trees=1, leaves=leaves, depth=depth, used=used)
+    return ModelPart(
+        _name(model), "questions", questions, leaves, depth, trees=1, leaves=leaves, depth=depth, used=used
+    )
 
 
-def _boosted(model: Any) -> Part | None:
+def _describe_boosted(model: Any) -> ModelPart | None:
     """Trees of histogram gradient boosting, which are no estimators of their own."""
     rounds = getattr(model, "_predictors", None)
     if not isinstance(rounds, list):
         return None
-    trees = [tree for one in rounds for tree in one]
+    trees = [tree for round_ in rounds for tree in round_]
     leaves = sum(int(tree.get_n_leaf_nodes()) for tree in trees)
     depths = [int(tree.get_max_depth()) for tree in trees]
-    asked = [tree.nodes["feature_idx"][tree.nodes["is_leaf"] == 0].tolist() for tree in trees]
-    used = frozenset(column for columns in asked for column in columns)
-    questions = sum(map(len, asked))
+    questions_of = [tree.nodes["feature_idx"][tree.nodes["is_leaf"] == 0].tolist() for tree in trees]
+    used = frozenset(column for columns in questions_of for column in columns)
+    questions = sum(map(len, questions_of))
     most = max(depths, default=0)
-    return Part(
-        _name(model), "questions", questions, leaves, sum(depths),
-        trees=len(trees), leaves=leaves, depth=most, used=used,
-    )  # fmt: skip
+    return ModelPart(
+        _name(model),
+        "questions",
+        questions,
+        leaves,
+        sum(depths),
+        trees=len(trees),
+        leaves=leaves,
+        depth=most,
+        used=used,
+    )
 
 
-def _linear(model: Any) -> Part | None:
+def _describe_linear(model: Any) -> ModelPart | None:
     if getattr(model, "coef_", None) is None:
         return None
-    held = model.coef_
-    coefficients = np.atleast_2d(np.asarray(held.toarray() if hasattr(held, "toarray") else held, dtype=np.float64))
+    weights = model.coef_
+    coefficients = np.atleast_2d(
+        np.asarray(weights.toarray() if hasattr(weights, "toarray") else weights, dtype=np.float64)
+    )
     terms = int(np.count_nonzero(coefficients))
     used = frozenset(np.flatnonzero(coefficients.any(axis=0)).tolist())
-    size = coefficients.size + _size(getattr(model, "intercept_", None))
-    return Part(_name(model), "coefficients", size, terms, terms, used=used)
+    size = coefficients.size + _count_numbers(getattr(model, "intercept_", None))
+    return ModelPart(_name(model), "coefficients", size, terms, terms, used=used)
 
 
-def _vectors(model: Any) -> Part | None:
+def _describe_support_vectors(model: Any) -> ModelPart | None:
     if getattr(model, "support_vectors_", None) is None or getattr(model, "kernel", "") == "linear":
         return None
-    held = model.support_vectors_
-    number, width = (int(side) for side in held.shape)
+    vectors = model.support_vectors_
+    number, width = (int(side) for side in vectors.shape)
     if not width:
         # A kernel that was worked out beforehand, or is a function: the vectors are numbers of cases.
         number, width = len(model.support_), int(model.n_features_in_)
-    size = number * width + _size(model.dual_coef_) + _size(model.intercept_)
+    size = number * width + _count_numbers(model.dual_coef_) + _count_numbers(model.intercept_)
     every = frozenset(range(width))
-    return Part(_name(model), "numbers in support vectors", size, number, number, vectors=number, used=every)
+    return ModelPart(_name(model), "numbers in support vectors", size, number, number, vectors=number, used=every)
 
 
-def _neighbours(model: Any) -> Part | None:
+def _describe_neighbours(model: Any) -> ModelPart | None:
     if getattr(model, "n_samples_fit_", None) is None or not hasattr(model, "_fit_X"):
         return None
     cases, width = int(model.n_samples_fit_), int(model.n_features_in_)
-    asked = getattr(model, "n_neighbors", None)
-    met = cases if asked is None else min(int(asked), cases)
+    k = getattr(model, "n_neighbors", None)
+    consulted = cases if k is None else min(int(k), cases)
     every = frozenset(range(width))
-    return Part(_name(model), "numbers in stored cases", cases * width, cases, met, cases=cases, used=every)
+    return ModelPart(_name(model), "numbers in stored cases", cases * width, cases, consulted, cases=cases, used=every)
 
 
-def _process(model: Any) -> Part | None:
+def _describe_gaussian_process(model: Any) -> ModelPart | None:
     """A Gaussian process keeps the cases that it was trained on."""
     if getattr(model, "X_train_", None) is None:
         return None
     cases, width = (int(side) for side in np.asarray(model.X_train_).shape)
     every = frozenset(range(width))
-    return Part(_name(model), "numbers in stored cases", cases * width, cases, cases, cases=cases, used=every)
+    return ModelPart(_name(model), "numbers in stored cases", cases * width, cases, cases, cases=cases, used=every)
 
 
-def _network(model: Any) -> Part | None:
+def _describe_network(model: Any) -> ModelPart | None:
     layers = getattr(model, "coefs_", None)
     if not isinstance(layers, list):
         return None
-    size = sum(map(_size, layers)) + sum(map(_size, model.intercepts_))
+    size = sum(map(_count_numbers, layers)) + sum(map(_count_numbers, model.intercepts_))
     used = frozenset(np.flatnonzero(np.asarray(layers[0]).any(axis=1)).tolist())
-    return Part(_name(model), "weights", size, size, size, used=used)
+    return ModelPart(_name(model), "weights", size, size, size, used=used)
 
 
-def _bayes(model: Any) -> Part | None:
+def _describe_naive_bayes(model: Any) -> ModelPart | None:
     """Naive Bayes: one factor for each feature and class."""
     factors = getattr(model, "theta_", None)
     if factors is None:
@@ -277,60 +290,61 @@ def _bayes(model: Any) -> Part | None:
     if factors is None:
         return None
     priors = getattr(model, "class_prior_", None)
-    prior = _size(priors if priors is not None else model.class_log_prior_)
-    size = _size(factors) + _size(getattr(model, "var_", None)) + prior
+    prior = _count_numbers(priors if priors is not None else model.class_log_prior_)
+    size = _count_numbers(factors) + _count_numbers(getattr(model, "var_", None)) + prior
     every = frozenset(range(int(model.n_features_in_)))
     factors_met = int(model.n_features_in_) * prior
-    return Part(_name(model), "probabilities and moments", size, factors_met, factors_met, used=every)
+    return ModelPart(_name(model), "probabilities and moments", size, factors_met, factors_met, used=every)
 
 
-def _quadratic(model: Any) -> Part | None:
+def _describe_quadratic(model: Any) -> ModelPart | None:
     if getattr(model, "means_", None) is None or getattr(model, "rotations_", None) is None:
         return None
-    size = sum(_size(getattr(model, name)) for name in ("means_", "rotations_", "scalings_", "priors_"))
+    size = sum(_count_numbers(getattr(model, name)) for name in ("means_", "rotations_", "scalings_", "priors_"))
     every = frozenset(range(int(model.n_features_in_)))
-    return Part(_name(model), "means and covariances", size, size, size, used=every)
+    return ModelPart(_name(model), "means and covariances", size, size, size, used=every)
 
 
-def _centroids(model: Any) -> Part | None:
-    held = getattr(model, "centroids_", None)
-    if held is None:
+def _describe_centroids(model: Any) -> ModelPart | None:
+    centroids = getattr(model, "centroids_", None)
+    if centroids is None:
         return None
-    size = _size(held)
+    size = _count_numbers(centroids)
     every = frozenset(range(int(model.n_features_in_)))
-    return Part(_name(model), "numbers in centroids", size, size, size, used=every)
+    return ModelPart(_name(model), "numbers in centroids", size, size, size, used=every)
 
 
-def _constant(model: Any) -> Part | None:
+def _describe_constant(model: Any) -> ModelPart | None:
     """What looks at no feature: a dummy, or the stand-in of a class that has no counterpart."""
     if type(model).__name__ not in ("DummyClassifier", "_ConstantPredictor"):
         return None
-    size = _size(getattr(model, "class_prior_", None)) or 1
-    return Part(_name(model), "shares of classes", size, 1, 0, used=frozenset())
+    size = _count_numbers(getattr(model, "class_prior_", None)) or 1
+    return ModelPart(_name(model), "shares of classes", size, 1, 0, used=frozenset())
 
 
-def _calibrator(model: Any) -> Part | None:
+def _describe_calibrator(model: Any) -> ModelPart | None:
+    what = "numbers of the calibration"
     if hasattr(model, "a_") and hasattr(model, "b_"):
-        return Part(_name(model), "numbers of the calibration", 2, 2, 2)
-    steps = getattr(model, "X_thresholds_", None)
-    if steps is not None:
-        return Part(_name(model), "numbers of the calibration", 2 * _size(steps), _size(steps), 1)
-    beta = getattr(model, "beta_", None)
-    return None if beta is None else Part(_name(model), "numbers of the calibration", _size(beta), _size(beta), 1)
+        return ModelPart(_name(model), what, 2, 2, 2)
+    steps, beta = (_count_numbers(getattr(model, name, None)) for name in ("X_thresholds_", "beta_"))
+    if not steps and not beta:
+        return None
+    return ModelPart(_name(model), what, 2 * steps, steps, 1) if steps else ModelPart(_name(model), what, beta, beta, 1)
 
 
-def _tensors(model: Any) -> Part | None:
+def _describe_tensors(model: Any) -> ModelPart | None:
     """A network of PyTorch, or of whatever else lists its tensors so."""
     listed = getattr(getattr(model, "module_", model), "parameters", None)
     if not callable(listed):
         return None
     size = sum(int(tensor.numel()) for tensor in listed())
-    return Part(_name(model), "weights", size, size, size)
+    return ModelPart(_name(model), "weights", size, size, size)
 
 
-RULES: tuple[Callable[[Any], Part | None], ...] = (
-    _tree, _boosted, _vectors, _linear, _neighbours, _network, _bayes, _quadratic, _centroids, _process, _constant,
-    _calibrator, _tensors,
+DESCRIBERS: tuple[Callable[[Any], ModelPart | None], ...] = (
+    _describe_tree, _describe_boosted, _describe_support_vectors, _describe_linear, _describe_neighbours,
+    _describe_network, _describe_naive_bayes, _describe_quadratic, _describe_centroids, _describe_gaussian_process,
+    _describe_constant, _describe_calibrator, _describe_tensors,
 )  # fmt: skip
 
 
@@ -338,15 +352,15 @@ def _name(model: Any) -> str:
     return type(model).__name__.lstrip("_")
 
 
-def _size(held: Any) -> int:
+def _count_numbers(values: Any) -> int:
     """How many numbers there are in an array, a sparse matrix, a list of arrays, or one number."""
-    if held is None:
+    if values is None:
         return 0
-    if isinstance(held, list | tuple):
-        return sum(map(_size, held))
-    if hasattr(held, "toarray"):
-        return int(held.shape[0]) * int(held.shape[1])
-    return int(np.asarray(held).size)
+    if isinstance(values, list | tuple):
+        return sum(map(_count_numbers, values))
+    if hasattr(values, "toarray"):
+        return int(values.shape[0]) * int(values.shape[1])
+    return int(np.asarray(values).size)
 
 
 # A fitted model taken apart: pipelines, searches, committees and calibrations down to single predictors.
@@ -357,10 +371,10 @@ DEEPEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TracedPart:
     """A predictor, the columns of the data behind each of its own, and whether it sees answers of others instead."""
 
-    part: Part
+    part: ModelPart
     sources: Sources | None
     derived: bool = False
 
@@ -369,7 +383,7 @@ class Found:
 class Unwrapped:
     """The predictors of a model, and how many numbers its preparation learned."""
 
-    found: list[Found] = field(default_factory=list)
+    found: list[TracedPart] = field(default_factory=list)
     preparation: int = 0
 
     @classmethod
@@ -382,48 +396,48 @@ class Unwrapped:
         >>> len(Unwrapped.of(bag.fit([[1], [2], [3], [4]], [0, 0, 1, 1]), 1).found)
         3
         """
-        made = cls()
-        made._walk(model, identity(width), derived=False, depth=0)
-        return made
+        unwrapped = cls()
+        unwrapped._walk(model, make_identity(width), derived=False, depth=0)
+        return unwrapped
 
     def _walk(self, model: Any, sources: Sources | None, *, derived: bool, depth: int) -> None:
         inner = [] if depth > DEEPEST else list(self._inside(model, sources, derived=derived))
         if not inner:
-            self.found.append(Found(part_of(model), sources, derived))
-        for one, behind, follows in inner:
-            self._walk(one, behind, derived=follows, depth=depth + 1)
+            self.found.append(TracedPart(describe_part(model), sources, derived))
+        for part, behind, follows in inner:
+            self._walk(part, behind, derived=follows, depth=depth + 1)
 
     def _inside(self, model: Any, sources: Sources | None, *, derived: bool) -> Iterator[tuple[Any, Any, bool]]:
         """What a wrapper holds: each predictor, with the columns that it sees."""
-        ahead, last = _steps(model)
+        ahead, last = _split_pipeline(model)
         if last is not None:
             for step in ahead:
-                self.preparation += learned_numbers(step)
-                sources = through(step, sources)
+                self.preparation += count_learned_numbers(step)
+                sources = trace_columns(step, sources)
             yield last, sources, derived
-        elif (best := _single(model)) is not None:
+        elif (best := _find_single(model)) is not None:
             support = getattr(model, "support_", None)
             chosen = support is not None and sources is not None and len(support) == len(sources)
             if chosen and hasattr(model, "get_support"):
-                sources = through(model, sources)
+                sources = trace_columns(model, sources)
             yield best, sources, derived
         elif isinstance(getattr(model, "calibrated_classifiers_", None), list):
             for pair in model.calibrated_classifiers_:
                 yield pair.estimator, sources, derived
                 for calibrator in pair.calibrators:
                     yield calibrator, None, True
-        elif (members := _members(model)) is not None:
+        elif (members := _find_members(model)) is not None:
             columns = getattr(model, "estimators_features_", None)
             for at, member in enumerate(members):
-                seen = sources
+                visible = sources
                 if columns is not None and sources is not None:
-                    seen = tuple(sources[int(column)] for column in columns[at])
-                yield member, seen, derived
+                    visible = tuple(sources[int(column)] for column in columns[at])
+                yield member, visible, derived
             if getattr(model, "final_estimator_", None) is not None:
                 yield model.final_estimator_, None, True
 
 
-def _steps(model: Any) -> tuple[list[Any], Any]:
+def _split_pipeline(model: Any) -> tuple[list[Any], Any]:
     """The steps before the predictor, and the predictor; None where the model is no pipeline."""
     steps = getattr(model, "steps", None)
     if isinstance(steps, list) and steps and all(isinstance(step, tuple) for step in steps):
@@ -433,7 +447,7 @@ def _steps(model: Any) -> tuple[list[Any], Any]:
     return [], None
 
 
-def _single(model: Any) -> Any:
+def _find_single(model: Any) -> Any:
     """The one fitted predictor that a wrapper holds, if it holds one."""
     for name in ("best_estimator_", "estimator_", "base_estimator_"):
         inner = getattr(model, name, None)
@@ -444,21 +458,21 @@ def _single(model: Any) -> Any:
     return None
 
 
-def _members(model: Any) -> list[Any] | None:
-    held = getattr(model, "estimators_", None)
-    if isinstance(held, np.ndarray):
-        held = held.ravel().tolist()
-    if not isinstance(held, list | tuple) or not held:
+def _find_members(model: Any) -> list[Any] | None:
+    members = getattr(model, "estimators_", None)
+    if isinstance(members, np.ndarray):
+        members = members.ravel().tolist()
+    if not isinstance(members, list | tuple) or not members:
         return None
     # Some voters may have been dropped.
-    return [member for member in held if hasattr(member, "predict")] or None
+    return [member for member in members if hasattr(member, "predict")] or None
 
 
-def learned_numbers(step: Any) -> int:
+def count_learned_numbers(step: Any) -> int:
     """How many numbers a step of the preparation keeps from its training cases.
 
     >>> from sklearn.preprocessing import StandardScaler
-    >>> learned_numbers(StandardScaler().fit([[1.0, 2.0], [3.0, 5.0]]))
+    >>> count_learned_numbers(StandardScaler().fit([[1.0, 2.0], [3.0, 5.0]]))
     4
     """
     if step is None or isinstance(step, str):
@@ -466,17 +480,19 @@ def learned_numbers(step: Any) -> int:
     for name in ("transformers_", "steps", "transformer_list"):
         inner = getattr(step, name, None)
         if isinstance(inner, list):
-            return sum(learned_numbers(one[1]) for one in inner)
-    held = {k: v for k, v in getattr(step, "__dict__", {}).items() if k.endswith("_") and not k.startswith("_")}
-    if "scale_" in held:
+            return sum(count_learned_numbers(entry[1]) for entry in inner)
+    learned = {k: v for k, v in getattr(step, "__dict__", {}).items() if k.endswith("_") and not k.startswith("_")}
+    if "scale_" in learned:
         # The variance says the same again.
-        held.pop("var_", None)
-    return sum(_numbers(value) for name, value in held.items() if name not in ("feature_names_in_", "classes_"))
+        learned.pop("var_", None)
+    return sum(
+        _count_array_numbers(value) for name, value in learned.items() if name not in ("feature_names_in_", "classes_")
+    )
 
 
-def _numbers(value: Any) -> int:
+def _count_array_numbers(value: Any) -> int:
     if isinstance(value, np.ndarray):
         return int(value.size)
     if isinstance(value, list):
-        return sum(_numbers(one) for one in value)
+        return sum(_count_array_numbers(item) for item in value)
     return 0

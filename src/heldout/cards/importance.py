@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
@@ -18,7 +18,7 @@ from heldout.intervals.fold_estimates import corrected_t, nothing_told
 from heldout.intervals.quantiles import t_value
 from heldout.intervals.target import Dependence
 from heldout.learners.problem import Problem
-from heldout.resampling.split_task import Classes, classes_predicted, rows_of, scores_given
+from heldout.resampling.split_task import Classes, predict_classes, predict_scores, take_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,22 @@ def read_measure(name: str | None, *, probabilities: bool) -> LossMeasure:
     if name is None:
         return MEASURES["brier" if probabilities else "accuracy"]
     key = method_key(name).replace("-", "_")
-    found = MEASURES.get(key)
-    if found is None:
+    measure = MEASURES.get(key)
+    if measure is None:
         near = closest(key, MEASURES)
         raise OptionError(
             f"There is no importance by {name!r}. There is: {listing(MEASURES)}.",
             hint=f"did you mean {near!r}?" if near else "use one of these, or none for the usual one.",
         )
-    if found.probabilities and not probabilities:
-        raise OptionError(
-            f"The importance by {found.name} needs probabilities, and the model gives none.", hint="use 'accuracy'."
-        )
-    return found
+    if measure.probabilities and not probabilities:
+        raise _no_probabilities(measure)
+    return measure
+
+
+def _no_probabilities(measure: LossMeasure) -> OptionError:
+    return OptionError(
+        f"The importance by {measure.name} needs probabilities, and the model gives none.", hint="use 'accuracy'."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +82,10 @@ class Scorer:
     def answers(self, features: Any, n: int) -> NDArray[Any]:
         """What the model says of n rows: probabilities where the measure needs them, otherwise classes as places."""
         if not self.measure.probabilities:
-            return classes_predicted(self.model, features, n, self.classes)
-        scores, kind = scores_given(self.model, features, n, self.classes, self.trained)
+            return predict_classes(self.model, features, n, self.classes)
+        scores, kind = predict_scores(self.model, features, n, self.classes, self.trained)
         if scores is None or kind != "probability":
-            raise OptionError(
-                f"The importance by {self.measure.name} needs probabilities, and the model gives none.",
-                hint="use 'accuracy'.",
-            )
+            raise _no_probabilities(self.measure)
         return scores
 
     def losses(self, answers: NDArray[Any], truth: Codes) -> Floats:
@@ -116,27 +117,29 @@ class Shuffled:
     moved: NDArray[np.bool_]
 
 
-def shuffle(scorer: Scorer, features: Any, truth: Codes, columns: list[int], orders: NDArray[np.int64]) -> Shuffled:
+def shuffle_columns(
+    scorer: Scorer, features: Any, truth: Codes, columns: list[int], orders: NDArray[np.int64]
+) -> Shuffled:
     """Shuffle each of the columns by its orders, which have one row per shuffle: columns × shuffles × cases.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> X, y = np.array([[0.0, 5.0], [1.0, 5.0], [0.0, 6.0], [1.0, 6.0]]), np.array([0, 1, 0, 1])
     >>> classes = Classes((0, 1), np.array([0, 1]), np.array([0, 1]), np.array([0, 1]))
     >>> scorer = Scorer(DecisionTreeClassifier().fit(X, y), classes, MEASURES["accuracy"], y)
-    >>> shuffle(scorer, X, y, [0, 1], np.array([[[1, 0, 2, 3]]] * 2)).shuffles
+    >>> shuffle_columns(scorer, X, y, [0, 1], np.array([[[1, 0, 2, 3]]] * 2)).shuffles
     array([[0.5],
            [0. ]])
     """
     times, n = orders.shape[1], len(truth)
     truths = np.tile(truth, times)
     # The unshuffled rows as often as the shuffled ones: a sum of products may be rounded otherwise in a smaller table.
-    stacked = rows_of(features, np.tile(np.arange(n), times))
+    stacked = take_rows(features, np.tile(np.arange(n), times))
     before = scorer.answers(stacked, times * n)
     base = scorer.losses(before, truths)
     cases, donors = np.empty((len(columns), n)), np.empty((len(columns), n))
     shuffles, variance = np.empty((len(columns), times)), np.empty(len(columns))
     moved = np.zeros(len(columns), dtype=bool)
-    for at, changed in enumerate(_each(stacked, columns, [one.ravel() for one in orders])):
+    for at, changed in enumerate(_shuffle_each(stacked, columns, [order.ravel() for order in orders])):
         after = scorer.answers(changed, times * n)
         # Infinite before and after is no change.
         with np.errstate(invalid="ignore"):
@@ -149,7 +152,7 @@ def shuffle(scorer: Scorer, features: Any, truth: Codes, columns: list[int], ord
     return Shuffled(cases, donors, shuffles, variance, moved)
 
 
-def _each(stacked: Any, columns: list[int], orders: list[Codes]) -> Iterator[Any]:
+def _shuffle_each(stacked: Any, columns: list[int], orders: list[Codes]) -> Iterator[Any]:
     """The rows with one column after the other shuffled; each is to be used before the next is asked for."""
     if isinstance(stacked, np.ndarray):
         table = stacked.copy()
@@ -160,15 +163,15 @@ def _each(stacked: Any, columns: list[int], orders: list[Codes]) -> Iterator[Any
     elif hasattr(stacked, "tocsr"):
         from scipy import sparse
 
-        held = stacked.tocsc()
+        by_column = stacked.tocsc()
         for column, order in zip(columns, orders, strict=True):
-            parts = [held[:, :column], held[order][:, [column]], held[:, column + 1 :]]
+            parts = [by_column[:, :column], by_column[order][:, [column]], by_column[:, column + 1 :]]
             yield sparse.hstack([part for part in parts if part.shape[1]]).tocsr()
     else:
-        yield from _of_frame(stacked, columns, orders)
+        yield from _shuffle_frame(stacked, columns, orders)
 
 
-def _of_frame(stacked: Any, columns: list[int], orders: list[Codes]) -> Iterator[Any]:
+def _shuffle_frame(stacked: Any, columns: list[int], orders: list[Codes]) -> Iterator[Any]:
     import narwhals.stable.v2 as nw
 
     if hasattr(stacked, "reset_index"):
@@ -236,8 +239,8 @@ class Exchanges:
         n, mean = len(self.received), float(self.received.mean())
         influence = self.received + self.given - 2 * mean
         if self.group is not None:
-            place = np.unique(self.group, return_inverse=True)[1]
-            influence = np.asarray(np.bincount(place, weights=influence), dtype=np.float64)
+            group_of = np.unique(self.group, return_inverse=True)[1]
+            influence = np.asarray(np.bincount(group_of, weights=influence), dtype=np.float64)
         units = len(influence)
         if units < 2:
             return math.nan, math.nan, ONE_GROUP
@@ -274,14 +277,13 @@ class Stability:
 
     def document(self) -> dict[str, object]:
         """The figures as they stand in a JSON document."""
-        names = ("kendall", "spearman", "kuncheva", "top", "pairs", "undefined", "kuncheva_undefined")
-        return {name: getattr(self, name) for name in names}
+        return asdict(self)
 
 
-def stability(values: Floats) -> Stability:
+def measure_stability(values: Floats) -> Stability:
     """The agreement of the folds, from one row per fold and one column per feature.
 
-    >>> found = stability(np.array([[0.3, 0.2, 0.1], [0.4, 0.1, 0.2]]))
+    >>> found = measure_stability(np.array([[0.3, 0.2, 0.1], [0.4, 0.1, 0.2]]))
     >>> round(found.kendall, 3), round(found.spearman, 3), round(found.kuncheva, 3)
     (0.333, 0.5, 1.0)
     """
@@ -312,8 +314,8 @@ def _correlations(values: Floats, pairs: list[tuple[int, int]]) -> tuple[float, 
     for a, b in pairs:
         if np.ptp(values[a]) == 0 or np.ptp(values[b]) == 0:
             continue
-        found: Any = kendalltau(values[a], values[b])
-        taus.append(float(found.statistic))
+        tau: Any = kendalltau(values[a], values[b])
+        taus.append(float(tau.statistic))
         rhos.append(float(np.corrcoef(ranks[a], ranks[b])[0, 1]))
     return (float(np.mean(taus)), float(np.mean(rhos))) if taus else (math.nan, math.nan)
 
@@ -342,7 +344,7 @@ LEAST_ROWS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class RelatedFeatures:
     """Two features and how closely they go together: by |r|, Cramér's V, or the correlation ratio eta."""
 
     first: str
@@ -351,12 +353,12 @@ class Related:
     how: str
 
 
-def related_pairs(problem: Problem, seed: int = 0, close: float = CLOSE) -> tuple[Related, ...]:
+def find_related(problem: Problem, seed: int = 0, close: float = CLOSE) -> tuple[RelatedFeatures, ...]:
     """The pairs of columns that go together beyond `close`, the closest first.
 
     >>> X = np.column_stack([np.arange(20.0), 2 * np.arange(20.0) + 1, np.tile([0.0, 1.0], 10)])
     >>> problem = Problem(X, np.tile([0, 1], 10), np.tile([0, 1], 10), (0, 1), names=("a", "b", "c"))
-    >>> [(pair.first, pair.second, round(pair.strength, 2)) for pair in related_pairs(problem)]
+    >>> [(pair.first, pair.second, round(pair.strength, 2)) for pair in find_related(problem)]
     [('a', 'b', 1.0)]
     """
     matrix = problem.features
@@ -368,17 +370,19 @@ def related_pairs(problem: Problem, seed: int = 0, close: float = CLOSE) -> tupl
         rows = np.random.default_rng(seed).choice(len(matrix), MOST_ROWS, replace=False)
         matrix = matrix[rows]
     columns = np.asarray(matrix, dtype=np.float64)
-    found: list[Related] = []
+    pairs: list[RelatedFeatures] = []
     names = problem.names or tuple(f"x{at}" for at in range(columns.shape[1]))
     for a in range(columns.shape[1]):
         for b in range(a + 1, columns.shape[1]):
-            strength, how = _association(columns[:, a], columns[:, b], a in problem.nominal, b in problem.nominal)
+            strength, how = _measure_association(
+                columns[:, a], columns[:, b], a in problem.nominal, b in problem.nominal
+            )
             if strength > close:
-                found.append(Related(names[a], names[b], strength, how))
-    return tuple(sorted(found, key=lambda pair: -pair.strength))
+                pairs.append(RelatedFeatures(names[a], names[b], strength, how))
+    return tuple(sorted(pairs, key=lambda pair: -pair.strength))
 
 
-def _association(a: Floats, b: Floats, first: bool, second: bool) -> tuple[float, str]:
+def _measure_association(a: Floats, b: Floats, first: bool, second: bool) -> tuple[float, str]:
     there = ~(np.isnan(a) | np.isnan(b))
     a, b = a[there], b[there]
     if len(a) < LEAST_ROWS or np.ptp(a) == 0 or np.ptp(b) == 0:
@@ -429,7 +433,6 @@ def correlation_ratio(category: NDArray[Any], amount: Floats) -> float:
 
 
 REFERENCE = "Breiman (2001), Machine Learning 45; Fisher, Rudin & Dominici (2019), JMLR 20(177)"
-FIELDS = ("feature", "value", "low", "high", "folds", "moved", "undefined")
 INFINITE = "a shuffle gave the true class of some case probability 0, and its log loss is infinite"
 NEVER = "no answer changed in any fold, so there is no spread to judge by"
 
@@ -474,16 +477,13 @@ class Importance:
     method: str
     level: float
     stability: Stability
-    related: tuple[Related, ...] = ()
+    related: tuple[RelatedFeatures, ...] = ()
     undefined: str = ""
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, feature: str) -> FeatureImportance:
         """The importance of a feature."""
-        from heldout.arguments import closest, listing
-        from heldout.errors import OptionError
-
-        by_name = {one.feature: one for one in self.features}
+        by_name = {item.feature: item for item in self.features}
         if feature not in by_name:
             near = closest(str(feature), by_name)
             raise OptionError(
@@ -507,12 +507,9 @@ class Importance:
             "cases": self.cases,
             "method": self.method,
             "level": self.level,
-            "features": [{name: getattr(one, name) for name in FIELDS} for one in self.features],
+            "features": [asdict(feature) for feature in self.features],
             "stability": self.stability.document(),
-            "related": [
-                {"first": pair.first, "second": pair.second, "strength": pair.strength, "how": pair.how}
-                for pair in self.related
-            ],
+            "related": [asdict(pair) for pair in self.related],
             "undefined": self.undefined,
             "notes": list(self.notes),
             "reference": self.reference,
@@ -536,11 +533,11 @@ class FoldChanges:
 
 def not_measured(measure: LossMeasure, why: str, level: float) -> Importance:
     """No importance, and why."""
-    nothing = stability(np.empty((0, 0)))
+    nothing = measure_stability(np.empty((0, 0)))
     return Importance(measure.name, measure.change, (), 0, 0, 0, "", level, nothing, undefined=why)
 
 
-def importance(
+def measure_importance(
     names: Sequence[str],
     changes: Sequence[FoldChanges],
     measure: LossMeasure,
@@ -548,7 +545,7 @@ def importance(
     *,
     shuffles: int,
     level: float,
-    related: tuple[Related, ...] = (),
+    related: tuple[RelatedFeatures, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Importance:
     """The importance over the folds, whose intervals allow for the training rows that folds share.
@@ -558,29 +555,29 @@ def importance(
     >>> from heldout.cards.importance import MEASURES
     >>> folds = [FoldChanges(np.array([x, 0.0]), np.array([True, False]), 5) for x in (0.2, 0.3, 0.25)]
     >>> plan = Dependence(15, ratio=0.5, independent=3)
-    >>> found = importance(["a", "b"], folds, MEASURES["accuracy"], plan, shuffles=5, level=0.95)
+    >>> found = measure_importance(["a", "b"], folds, MEASURES["accuracy"], plan, shuffles=5, level=0.95)
     >>> print(f"{found['a'].value:.3f} [{found['a'].low:.3f} – {found['a'].high:.3f}], {found['b'].value}")
     0.250 [0.054 – 0.446], 0.0
     """
-    means = np.array([one.means for one in changes])
-    moved = np.any([one.moved for one in changes], axis=0).tolist()
-    made = []
+    means = np.array([fold.means for fold in changes])
+    moved = np.any([fold.moved for fold in changes], axis=0).tolist()
+    features = []
     for at, name in enumerate(names):
         values = means[:, at]
         low, high, why = _limits(values, changes, at, plan, level) if moved[at] else (math.nan, math.nan, NEVER)
         value = float(values.mean()) if np.isfinite(values).all() else math.nan
-        made.append(FeatureImportance(name, value, low, high, tuple(values.tolist()), bool(moved[at]), why))
-    made.sort(key=lambda one: -one.value if not math.isnan(one.value) else math.inf)
+        features.append(FeatureImportance(name, value, low, high, tuple(values.tolist()), bool(moved[at]), why))
+    features.sort(key=lambda fold: -fold.value if not math.isnan(fold.value) else math.inf)
     return Importance(
-        measure.name, measure.change, tuple(made), shuffles, len(changes), sum(one.n for one in changes),
-        _method(changes), level, stability(means), related, "", notes,
+        measure.name, measure.change, tuple(features), shuffles, len(changes), sum(fold.n for fold in changes),
+        _method(changes), level, measure_stability(means), related, "", notes,
     )  # fmt: skip
 
 
 def _method(changes: Sequence[FoldChanges]) -> str:
     if len(changes) > 1:
         return "corrected-t"
-    grouped = any(one.group is not None for one in changes[0].exchanges)
+    grouped = any(exchange.group is not None for exchange in changes[0].exchanges)
     return f"U-statistic t over {'groups' if grouped else 'cases'}"
 
 

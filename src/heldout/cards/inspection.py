@@ -19,30 +19,30 @@ from heldout.cards.importance import (
     Importance,
     LossMeasure,
     Scorer,
-    importance,
+    find_related,
+    measure_importance,
     not_measured,
-    related_pairs,
-    shuffle,
+    shuffle_columns,
 )
 from heldout.cards.surrogate import (
     Fidelity,
     FoldLikeness,
-    Questionable,
-    fidelity,
+    TreeTable,
     fit_surrogate,
+    measure_fidelity,
     no_fidelity,
     read_tree,
 )
-from heldout.cards.usefulness import Judged, Usefulness, not_useful, usefulness
+from heldout.cards.usefulness import ProbabilityPredictions, Usefulness, compute_usefulness, not_useful
 from heldout.errors import ColumnError, HeldoutError, LearnerError, first_line
 from heldout.evidence import Label
 from heldout.intervals.target import Dependence
 from heldout.learners.learner import clone_learner
 from heldout.learners.problem import Problem
 from heldout.plans.splits import Splits
-from heldout.resampling.fit_warnings import hearing
+from heldout.resampling.fit_warnings import capture_warnings
 from heldout.resampling.outcome import Run
-from heldout.resampling.split_task import Classes, Inner, classes_predicted, rows_of
+from heldout.resampling.split_task import Classes, Inner, predict_classes, take_rows
 from heldout.resampling.workers import WORTHWHILE, Jobs, Progress, Ticker
 from heldout.results.evaluation import Evaluation
 
@@ -55,7 +55,7 @@ MOST_LIKENED = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Looking:
+class Inspection:
     """What all folds share: the learner, the data, and what to look at.
 
     `columns` are those to shuffle, `shuffles` how often each. `table` is the data as a tree asks about them, None where
@@ -68,7 +68,7 @@ class Looking:
     measure: LossMeasure
     columns: tuple[int, ...]
     shuffles: int
-    table: Questionable | None
+    table: TreeTable | None
     seed: int
     inner: Inner | None = None
 
@@ -77,13 +77,13 @@ class Looking:
         model = clone_learner(self.estimator)
         if self.inner is not None:
             model.set_params(cv=self.inner(train))
-        found = model.fit(rows_of(self.problem.features, train), np.asarray(self.problem.target)[train])
+        fitted = model.fit(take_rows(self.problem.features, train), np.asarray(self.problem.target)[train])
         # Some learners return a fitted copy and stay as they were; most return themselves.
-        return found if hasattr(found, "predict") else model
+        return fitted if hasattr(fitted, "predict") else model
 
     def answers(self, model: Any, rows: Codes) -> Codes:
         """What a model says of some rows."""
-        return classes_predicted(model, rows_of(self.problem.features, rows), len(rows), self.classes)
+        return predict_classes(model, take_rows(self.problem.features, rows), len(rows), self.classes)
 
     def changes(self, model: Any, train: Codes, test: Codes, split: int) -> FoldChanges | None:
         """What shuffling does to the answers for the test rows; None where there is nothing to shuffle."""
@@ -95,14 +95,14 @@ class Looking:
             return None
         start = np.broadcast_to(np.arange(len(test)), (len(self.columns), self.shuffles, len(test)))
         scorer = Scorer(model, self.classes, self.measure, self.problem.truth[train])
-        features, truth = rows_of(self.problem.features, test), self.problem.truth[test]
-        found = shuffle(scorer, features, truth, list(self.columns), rng.permuted(start, axis=2))
+        features, truth = take_rows(self.problem.features, test), self.problem.truth[test]
+        shuffled = shuffle_columns(scorer, features, truth, list(self.columns), rng.permuted(start, axis=2))
         group = None if self.problem.group is None else self.problem.group[test]
         exchanges = tuple(
             Exchanges(cases, donors, variance, self.shuffles, group)
-            for cases, donors, variance in zip(found.cases, found.donors, found.variance.tolist(), strict=True)
+            for cases, donors, variance in zip(shuffled.cases, shuffled.donors, shuffled.variance.tolist(), strict=True)
         )
-        return FoldChanges(found.shuffles.mean(axis=1), found.moved, len(test), exchanges, drawn)
+        return FoldChanges(shuffled.shuffles.mean(axis=1), shuffled.moved, len(test), exchanges, drawn)
 
     def likeness(self, model: Any, train: Codes, test: Codes, split: int) -> FoldLikeness | None:
         """A small tree fitted to the answers for the training rows, beside the answers for the test rows."""
@@ -117,12 +117,12 @@ class Looking:
             for rows in (train, test)
         )
         tree = fit_surrogate(self.table.rows(train), self.answers(model, train), self.seed)
-        said = np.asarray(tree.predict(self.table.rows(test)), dtype=np.int64)
-        return FoldLikeness(test, self.answers(model, test), said, self.problem.truth[test], drawn)
+        tree_answers = np.asarray(tree.predict(self.table.rows(test)), dtype=np.int64)
+        return FoldLikeness(test, self.answers(model, test), tree_answers, self.problem.truth[test], drawn)
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class FoldInspection:
     """What was seen in one fold."""
 
     split: int
@@ -130,27 +130,29 @@ class Look:
     likeness: FoldLikeness | None
 
 
-def look(looking: Looking, split: int, train: Codes, test: Codes, where: str) -> Look:
+def inspect_fold(inspection: Inspection, split: int, train: Codes, test: Codes, where: str) -> FoldInspection:
     """Fit the model of one fold and look into it."""
-    with hearing():
+    with capture_warnings():
         try:
-            model = looking.fitted(train)
-            return Look(split, looking.changes(model, train, test, split), looking.likeness(model, train, test, split))
+            model = inspection.fitted(train)
+            return FoldInspection(
+                split, inspection.changes(model, train, test, split), inspection.likeness(model, train, test, split)
+            )
         except HeldoutError as error:
-            name = type(looking.estimator).__name__
+            name = type(inspection.estimator).__name__
             raise LearnerError(f"{name} failed in {where}: {error.what.rstrip('.')}.", hint=error.hint) from error
         except Exception as error:
-            name = type(looking.estimator).__name__
+            name = type(inspection.estimator).__name__
             raise LearnerError(
                 f"{name} failed in {where}, when it was looked into: {first_line(error)}.",
                 hint="it must predict rows whose values come from different cases; timing=False leaves out the clock.",
             ) from error
 
 
-def chosen_splits(finished: Codes) -> Codes:
+def choose_splits(finished: Codes) -> Codes:
     """The splits to look into: all, or some at even distances where there are very many.
 
-    >>> len(chosen_splits(np.arange(200))), len(chosen_splits(np.arange(10)))
+    >>> len(choose_splits(np.arange(200))), len(choose_splits(np.arange(10)))
     (30, 10)
     """
     if len(finished) <= MOST_FOLDS:
@@ -158,31 +160,33 @@ def chosen_splits(finished: Codes) -> Codes:
     return finished[np.linspace(0, len(finished) - 1, MOST_FOLDS).round().astype(np.int64)]
 
 
-def looks(looking: Looking, splits: Splits, chosen: Codes, jobs: Jobs, progress: Progress) -> list[Look]:
+def inspect_folds(
+    inspection: Inspection, splits: Splits, chosen: Codes, jobs: Jobs, progress: Progress
+) -> list[FoldInspection]:
     """Look into the models of some splits, here or by workers."""
-    made: list[Look] = []
+    folds: list[FoldInspection] = []
     with Ticker(len(chosen), progress) as ticker:
-        for one in _done(looking, splits, chosen.tolist(), jobs):
-            made.append(one)
+        for fold in _inspect_each(inspection, splits, chosen.tolist(), jobs):
+            folds.append(fold)
             ticker.tick()
-    return sorted(made, key=lambda one: one.split)
+    return sorted(folds, key=lambda fold: fold.split)
 
 
-def _done(looking: Looking, splits: Splits, chosen: Sequence[int], jobs: Jobs) -> Iterator[Look]:
-    began = perf_counter()
+def _inspect_each(
+    inspection: Inspection, splits: Splits, chosen: Sequence[int], jobs: Jobs
+) -> Iterator[FoldInspection]:
+    tasks = ((inspection, split, splits.train(split), splits.test(split), splits.label(split)) for split in chosen)
+    left, began = len(chosen), perf_counter()
     if jobs == "auto":
-        yield look(looking, chosen[0], splits.train(chosen[0]), splits.test(chosen[0]), splits.label(chosen[0]))
-        chosen = chosen[1:]
-        jobs = -1 if (perf_counter() - began) * len(chosen) > WORTHWHILE else 1
-    if jobs == 1 or len(chosen) < 2:
-        for split in chosen:
-            yield look(looking, split, splits.train(split), splits.test(split), splits.label(split))
+        yield inspect_fold(*next(tasks))
+        left -= 1
+        jobs = -1 if (perf_counter() - began) * left > WORTHWHILE else 1
+    if jobs == 1 or left < 2:
+        yield from (inspect_fold(*task) for task in tasks)
         return
     import joblib
 
-    call = joblib.delayed(look)
-    work = (call(looking, split, splits.train(split), splits.test(split), splits.label(split)) for split in chosen)
-    yield from joblib.Parallel(n_jobs=jobs)(work)
+    yield from joblib.Parallel(n_jobs=jobs)(joblib.delayed(inspect_fold)(*task) for task in tasks)
 
 
 # What a card is made from: the data, the models to look into, and the predictions to judge.
@@ -192,19 +196,19 @@ def _done(looking: Looking, splits: Splits, chosen: Sequence[int], jobs: Jobs) -
 MOST_FEATURES = 200
 
 
-def width_of(problem: Problem) -> int:
+def count_columns(problem: Problem) -> int:
     """The number of columns."""
     return int(problem.features.shape[1])
 
 
-def feature_names(problem: Problem) -> tuple[str, ...]:
+def list_feature_names(problem: Problem) -> tuple[str, ...]:
     """The names of the columns; those of a bare matrix are numbered from x0."""
-    return problem.names or tuple(f"x{at}" for at in range(width_of(problem)))
+    return problem.names or tuple(f"x{at}" for at in range(count_columns(problem)))
 
 
-def chosen_columns(problem: Problem, permute: Sequence[str] | None) -> tuple[tuple[int, ...], str]:
+def choose_columns(problem: Problem, permute: Sequence[str] | None) -> tuple[tuple[int, ...], str]:
     """The columns to shuffle, and why none where there are too many of them."""
-    names = feature_names(problem)
+    names = list_feature_names(problem)
     if permute is None:
         if len(names) > MOST_FEATURES:
             return (
@@ -212,68 +216,68 @@ def chosen_columns(problem: Problem, permute: Sequence[str] | None) -> tuple[tup
                 f"there are {len(names):,} features; name up to {MOST_FEATURES} of them with permute= (--permute)",
             )
         return tuple(range(len(names))), ""
-    asked = [permute] if isinstance(permute, str) else list(permute)
-    unknown = [name for name in asked if name not in names]
+    requested = [permute] if isinstance(permute, str) else list(permute)
+    unknown = [name for name in requested if name not in names]
     if unknown:
         near = closest(str(unknown[0]), names)
         raise ColumnError(
             f"There is no feature {unknown[0]!r} to shuffle. There are: {listing(names)}.",
             hint=f"did you mean {near!r}?" if near else "use one of these.",
         )
-    return tuple(dict.fromkeys(names.index(name) for name in asked)), "" if asked else "no feature was named"
+    return tuple(dict.fromkeys(names.index(name) for name in requested)), "" if requested else "no feature was named"
 
 
-def questionable(problem: Problem) -> tuple[Questionable | None, str]:
+def make_tree_table(problem: Problem) -> tuple[TreeTable | None, str]:
     """The data as a tree asks about them, or why there is no such table."""
     if problem.as_given and not (
         hasattr(problem.features, "tocsr")
         or (isinstance(problem.features, np.ndarray) and problem.features.dtype.kind in "fiub")
     ):
         return None, "the data have a form that a tree cannot be asked about"
-    return Questionable.of(problem), ""
+    return TreeTable.of(problem), ""
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Inspected:
     """Everything that was measured of the folds, from which the parts of a card are made.
 
     `coded` holds the data as numbers and codes of categories, None with a reason in `why_not` where they have no such
     form. `model` is the one whose size, speed and tree are shown.
     """
 
-    looking: Looking
+    inspection: Inspection
     model: Any
     coded: Problem | None
     why_not: str
+    why_no_importance: str
     changes: tuple[FoldChanges, ...]
     likenesses: tuple[FoldLikeness, ...]
     plan: Dependence
     level: float
-    why_no_importance: str = ""
 
     @property
-    def seen(self) -> int | None:
+    def columns_moved(self) -> int | None:
         """How many columns changed an answer when they were shuffled; None where not all were."""
-        if not self.changes or len(self.looking.columns) < width_of(self.looking.problem):
+        if not self.changes or len(self.inspection.columns) < count_columns(self.inspection.problem):
             return None
-        return int(np.any([one.moved for one in self.changes], axis=0).sum())
+        return int(np.any([fold.moved for fold in self.changes], axis=0).sum())
 
     def importance(self) -> Importance:
         """The importance of the features that were shuffled."""
-        looking = self.looking
+        inspection = self.inspection
         if not self.changes:
             why = self.why_no_importance or "no test part has two cases whose values could be exchanged"
-            return not_measured(looking.measure, why, self.level)
-        names = feature_names(looking.problem)
-        related = () if self.coded is None else related_pairs(self.coded, looking.seed)
-        shown = {names[at] for at in looking.columns}
-        drawn = any(one.drawn for one in self.changes)
-        return importance(
-            [names[at] for at in looking.columns],
+            return not_measured(inspection.measure, why, self.level)
+        names = list_feature_names(inspection.problem)
+        related = () if self.coded is None else find_related(self.coded, inspection.seed)
+        shown = {names[at] for at in inspection.columns}
+        drawn = any(fold.drawn for fold in self.changes)
+        return measure_importance(
+            [names[at] for at in inspection.columns],
             self.changes,
-            looking.measure,
+            inspection.measure,
             self.plan,
-            shuffles=looking.shuffles,
+            shuffles=inspection.shuffles,
             level=self.level,
             related=tuple(pair for pair in related if {pair.first, pair.second} & shown),
             notes=(f"of larger test parts, {MOST_ROWS:,} cases were shuffled",) if drawn else (),
@@ -281,20 +285,22 @@ class Measured:
 
     def fidelity(self, likeness_plan: Dependence | None = None) -> Fidelity:
         """How far a small tree can stand for the model."""
-        looking = self.looking
-        if looking.table is None or not self.likenesses:
+        inspection = self.inspection
+        if inspection.table is None or not self.likenesses:
             return no_fidelity(self.why_not or "there were no cases to fit it to", self.level)
-        answers = looking.answers(self.model, np.arange(looking.problem.n))
-        labels = looking.problem.labels
-        tree = read_tree(fit_surrogate(looking.table.matrix, answers, looking.seed), looking.table, labels)
+        answers = inspection.answers(self.model, np.arange(inspection.problem.n))
+        labels = inspection.problem.labels
+        tree = read_tree(fit_surrogate(inspection.table.matrix, answers, inspection.seed), inspection.table, labels)
         plan = likeness_plan or self.plan
-        grouped = looking.problem.group is not None
+        grouped = inspection.problem.group is not None
         some = f"of larger training and test parts, {MOST_LIKENED:,} cases drawn at random were used for the agreement"
-        notes = (some,) if any(one.drawn for one in self.likenesses) else ()
-        return fidelity(self.likenesses, labels, plan, level=self.level, tree=tree, grouped=grouped, notes=notes)
+        notes = (some,) if any(fold.drawn for fold in self.likenesses) else ()
+        return measure_fidelity(
+            self.likenesses, labels, plan, level=self.level, tree=tree, grouped=grouped, notes=notes
+        )
 
 
-def use_of(run: Run, problem: Problem, evaluation: Evaluation) -> Usefulness:
+def measure_usefulness(run: Run, problem: Problem, evaluation: Evaluation) -> Usefulness:
     """The net benefit of acting on the probabilities of the positive class, or why there is none."""
     positive, level = evaluation.positive, evaluation.level
     if positive is None:
@@ -303,28 +309,28 @@ def use_of(run: Run, problem: Problem, evaluation: Evaluation) -> Usefulness:
         return not_useful(f"{why}; name one with positive= (--positive)", level)
     if run.scores is None or run.score_kind != "probability":
         return not_useful("the model gives no probabilities", level, positive)
-    place = problem.labels.index(positive)
-    probability: NDArray[np.float64] = run.scores[:, place]
+    index = problem.labels.index(positive)
+    probability: NDArray[np.float64] = run.scores[:, index]
     group: Codes | None = None if problem.group is None else problem.group[run.rows]
-    judged = Judged(
+    judged = ProbabilityPredictions(
         probability,
-        problem.truth[run.rows] == place,
+        problem.truth[run.rows] == index,
         1 / np.bincount(run.rows, minlength=problem.n)[run.rows],
         group,
         evaluation.independent,
     )
-    return usefulness(judged, positive, level)
+    return compute_usefulness(judged, positive, level)
 
 
-def coded_form(problem: Problem, reread: Any) -> tuple[Problem | None, str]:
+def read_coded(problem: Problem, reread: Any) -> tuple[Problem | None, str]:
     """The data as numbers and codes: the problem itself, or read again by `reread` where a model takes a frame."""
     if not problem.as_given or hasattr(problem.features, "tocsr"):
         return problem, ""
     try:
-        found: Problem = reread()
+        coded: Problem = reread()
     except HeldoutError as error:
         return None, f"{error.what[:1].lower()}{error.what[1:].rstrip('.')}"
-    return found, ""
+    return coded, ""
 
 
 def source_name(problem: Problem) -> str:
@@ -332,6 +338,6 @@ def source_name(problem: Problem) -> str:
     return Path(problem.source).name if problem.source else ""
 
 
-def all_labels(given: Sequence[Label], met: Sequence[Label]) -> tuple[Label, ...]:
+def join_labels(given: Sequence[Label], present: Sequence[Label]) -> tuple[Label, ...]:
     """The labels that a model knows, and those that the data have besides."""
-    return (*given, *(label for label in met if label not in given))
+    return (*given, *(label for label in present if label not in given))

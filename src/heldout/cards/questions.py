@@ -11,6 +11,7 @@ from heldout.arguments import closest, listing
 from heldout.errors import FileError, OptionError
 
 UNANSWERED = "unanswered"
+FILE_HINT = 'write one line for each answer, such as intended_use = "Whom to call first.".'
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,11 @@ class Answers:
 
     def given(self, **answers: str | None) -> Answers:
         """The same with these answers added or replaced; None or an empty text takes one back."""
-        held = dict(zip(NAMES, self.texts, strict=True))
+        texts = dict(zip(NAMES, self.texts, strict=True))
         for name, answer in answers.items():
-            _check(name, answer)
-            held[name] = (answer or "").strip() or None
-        return replace(self, texts=tuple(held.values()))
+            _check_answer(name, answer)
+            texts[name] = (answer or "").strip() or None
+        return replace(self, texts=tuple(texts.values()))
 
     @property
     def unanswered(self) -> tuple[str, ...]:
@@ -77,7 +78,7 @@ class Answers:
         ]
 
 
-def _check(name: str, answer: object) -> None:
+def _check_answer(name: str, answer: object) -> None:
     if name not in NAMES:
         near = closest(str(name), NAMES)
         raise OptionError(
@@ -102,7 +103,7 @@ def read_answers(given: Any) -> Answers:
     if isinstance(given, Answers):
         return given
     if isinstance(given, str | Path):
-        return _of_file(given)
+        return _read_file(given)
     if isinstance(given, Mapping):
         return Answers().given(**{str(name): answer for name, answer in given.items()})
     raise OptionError(
@@ -111,25 +112,19 @@ def read_answers(given: Any) -> Answers:
     )
 
 
-def _of_file(place: str | Path) -> Answers:
+def _read_file(path: str | Path) -> Answers:
     import tomllib
 
     from heldout.files.input_stream import load, utf8_text
 
-    content = load(place)
+    content = load(path)
     try:
         document = tomllib.loads(utf8_text(content).decode("utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise FileError(
-            f"{content.name} is not TOML: {error}.",
-            hint='write one line for each answer, such as intended_use = "Whom to call first.".',
-        ) from None
+        raise FileError(f"{content.name} is not TOML: {error}.", hint=FILE_HINT) from None
     table = document.pop("answers", {})
     if not isinstance(table, dict):
-        raise FileError(
-            f"{content.name} has something else than a table under [answers].",
-            hint='write one line for each answer, such as intended_use = "Whom to call first.".',
-        )
+        raise FileError(f"{content.name} has something else than a table under [answers].", hint=FILE_HINT)
     try:
         return Answers().given(**(document | table))
     except OptionError as error:
@@ -151,17 +146,14 @@ def questionnaire(answers: Answers | None = None) -> str:
 def _quoted(text: str) -> str:
     """A basic string of TOML, on one line."""
     short = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    return '"' + "".join(_spelled(char, short) for char in text) + '"'
+    spelled = (short.get(c, c if c >= " " and c != "\x7f" else f"\\u{ord(c):04x}") for c in text)
+    return f'"{"".join(spelled)}"'
 
 
-def _spelled(char: str, short: Mapping[str, str]) -> str:
-    return short.get(char, char if char >= " " and char != "\x7f" else f"\\u{ord(char):04x}")
-
-
-def listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """Names of questions as a reader would say them.
 
-    >>> listed(["intended_use", "labels"])
+    >>> list_names(["intended_use", "labels"])
     'intended use, labels'
     """
     return listing((name.replace("_", " ") for name in names), most=len(NAMES))

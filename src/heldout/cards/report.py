@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from heldout.arguments import listing
 from heldout.cards.importance import FeatureImportance
-from heldout.cards.questions import UNANSWERED, listed
+from heldout.cards.questions import UNANSWERED, list_names
 from heldout.cards.size_and_speed import VARIES
 from heldout.cards.surrogate import REFERENCE as LIKENESS
-from heldout.cards.surrogate import Fork, Leaf, Node, Share, named
+from heldout.cards.surrogate import Fork, Leaf, Node, Share, shorten_name
 from heldout.cards.usefulness import REFERENCE as BENEFIT
 from heldout.intervals.interval_axis import track_floor
 from heldout.show.blocks import (
@@ -90,21 +90,23 @@ def ranges_text(ranges: Ranges) -> str:
     return " and ".join([", ".join(ends[:-1]), ends[-1]]) if len(ends) > 1 else "".join(ends)
 
 
-def with_limits(found: Share) -> str:
+def with_limits(figure: Share) -> str:
     """A share with its interval in brackets, where there is one."""
-    if math.isnan(found.value):
+    if math.isnan(figure.value):
         return UNDEFINED
-    return share(found.value) if math.isnan(found.low) else f"{share(found.value)} [{limits(found.low, found.high)}]"
+    return (
+        share(figure.value) if math.isnan(figure.low) else f"{share(figure.value)} [{limits(figure.low, figure.high)}]"
+    )
 
 
 def size_sentence(card: Card) -> str:
     """What the model is made of, and whether a person can read it."""
     size = card.size
     if size.unknown:
-        made = f"{size.kind}; {size.unknown}"
+        contents = f"{size.kind}; {size.unknown}"
     else:
         parts = [f"{count(number)} {what}" for number, what in _counts(card) if number]
-        made = f"{size.kind}: {listing(parts, most=6)}"
+        contents = f"{size.kind}: {listing(parts, most=6)}"
     used = (
         f"{count(size.used)} of {count(size.features)} features used"
         if size.used == size.used
@@ -112,7 +114,7 @@ def size_sentence(card: Card) -> str:
     )
     pickled = size.bytes_why or f"{bytes_text(size.bytes)} when pickled"
     verdict = f"{size.reading.verdict[0].upper()}{size.reading.verdict[1:]}"
-    return f"{verdict}: {_lower(size.reading.sentence)}\n{made}; {used}; {pickled}."
+    return f"{verdict}: {_lower(size.reading.sentence)}\n{contents}; {used}; {pickled}."
 
 
 def _counts(card: Card) -> list[tuple[float, str]]:
@@ -130,12 +132,12 @@ def _counts(card: Card) -> list[tuple[float, str]]:
 
 def stability_sentence(card: Card) -> str:
     """Whether the folds agree on which features matter."""
-    found = card.importance.stability
-    if found.undefined:
-        return f"Stability over folds does not apply: {found.undefined}."
+    stability = card.importance.stability
+    if stability.undefined:
+        return f"Stability over folds does not apply: {stability.undefined}."
     return (
-        f"Over the folds the order of the features agrees by Kendall's tau {share(found.kendall)} and Spearman's rho "
-        f"{share(found.spearman)}; the first {found.top} by Kuncheva's index {share(found.kuncheva)}."
+        f"Over the folds the order of the features agrees by Kendall's tau {share(stability.kendall)} and Spearman's "
+        f"rho {share(stability.spearman)}; the first {stability.top} by Kuncheva's index {share(stability.kuncheva)}."
     )
 
 
@@ -143,64 +145,65 @@ def related_sentence(card: Card) -> str:
     """Which features say nearly the same and so share their importance."""
     pairs = card.importance.related
     shown = listing(
-        (f"{named(p.first)} and {named(p.second)} ({p.how} {share(p.strength, 2)})" for p in pairs), most=SHOWN_PAIRS
+        (f"{shorten_name(p.first)} and {shorten_name(p.second)} ({p.how} {share(p.strength, 2)})" for p in pairs),
+        most=SHOWN_PAIRS,
     )
     return f"Features that go together share their importance, so that each looks less needed than it is: {shown}."
 
 
 def fidelity_sentence(card: Card) -> str:
     """How far a small tree can stand for the model."""
-    found = card.fidelity
-    if found.undefined:
-        return f"No tree was fitted: {found.undefined}."
+    fidelity = card.fidelity
+    if fidelity.undefined:
+        return f"No tree was fitted: {fidelity.undefined}."
     beyond = (
-        f"Beyond its commonest answer, {named(found.commonest_answer)} ({share(found.commonest)}), that is "
-        f"{with_limits(found.beyond)} of the way to a perfect likeness."
-        if not math.isnan(found.beyond.value)
-        else f"{found.beyond.undefined[0].upper()}{found.beyond.undefined[1:]}."
+        f"Beyond its commonest answer, {shorten_name(fidelity.commonest_answer)} ({share(fidelity.commonest)}), that "
+        f"is {with_limits(fidelity.beyond)} of the way to a perfect likeness."
+        if not math.isnan(fidelity.beyond.value)
+        else f"{fidelity.beyond.undefined[0].upper()}{fidelity.beyond.undefined[1:]}."
     )
     return (
-        f"A tree of at most {found.depth} questions says what the model says for {with_limits(found.agreement)} of the "
-        f"test cases. {beyond} The tree itself is right for {with_limits(found.accuracy)}."
+        f"A tree of at most {fidelity.depth} questions says what the model says for {with_limits(fidelity.agreement)} "
+        f"of the test cases. {beyond} The tree itself is right for {with_limits(fidelity.accuracy)}."
     )
 
 
 def speed_sentence(card: Card) -> str:
     """How long predictions take, and what they need."""
-    found = card.speed
-    if found.undefined:
-        return f"Not timed: {found.undefined}."
-    one, many = found.single, found.batch
+    speed = card.speed
+    if speed.undefined:
+        return f"Not timed: {speed.undefined}."
+    single, batch = speed.single, speed.batch
     return (
-        f"One row {seconds_text(one.median)} (90 % within {seconds_text(one.slow)}); {count(many.rows)} rows "
-        f"{seconds_text(many.median)} ({seconds_text(many.slow)}), {rounded(many.rows_per_second)} rows a second; "
-        f"at most {bytes_text(found.peak_bytes)} more memory. {found.cores} cores, Python {found.python}; timings vary."
+        f"One row {seconds_text(single.median)} (90 % within {seconds_text(single.slow)}); {count(batch.rows)} rows "
+        f"{seconds_text(batch.median)} ({seconds_text(batch.slow)}), {rounded(batch.rows_per_second)} rows a second; "
+        f"at most {bytes_text(speed.peak_bytes)} more memory. {speed.cores} cores, Python {speed.python}; timings vary."
     )
 
 
 def usefulness_sentence(card: Card) -> str:
     """Where acting on the model beats acting on everybody and on nobody."""
-    found = card.usefulness
-    if found.undefined:
-        return f"Net benefit does not apply: {found.undefined}."
-    if found.best is None:
+    usefulness = card.usefulness
+    if usefulness.undefined:
+        return f"Net benefit does not apply: {usefulness.undefined}."
+    if usefulness.best is None:
         return "At no threshold is it better than acting on everybody or on nobody."
-    best = found.best
+    best = usefulness.best
     gain = with_limits(Share(best.gain, best.gain_low, best.gain_high))
-    sure = f"beyond doubt at {ranges_text(found.surely)}" if found.surely else "nowhere beyond doubt"
-    sure = sure if found.method else "how sure that is, this plan does not tell"
+    sure = f"beyond doubt at {ranges_text(usefulness.surely)}" if usefulness.surely else "nowhere beyond doubt"
+    sure = sure if usefulness.method else "how sure that is, this plan does not tell"
     return (
-        f"Better than acting on everybody and on nobody at thresholds {ranges_text(found.better)}; {sure}. The largest "
-        f"gain is {gain} true positives per case, at {share(best.threshold, 2)}; it is the largest of many."
+        f"Better than acting on everybody and on nobody at thresholds {ranges_text(usefulness.better)}; {sure}. The "
+        f"largest gain is {gain} true positives per case, at {share(best.threshold, 2)}; it is the largest of many."
     )
 
 
 def questions_sentence(card: Card) -> str:
     """Which of the questions that only a person can answer are open."""
-    open_, asked = card.unanswered, len(card.answers.texts)
+    open_, total = card.unanswered, len(card.answers.texts)
     if not open_:
-        return f"All {asked} questions that only a person can answer have an answer."
-    return f"{len(open_)} of {asked} questions that only a person can answer are unanswered: {listed(open_)}."
+        return f"All {total} questions that only a person can answer have an answer."
+    return f"{len(open_)} of {total} questions that only a person can answer are unanswered: {list_names(open_)}."
 
 
 def title_text(card: Card) -> str:
@@ -214,8 +217,8 @@ def title_text(card: Card) -> str:
 
 def commonest_sentence(card: Card) -> str:
     """How common the commonest class is."""
-    found = card.performance
-    return f"The commonest class, {named(str(found.commonest))}, has {percent(found.commonest_share)} of the cases."
+    label, share = shorten_name(str(card.performance.commonest)), percent(card.performance.commonest_share)
+    return f"The commonest class, {label}, has {share} of the cases."
 
 
 def _lower(text: str) -> str:
@@ -252,8 +255,8 @@ def card_blocks(card: Card, *, full: bool = False) -> list[Block]:
 
 def performance_blocks(card: Card, *, full: bool) -> list[Block]:
     """The verdict and the measures behind it."""
-    found = card.performance
-    estimates = list(zip(found.named, found.estimates, strict=True))
+    performance = card.performance
+    estimates = list(zip(performance.named, performance.estimates, strict=True))
     shown = estimates if full else estimates[:SHOWN_ESTIMATES]
     floor = track_floor(e for _, e in shown)
     rows = tuple(
@@ -266,51 +269,56 @@ def performance_blocks(card: Card, *, full: bool) -> list[Block]:
         for name, e in shown
     )
     columns = (Column("measure"), Column("value", "right"), Column(f"{100 * card.level:g} % interval"), Column(""))
-    return [Prose(found.verdict, label="Verdict"), Table(columns, rows)]
+    return [Prose(performance.verdict, label="Verdict"), Table(columns, rows)]
 
 
 def importance_blocks(card: Card, *, full: bool) -> list[Block]:
     """The features by importance, whether the folds agree, and which features go together."""
-    found = card.importance
-    if found.undefined:
-        return [Prose(f"Not measured: {found.undefined}.", label="Importance")]
-    shown = found.features if full else _first(found.features)
+    importance = card.importance
+    if importance.undefined:
+        return [Prose(f"Not measured: {importance.undefined}.", label="Importance")]
+    shown = importance.features if full else _first(importance.features)
     blocks: list[Block] = [importance_table(card, shown), Prose(stability_sentence(card), label="Stability")]
-    hidden = found.features[len(shown) :]
+    hidden = importance.features[len(shown) :]
     if hidden:
-        most = max((one.value for one in hidden if not math.isnan(one.value)), default=math.nan)
+        most = max((feature.value for feature in hidden if not math.isnan(feature.value)), default=math.nan)
         number = "1 feature" if len(hidden) == 1 else f"{len(hidden):,} features"
         are = "is" if len(hidden) == 1 else "are"
         blocks.append(Note(f"{number} with an importance of at most {most:.3g} {are} not shown."))
-    if found.related:
+    if importance.related:
         blocks.append(Note(related_sentence(card)))
-    return [*blocks, *(Note(_sentence(text)) for text in found.notes)]
+    return [*blocks, *(Note(_sentence(text)) for text in importance.notes)]
 
 
 def _first(features: tuple[FeatureImportance, ...]) -> tuple[FeatureImportance, ...]:
     """The features of a screen: those first in order, but of equals that are worth nothing all or none."""
     shown, hidden = features[:SHOWN_FEATURES], features[SHOWN_FEATURES:]
     if hidden and hidden[0].value <= 0:
-        shown = tuple(one for one in shown if one.value > hidden[0].value) or shown[:1]
+        shown = tuple(feature for feature in shown if feature.value > hidden[0].value) or shown[:1]
     return shown
 
 
 def importance_table(card: Card, shown: tuple[FeatureImportance, ...]) -> Table:
     """One line per feature: what shuffling it costs, with the interval drawn on one track for all."""
-    found = card.importance
-    ends = [end for one in shown for end in (one.value, one.low, one.high) if math.isfinite(end)]
+    importance = card.importance
+    ends = [end for feature in shown for end in (feature.value, feature.low, feature.high) if math.isfinite(end)]
     floor, ceiling = min([0.0, *ends]), max([1e-9, *ends])
-    style: Style = "plain" if found.measure == "log_loss" else "share"
+    style: Style = "plain" if importance.measure == "log_loss" else "share"
     rows: list[tuple[Cell, ...]] = []
-    for one in shown:
-        digits = digits_between(one.low, one.high) if style == "share" else None
-        span = None if math.isnan(one.low) else Span(one.value, one.low, one.high, floor, ceiling)
+    for feature in shown:
+        digits = digits_between(feature.low, feature.high) if style == "share" else None
+        span = None if math.isnan(feature.low) else Span(feature.value, feature.low, feature.high, floor, ceiling)
         rows.append(
-            (named(one.feature), Number(one.value, style, digits), Range(one.low, one.high, style, digits), span)
+            (
+                shorten_name(feature.feature),
+                Number(feature.value, style, digits),
+                Range(feature.low, feature.high, style, digits),
+                span,
+            )
         )
     columns = (
         Column("feature, shuffled"),
-        Column(found.change, "right"),
+        Column(importance.change, "right"),
         Column(f"{100 * card.level:g} % interval"),
         Column(""),
     )
@@ -338,7 +346,7 @@ def question_table(card: Card, *, unanswered: bool = True) -> Table:
 def rule_table(node: Node) -> Table:
     """The tree as rules, one for each answer."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (" and ".join(conditions) or "always", named(leaf.answer), leaf.cases, Number(leaf.share, "percent"))
+        (" and ".join(conditions) or "always", shorten_name(leaf.answer), leaf.cases, Number(leaf.share, "percent"))
         for conditions, leaf in rules(node)
     )
     columns = (Column("if", wrap=True), Column("answer"), Column("cases", "right"), Column("as the model", "right"))
@@ -379,7 +387,7 @@ def card_page_blocks(card: Card) -> list[Block]:
         Section("Speed and memory", _speed(card), "speed"),
         Section("Usefulness", _usefulness(card), "usefulness"),
         Section("For a person to answer", (Prose(questions_sentence(card)), question_table(card)), "questions"),
-        *(Note(f"{text[:1].upper()}{text[1:].rstrip('.')}.", "warning") for text in card.notes),
+        *(Note(_sentence(text), "warning") for text in card.notes),
     ]
 
 
@@ -389,59 +397,61 @@ def _size(card: Card) -> tuple[Block, ...]:
 
 
 def _importance(card: Card) -> tuple[Block, ...]:
-    found = card.importance
-    if found.undefined:
-        return (Prose(f"Not measured: {found.undefined}."),)
-    where = f"the test part of each of {found.folds:,} folds" if found.folds > 1 else "the test part"
-    times = f"{found.shuffles} times" if found.shuffles > 1 else "once"
-    how = f"Each column was shuffled {times} in {where}; intervals by {found.method}. {found.reference}."
-    blocks: list[Block] = [importance_chart(card), importance_table(card, found.features)]
+    importance = card.importance
+    if importance.undefined:
+        return (Prose(f"Not measured: {importance.undefined}."),)
+    where = f"the test part of each of {importance.folds:,} folds" if importance.folds > 1 else "the test part"
+    times = f"{importance.shuffles} times" if importance.shuffles > 1 else "once"
+    how = f"Each column was shuffled {times} in {where}; intervals by {importance.method}. {importance.reference}."
+    blocks: list[Block] = [importance_chart(card), importance_table(card, importance.features)]
     blocks.append(Prose(stability_sentence(card)))
-    if found.related:
+    if importance.related:
         blocks.append(Note(related_sentence(card)))
-    return (*blocks, Note(how), *(Note(f"{text[:1].upper()}{text[1:].rstrip('.')}.") for text in found.notes))
+    return (*blocks, Note(how), *(Note(_sentence(text)) for text in importance.notes))
 
 
 def importance_chart(card: Card) -> Chart:
     """The importance of the first features as dots with their intervals."""
-    found = card.importance
-    shown = [one for one in found.features if math.isfinite(one.value)][:DRAWN_FEATURES]
+    importance = card.importance
+    shown = [feature for feature in importance.features if math.isfinite(feature.value)][:DRAWN_FEATURES]
     places = tuple(float(at) for at in range(1, len(shown) + 1))
-    values = tuple(one.value for one in shown)
-    lows = tuple(one.value if math.isnan(one.low) else one.low for one in shown)
-    highs = tuple(one.value if math.isnan(one.high) else one.high for one in shown)
+    values = tuple(feature.value for feature in shown)
+    lows = tuple(feature.value if math.isnan(feature.low) else feature.low for feature in shown)
+    highs = tuple(feature.value if math.isnan(feature.high) else feature.high for feature in shown)
     # Names of many features would lie over each other; the table has them in the same order.
     few = len(shown) <= NAMED_FEATURES
-    texts = [shorten(visible(one.feature), TICK) if few else f"{at:g}" for at, one in zip(places, shown, strict=True)]
+    texts = [
+        shorten(visible(feature.feature), TICK) if few else f"{at:g}" for at, feature in zip(places, shown, strict=True)
+    ]
     ticks = tuple(zip(places, texts, strict=True))
     room = 0.05 * max([*highs, 1e-3])
     first = visible(shown[0].feature) if shown else "nothing"
     return Chart(
         "Importance of the features",
-        f"The {found.change} when each of {len(shown)} features is shuffled, with intervals. The greatest is that of "
-        f"{shorten(first, 60)}.",
+        f"The {importance.change} when each of {len(shown)} features is shuffled, with intervals. The greatest is that "
+        f"of {shorten(first, 60)}.",
         Axis("feature" if few else "feature, by its place in the table", 0.5, len(shown) + 0.5, ticks),
-        Axis(found.change, min([0.0, *lows]) - room, max([*highs, 1e-3]) + room),
+        Axis(importance.change, min([0.0, *lows]) - room, max([*highs, 1e-3]) + room),
         strokes=(Stroke((0.5, len(shown) + 0.5), (0.0, 0.0), tone="quiet", dashed=True),),
         dots=(Dots(places, values, lows, highs),),
         shape="wide",
-        headers=("rank", found.change, "low", "high"),
+        headers=("rank", importance.change, "low", "high"),
         points=tuple(zip(places, values, lows, highs, strict=True)),
     )
 
 
 def _fidelity(card: Card) -> tuple[Block, ...]:
-    found = card.fidelity
-    if found.tree is None:
+    fidelity = card.fidelity
+    if fidelity.tree is None:
         return (Prose(fidelity_sentence(card)),)
-    how = f"Fitted to the model's answers on training parts, compared on test parts; {found.method}. {LIKENESS}."
-    notes = (Note(f"{text[:1].upper()}{text[1:].rstrip('.')}.") for text in found.notes)
-    return Prose(fidelity_sentence(card)), Verbatim(found.text), rule_table(found.tree), Note(how), *notes
+    how = f"Fitted to the model's answers on training parts, compared on test parts; {fidelity.method}. {LIKENESS}."
+    notes = (Note(_sentence(text)) for text in fidelity.notes)
+    return Prose(fidelity_sentence(card)), Verbatim(fidelity.text), rule_table(fidelity.tree), Note(how), *notes
 
 
 def _speed(card: Card) -> tuple[Block, ...]:
-    found = card.speed
-    if found.undefined:
+    speed = card.speed
+    if speed.undefined:
         return (Prose(speed_sentence(card)),)
     columns = tuple(Column(name, "right") for name in ("rows", "median", "90 % within", "rows a second", "repeats"))
     rows = tuple(
@@ -452,29 +462,29 @@ def _speed(card: Card) -> tuple[Block, ...]:
             rounded(timing.rows_per_second),
             timing.repeats,
         )
-        for timing in (found.single, found.batch)
+        for timing in (speed.single, speed.batch)
     )
     memory = Prose(
-        f"At most {bytes_text(found.peak_bytes)} more memory for {found.batch.rows:,} rows, as Python and NumPy "
-        f"asked for it. {found.cores} cores, Python {found.python}."
+        f"At most {bytes_text(speed.peak_bytes)} more memory for {speed.batch.rows:,} rows, as Python and NumPy "
+        f"asked for it. {speed.cores} cores, Python {speed.python}."
     )
-    return Table(columns, rows), memory, Note(f"{VARIES[0].upper()}{VARIES[1:]}.")
+    return Table(columns, rows), memory, Note(_sentence(VARIES))
 
 
 def _usefulness(card: Card) -> tuple[Block, ...]:
-    found = card.usefulness
-    if found.undefined:
+    usefulness = card.usefulness
+    if usefulness.undefined:
         return (Prose(usefulness_sentence(card)),)
-    return Prose(usefulness_sentence(card)), benefit_chart(card), Note(f"Limits: {found.method}. {BENEFIT}.")
+    return Prose(usefulness_sentence(card)), benefit_chart(card), Note(f"Limits: {usefulness.method}. {BENEFIT}.")
 
 
 def benefit_chart(card: Card) -> Chart:
     """Net benefit of the model, of acting on everybody and of acting on nobody."""
-    found = card.usefulness
-    x = tuple(point.threshold for point in found.points)
-    benefit = tuple(point.benefit for point in found.points)
-    low, high = (tuple(getattr(point, name) for point in found.points) for name in ("low", "high"))
-    everyone = tuple(point.everyone for point in found.points)
+    usefulness = card.usefulness
+    x = tuple(point.threshold for point in usefulness.points)
+    benefit = tuple(point.benefit for point in usefulness.points)
+    low, high = (tuple(getattr(point, name) for point in usefulness.points) for name in ("low", "high"))
+    everyone = tuple(point.everyone for point in usefulness.points)
     top = max([0.01, *(end for end in (*benefit, *high, *everyone) if math.isfinite(end))])
     # What lies far below nothing says no more than that it is bad.
     floor = -0.25 * top
@@ -495,8 +505,8 @@ def benefit_chart(card: Card) -> Chart:
         ),
         ribbons=(Ribbon(x, kept(low), kept(high)),) if banded else (),
         detail=""
-        if found.best is None
-        else f"largest gain {share(found.best.gain)} at {share(found.best.threshold, 2)}",
+        if usefulness.best is None
+        else f"largest gain {share(usefulness.best.gain)} at {share(usefulness.best.threshold, 2)}",
         shape="wide",
         headers=("threshold", "model", "low", "high", "everybody"),
         points=tuple(zip(x, benefit, low, high, everyone, strict=True)),

@@ -16,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 
 from heldout.arguments import listing
-from heldout.cards.components import Part, Unwrapped
+from heldout.cards.components import ModelPart, Unwrapped
 from heldout.errors import first_line
-from heldout.resampling.split_task import rows_of
+from heldout.resampling.split_task import take_rows
 
 # How large and complex a fitted model is, what it is made of, and whether a person can read it.
 
@@ -48,7 +48,7 @@ LIMITS = ReadingLimits(
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Readability:
     """The verdict, and the figures behind it: the pieces of the whole, and those that one case meets."""
 
     verdict: Readable
@@ -75,27 +75,27 @@ class Reading:
         }
 
 
-def reading(parts: Sequence[Part], limits: ReadingLimits = LIMITS, *, mixing: int = 0) -> Reading:
+def judge_readability(parts: Sequence[ModelPart], limits: ReadingLimits = LIMITS, *, mixing: int = 0) -> Readability:
     """Whether a person can read it: pieces are leaves, terms, stored cases, weights.
 
     `mixing` is the number of figures in a preparation that mixes columns, as principal components do: who reads the
     model must read these too.
 
-    >>> reading([Part("DecisionTreeClassifier", "questions", 7, pieces=8, met=3)]).verdict
+    >>> judge_readability([ModelPart("DecisionTreeClassifier", "questions", 7, pieces=8, met=3)]).verdict
     'can be read whole'
-    >>> reading([Part("KNeighborsClassifier", "numbers", 600, pieces=150, met=5)]).verdict
+    >>> judge_readability([ModelPart("KNeighborsClassifier", "numbers", 600, pieces=150, met=5)]).verdict
     'can be followed case by case'
     """
     if not parts or any(part.unknown for part in parts):
-        return Reading("unknown", math.nan, math.nan, limits)
+        return Readability("unknown", math.nan, math.nan, limits)
     pieces = sum(part.pieces for part in parts) + mixing
-    met = sum(part.met for part in parts) + mixing
+    per_case = sum(part.met for part in parts) + mixing
     verdict: Readable = "opaque"
     if pieces <= limits.whole:
         verdict = "can be read whole"
-    elif met <= limits.followed:
+    elif per_case <= limits.followed:
         verdict = "can be followed case by case"
-    return Reading(verdict, float(pieces), float(met), limits)
+    return Readability(verdict, float(pieces), float(per_case), limits)
 
 
 # How large and how complex a fitted model is: parameters, leaves, depth, trees, features used, bytes.
@@ -128,7 +128,7 @@ class Size:
     features: int
     used_how: str
     bytes: float
-    reading: Reading
+    reading: Readability
     unknown: str = ""
     bytes_why: str = ""
 
@@ -157,24 +157,24 @@ class Size:
         return {name: getattr(self, name) for name in (*names, *more)} | {"reading": self.reading.document()}
 
 
-def size_of(model: Any, width: int, *, seen: int | None = None, limits: ReadingLimits = LIMITS) -> Size:
+def measure_size(model: Any, width: int, *, moved: int | None = None, limits: ReadingLimits = LIMITS) -> Size:
     """The size of a fitted model that takes so many columns.
 
-    `seen` is the number of columns whose permutation changed an answer; it stands in where the structure does not tell
+    `moved` is the number of columns whose permutation changed an answer; it stands in where the structure does not tell
     which columns are used.
 
     >>> from sklearn.linear_model import LogisticRegression
-    >>> found = size_of(LogisticRegression().fit([[0, 0], [1, 0], [2, 0]], [0, 0, 1]), 2)
+    >>> found = measure_size(LogisticRegression().fit([[0, 0], [1, 0], [2, 0]], [0, 0, 1]), 2)
     >>> found.parameters, found.what, found.used, found.features
     (3.0, 'coefficients', 1.0, 2)
     """
     whole = Unwrapped.of(model, width)
-    parts = [one.part for one in whole.found]
+    parts = [traced.part for traced in whole.found]
     unknown = next((part.unknown for part in parts if part.unknown), "")
-    used, how = _used(whole, seen)
-    size, why = _pickled(model)
+    used, how = _count_used(whole, moved)
+    size, why = _measure_pickle(model)
     return Size(
-        _kinds(parts),
+        _list_kinds(parts),
         math.nan if unknown else float(sum(part.parameters for part in parts)),
         listing(dict.fromkeys(part.what for part in parts if part.what), most=4),
         whole.preparation,
@@ -187,13 +187,13 @@ def size_of(model: Any, width: int, *, seen: int | None = None, limits: ReadingL
         width,
         how,
         size,
-        reading(parts, limits, mixing=whole.preparation if _mixes(whole) else 0),
+        judge_readability(parts, limits, mixing=whole.preparation if _mixes_columns(whole) else 0),
         f"unknown: {unknown}" if unknown else "",
         why,
     )
 
 
-def _kinds(parts: list[Part]) -> str:
+def _list_kinds(parts: list[ModelPart]) -> str:
     """The kinds of predictor, with how many of each."""
     counts: dict[str, int] = {}
     for part in parts:
@@ -201,26 +201,30 @@ def _kinds(parts: list[Part]) -> str:
     return listing((kind if number == 1 else f"{number:,} × {kind}" for kind, number in counts.items()), most=4)
 
 
-def _used(whole: Unwrapped, seen: int | None) -> tuple[float, str]:
+def _count_used(whole: Unwrapped, moved: int | None) -> tuple[float, str]:
     """How many columns are looked at: by the structure where it tells, else by what permuting them did."""
     used: set[int] = set()
-    for one in whole.found:
-        if one.derived:
+    for traced in whole.found:
+        if traced.derived:
             continue
-        if one.part.used is None or one.sources is None or max(one.part.used, default=-1) >= len(one.sources):
-            if seen is not None:
-                return float(seen), "those whose permutation changed an answer"
+        if (
+            traced.part.used is None
+            or traced.sources is None
+            or max(traced.part.used, default=-1) >= len(traced.sources)
+        ):
+            if moved is not None:
+                return float(moved), "those whose permutation changed an answer"
             return math.nan, "the model does not tell which columns it looks at"
-        used.update(column for at in one.part.used for column in one.sources[at])
+        used.update(column for at in traced.part.used for column in traced.sources[at])
     return float(len(used)), BY_STRUCTURE
 
 
-def _mixes(whole: Unwrapped) -> bool:
+def _mixes_columns(whole: Unwrapped) -> bool:
     """Whether the preparation makes columns that come from no single column of the data, as far as is known."""
-    return any(one.sources is None and not one.derived for one in whole.found)
+    return any(traced.sources is None and not traced.derived for traced in whole.found)
 
 
-def _pickled(model: Any) -> tuple[float, str]:
+def _measure_pickle(model: Any) -> tuple[float, str]:
     try:
         return float(len(pickle.dumps(model))), ""
     except Exception as error:  # noqa: BLE001 - foreign objects may refuse in any way
@@ -296,28 +300,30 @@ def not_timed(why: str) -> Speed:
     >>> not_timed("it was not asked for").undefined
     'it was not asked for'
     """
-    return Speed(Timing(1, math.nan, math.nan, 0), Timing(BATCH, math.nan, math.nan, 0), math.nan, *_machine(), why)
+    return Speed(
+        Timing(1, math.nan, math.nan, 0), Timing(BATCH, math.nan, math.nan, 0), math.nan, *_describe_machine(), why
+    )
 
 
-def speed_of(model: Any, features: Any, n: int) -> Speed:
+def measure_speed(model: Any, features: Any, n: int) -> Speed:
     """Time the predictions of a fitted model on rows of its data; a batch of 1,000 repeats rows where there are fewer.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> X = np.zeros((4, 2))
-    >>> found = speed_of(DummyClassifier().fit(X, [0, 0, 1, 1]), X, 4)
+    >>> found = measure_speed(DummyClassifier().fit(X, [0, 0, 1, 1]), X, 4)
     >>> found.batch.rows, found.single.median > 0
     (1000, True)
     """
-    one, many = (rows_of(features, np.arange(size) % n) for size in (1, BATCH))
-    single, batch = _timed(model, one, 1), _timed(model, many, BATCH)
-    return Speed(single, batch, _peak(model, many), *_machine())
+    single_row, batch_rows = (take_rows(features, np.arange(size) % n) for size in (1, BATCH))
+    single, batch = _time_predictions(model, single_row, 1), _time_predictions(model, batch_rows, BATCH)
+    return Speed(single, batch, _measure_peak(model, batch_rows), *_describe_machine())
 
 
-def _machine() -> tuple[int, str]:
+def _describe_machine() -> tuple[int, str]:
     return os.cpu_count() or 1, platform.python_version()
 
 
-def _timed(model: Any, features: Any, rows: int) -> Timing:
+def _time_predictions(model: Any, features: Any, rows: int) -> Timing:
     # The first call loads what later ones find loaded.
     model.predict(features)
     taken: list[float] = []
@@ -329,7 +335,7 @@ def _timed(model: Any, features: Any, rows: int) -> Timing:
     return Timing(rows, float(np.median(taken)), float(np.quantile(taken, 0.9)), len(taken))
 
 
-def _peak(model: Any, features: Any) -> float:
+def _measure_peak(model: Any, features: Any) -> float:
     if tracemalloc.is_tracing():
         # Somebody else is counting, and must not be disturbed.
         return math.nan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ LONGEST = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TreeColumn:
     """What a column of the table that the tree sees asks: an amount of a feature, or whether it is one category."""
 
     feature: str
@@ -34,28 +34,28 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Questionable:
+class TreeTable:
     """The cases as a tree is to ask about them: amounts as they are, one column of zeros and ones for each category."""
 
     matrix: Any
-    asked: tuple[Asked, ...]
+    asked: tuple[TreeColumn, ...]
     gaps: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, problem: Problem) -> Questionable:
+    def of(cls, problem: Problem) -> TreeTable:
         """From data whose categories are codes.
 
         >>> from heldout.learners.data import read_problem
-        >>> made = Questionable.of(read_problem({"size": [1, 2, 3], "hue": ["r", "g", "r"]}, ["a", "b", "a"]))
+        >>> made = TreeTable.of(read_problem({"size": [1, 2, 3], "hue": ["r", "g", "r"]}, ["a", "b", "a"]))
         >>> [(one.feature, one.category) for one in made.asked]
         [('size', None), ('hue', 'r'), ('hue', 'g')]
         """
         features = problem.features
         names = problem.names or tuple(f"x{at}" for at in range(features.shape[1]))
         if hasattr(features, "tocsr"):
-            return cls(features.tocsr(), tuple(Asked(name) for name in names))
+            return cls(features.tocsr(), tuple(TreeColumn(name) for name in names))
         columns: list[Floats] = []
-        asked: list[Asked] = []
+        questions: list[TreeColumn] = []
         gaps: set[int] = set()
         for at, name in enumerate(names):
             values = np.asarray(features[:, at], dtype=np.float64)
@@ -64,18 +64,18 @@ class Questionable:
                 if missing.any():
                     gaps.add(len(columns))
                 columns.append(values)
-                asked.append(Asked(name))
+                questions.append(TreeColumn(name))
                 continue
             categories = problem.nominal[at].categories
             counts = np.bincount(values[~missing].astype(np.int64), minlength=len(categories))
             for code in np.argsort(-counts, kind="stable")[:MOST_CATEGORIES].tolist():
                 if counts[code]:
                     columns.append((values == code).astype(np.float64))
-                    asked.append(Asked(name, str(categories[code])))
+                    questions.append(TreeColumn(name, str(categories[code])))
             if missing.any():
                 columns.append(missing.astype(np.float64))
-                asked.append(Asked(name, ""))
-        return cls(np.column_stack(columns), tuple(asked), frozenset(gaps))
+                questions.append(TreeColumn(name, ""))
+        return cls(np.column_stack(columns), tuple(questions), frozenset(gaps))
 
     def rows(self, rows: Codes) -> Any:
         """Some of the cases."""
@@ -97,7 +97,7 @@ class Leaf:
 
     def document(self) -> dict[str, object]:
         """The answer as it stands in a JSON document."""
-        return {"answer": self.answer, "cases": self.cases, "share": self.share}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,41 +133,41 @@ def fit_surrogate(matrix: Any, answers: Codes, seed: int, depth: int = DEPTH) ->
     return DecisionTreeClassifier(max_depth=depth, random_state=seed % 2**32).fit(matrix, answers)
 
 
-def read_tree(tree: Any, table: Questionable, labels: Sequence[object]) -> Node:
+def read_tree(tree: Any, table: TreeTable, labels: Sequence[object]) -> Node:
     """The tree as questions and answers in words; questions whose answers are all the same are left out.
 
-    >>> table = Questionable(np.array([[0.0], [1.0], [2.0]]), (Asked("width"),))
-    >>> print(as_text(read_tree(fit_surrogate(table.matrix, np.array([0, 1, 1]), 0), table, ["a", "b"])))
+    >>> table = TreeTable(np.array([[0.0], [1.0], [2.0]]), (TreeColumn("width"),))
+    >>> print(format_tree(read_tree(fit_surrogate(table.matrix, np.array([0, 1, 1]), 0), table, ["a", "b"])))
     if width ≤ 0.5: a (1 case)
     else: b (2 cases)
     """
-    held = tree.tree_
+    nodes = tree.tree_
 
     def node(at: int) -> Node:
-        counts = np.asarray(held.value[at][0], dtype=np.float64)
+        counts = np.asarray(nodes.value[at][0], dtype=np.float64)
         best = int(counts.argmax())
-        cases = int(held.n_node_samples[at])
+        cases = int(nodes.n_node_samples[at])
         answer = str(labels[int(tree.classes_[best])])
         own = Leaf(answer, cases, float(counts[best] / counts.sum()))
-        if held.children_left[at] < 0:
+        if nodes.children_left[at] < 0:
             return own
-        low, high = node(int(held.children_left[at])), node(int(held.children_right[at]))
+        low, high = node(int(nodes.children_left[at])), node(int(nodes.children_right[at]))
         if isinstance(low, Leaf) and isinstance(high, Leaf) and low.answer == high.answer:
             return own
-        column = int(held.feature[at])
-        left = bool(held.missing_go_to_left[at]) if column in table.gaps else None
-        under, over = _words(table.asked[column], float(held.threshold[at]), missing_left=left)
+        column = int(nodes.feature[at])
+        left = bool(nodes.missing_go_to_left[at]) if column in table.gaps else None
+        under, over = _phrase_question(table.asked[column], float(nodes.threshold[at]), missing_left=left)
         # Of a category it is easier to read what follows where it is met.
         return Fork(under, over, low, high) if table.asked[column].category is None else Fork(over, under, high, low)
 
     return node(0)
 
 
-def _words(asked: Asked, threshold: float, *, missing_left: bool | None) -> tuple[str, str]:
+def _phrase_question(column: TreeColumn, threshold: float, *, missing_left: bool | None) -> tuple[str, str]:
     """The question in words, as it holds on the left and on the right."""
-    name = named(asked.feature)
-    if asked.category is not None:
-        category = named(asked.category) if asked.category else "missing"
+    name = shorten_name(column.feature)
+    if column.category is not None:
+        category = shorten_name(column.category) if column.category else "missing"
         return f"{name} is not {category}", f"{name} is {category}"
     low, high = f"{name} ≤ {threshold:.4g}", f"{name} > {threshold:.4g}"
     if missing_left is None:
@@ -175,28 +175,28 @@ def _words(asked: Asked, threshold: float, *, missing_left: bool | None) -> tupl
     return (f"{low} or missing", high) if missing_left else (low, f"{high} or missing")
 
 
-def named(text: str) -> str:
+def shorten_name(text: str) -> str:
     """A name that fits on a line, with nothing in it that could drive a terminal."""
     return shorten(visible(text), LONGEST)
 
 
-def as_text(node: Node, indent: str = "") -> str:
+def format_tree(node: Node, indent: str = "") -> str:
     """The tree as lines of if and else."""
     if isinstance(node, Leaf):
-        return f"{indent}always {_answer(node)}"
+        return f"{indent}always {_format_leaf(node)}"
     lines: list[str] = []
     for start, way in ((f"if {node.holds}", node.yes), ("else", node.no)):
         if isinstance(way, Leaf):
-            lines.append(f"{indent}{start}: {_answer(way)}")
+            lines.append(f"{indent}{start}: {_format_leaf(way)}")
         else:
-            lines += [f"{indent}{start}:", as_text(way, indent + "    ")]
+            lines += [f"{indent}{start}:", format_tree(way, indent + "    ")]
     return "\n".join(lines)
 
 
-def _answer(leaf: Leaf) -> str:
+def _format_leaf(leaf: Leaf) -> str:
     cases = f"{leaf.cases:,} case{'s' * (leaf.cases != 1)}"
     same = "" if math.isclose(leaf.share, 1.0) else f", {100 * leaf.share:.0f} % as the model"
-    return f"{named(leaf.answer)} ({cases}{same})"
+    return f"{shorten_name(leaf.answer)} ({cases}{same})"
 
 
 # How far a shallow tree that imitates a model gives the same answers on cases that neither was fitted to.
@@ -216,7 +216,7 @@ class Share:
 
     def document(self) -> dict[str, object]:
         """The share as it stands in a JSON document."""
-        return {name: getattr(self, name) for name in ("value", "low", "high", "undefined")}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ class Fidelity:
     @property
     def text(self) -> str:
         """The tree in words."""
-        return "" if self.tree is None else as_text(self.tree)
+        return "" if self.tree is None else format_tree(self.tree)
 
     def document(self) -> dict[str, object]:
         """The fidelity as it stands in a JSON document."""
@@ -287,7 +287,7 @@ def no_fidelity(why: str, level: float) -> Fidelity:
     return Fidelity(nothing, nothing, math.nan, "", nothing, 0, "", level, undefined=why)
 
 
-def fidelity(
+def measure_fidelity(
     folds: Sequence[FoldLikeness],
     labels: Sequence[object],
     plan: Dependence,
@@ -301,12 +301,12 @@ def fidelity(
 
     >>> one = np.array([0, 1, 0, 1])
     >>> fold = FoldLikeness(np.arange(4), one, np.array([0, 1, 0, 0]), one)
-    >>> found = fidelity([fold], ["a", "b"], Dependence(4), level=0.95, tree=None)
+    >>> found = measure_fidelity([fold], ["a", "b"], Dependence(4), level=0.95, tree=None)
     >>> found.agreement.value, found.commonest, found.beyond.value
     (0.75, 0.5, 0.5)
     """
     rows = np.concatenate([fold.rows for fold in folds])
-    model, said, truth = (
+    model, tree_answers, truth = (
         np.concatenate([getattr(fold, name) for fold in folds]) for name in ("model", "tree", "truth")
     )
     weight = 1 / np.bincount(rows)[rows]
@@ -329,11 +329,11 @@ def fidelity(
         low, high = corrected_t(means, plan, level)
         return Share(value, max(0.0, low), min(1.0, high))
 
-    agreement = share(model == said)
+    agreement = share(model == tree_answers)
     method = "corrected-t" if grouped else f"wilson, n/{plan.factor:g}" if plan.factor != 1 else "wilson"
     return Fidelity(
         agreement, beyond_commonest(agreement, commonest), commonest, str(labels[int(answers.argmax())]),
-        share(truth == said), n, method, level, tree, notes=notes,
+        share(truth == tree_answers), n, method, level, tree, notes=notes,
     )  # fmt: skip
 
 
@@ -345,5 +345,5 @@ def beyond_commonest(agreement: Share, commonest: float) -> Share:
     """
     if commonest >= 1:
         return Share(math.nan, undefined="the model gives one answer only, which any constant gives as well")
-    value, low, high = ((one - commonest) / (1 - commonest) for one in (agreement.value, agreement.low, agreement.high))
+    value, low, high = ((end - commonest) / (1 - commonest) for end in (agreement.value, agreement.low, agreement.high))
     return Share(value, low, high, agreement.undefined)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from heldout.results.evaluation import Evaluation
 Ranges = tuple[tuple[float, float], ...]
 
 REFERENCE = "Vickers & Elkin (2006), Medical Decision Making 26(6)"
-FLATTERED = "it is the largest of many, and so a little flattered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +63,12 @@ class Usefulness:
 
     def document(self) -> dict[str, object]:
         """The usefulness as it stands in a JSON document."""
-        names = ("threshold", "benefit", "low", "high", "everyone", "gain", "gain_low", "gain_high")
-        points = [{name: getattr(point, name) for name in names} for point in self.points]
         return {
             "positive": self.positive,
             "better_than_both": [list(ends) for ends in self.better],
             "surely_better_than_both": [list(ends) for ends in self.surely],
-            "largest_gain": None if self.best is None else {name: getattr(self.best, name) for name in names},
-            "points": points,
+            "largest_gain": None if self.best is None else asdict(self.best),
+            "points": [asdict(point) for point in self.points],
             "n": self.n,
             "level": self.level,
             "method": self.method,
@@ -86,7 +83,7 @@ def not_useful(why: str, level: float, positive: Label | None = None) -> Usefuln
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class ProbabilityPredictions:
     """The predictions of probabilities: of every one the case, the probability, and whether it is positive.
 
     `weight` makes several predictions of one case count as one, and `group` is the group of each, if there are groups.
@@ -105,36 +102,37 @@ class Judged:
         return float(self.weight.sum())
 
 
-def usefulness(judged: Judged, positive: Label, level: float) -> Usefulness:
+def compute_usefulness(judged: ProbabilityPredictions, positive: Label, level: float) -> Usefulness:
     """The net benefit at thresholds from .01 to .99, with limits for what is known of independent cases.
 
     Each comparison is the mean of what one case adds, whose possible values are known: of the model against nobody 1,
     0 and −t/(1 − t); against acting on all, t/(1 − t), 0 and −1.
 
-    >>> sure = Judged(np.array([0.9] * 40 + [0.1] * 60), np.array([True] * 40 + [False] * 60), np.ones(100))
-    >>> found = usefulness(sure, "yes", 0.95)
+    >>> probability, truth = np.repeat([0.9, 0.1], [40, 60]), np.repeat([True, False], [40, 60])
+    >>> sure = ProbabilityPredictions(probability, truth, np.ones(100))
+    >>> found = compute_usefulness(sure, "yes", 0.95)
     >>> found.better, found.best.threshold
     (((0.11, 0.9),), 0.4)
     """
-    found, alarms = (_acted(judged, kind) for kind in (judged.positive, ~judged.positive))
+    hits, alarms = (_sum_acted_on(judged, kind) for kind in (judged.positive, ~judged.positive))
     points = tuple(
-        _point(judged, Counts(threshold, tp, fp, found[0], alarms[0]), level)
-        for threshold, tp, fp in zip(GRID, found[1:], alarms[1:], strict=True)
+        _point(judged, ActedOn(threshold, tp, fp, hits[0], alarms[0]), level)
+        for threshold, tp, fp in zip(GRID, hits[1:], alarms[1:], strict=True)
     )
-    better = _ranges([point.gain > 1e-12 for point in points])
-    surely = _ranges([point.gain_low > 0 for point in points])
+    better = _find_ranges([point.gain > 1e-12 for point in points])
+    surely = _find_ranges([point.gain_low > 0 for point in points])
     best = max(points, key=lambda point: point.gain)
     factor = 1 / judged.independent if judged.independent else 1.0
     scaled = "score" if math.isclose(factor, 1.0) else f"score, n/{factor:g}"
     method = scaled if judged.group is None else "cluster-robust t"
     if not judged.independent:
         method = ""
-    there = best if best.gain > 1e-12 else None
-    return Usefulness(positive, points, better, surely, there, round(judged.n), level, method)
+    shown = best if best.gain > 1e-12 else None
+    return Usefulness(positive, points, better, surely, shown, round(judged.n), level, method)
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class ActedOn:
     """Positives and negatives that are acted on at a threshold, of all of them."""
 
     threshold: float
@@ -144,21 +142,21 @@ class Counts:
     negatives: float
 
 
-def _acted(judged: Judged, kind: NDArray[np.bool_]) -> list[float]:
+def _sum_acted_on(judged: ProbabilityPredictions, kind: NDArray[np.bool_]) -> list[float]:
     """The weight of the cases of a kind: of all, then of those acted on at each threshold."""
     passed = np.searchsorted(GRID, judged.probability[kind], side="right")
-    held = np.bincount(passed, weights=judged.weight[kind], minlength=len(GRID) + 1)
-    sums: list[float] = np.cumsum(held[::-1])[::-1].tolist()
+    weights = np.bincount(passed, weights=judged.weight[kind], minlength=len(GRID) + 1)
+    sums: list[float] = np.cumsum(weights[::-1])[::-1].tolist()
     return sums
 
 
-def _point(judged: Judged, seen: Counts, level: float) -> BenefitPoint:
-    threshold, n = seen.threshold, seen.positives + seen.negatives
-    fn, tn = seen.positives - seen.tp, seen.negatives - seen.fp
-    benefit = float(net_benefit(seen.tp, seen.fp, n, threshold))
-    everyone = float(net_benefit(seen.positives, seen.negatives, n, threshold))
-    low, high = _limits(judged, threshold, [seen.tp, fn + tn, seen.fp], level)
-    all_low, all_high = _limits(judged, threshold, [tn, seen.tp + seen.fp, fn], level, spared=True)
+def _point(judged: ProbabilityPredictions, counts: ActedOn, level: float) -> BenefitPoint:
+    threshold, n = counts.threshold, counts.positives + counts.negatives
+    fn, tn = counts.positives - counts.tp, counts.negatives - counts.fp
+    benefit = float(net_benefit(counts.tp, counts.fp, n, threshold))
+    everyone = float(net_benefit(counts.positives, counts.negatives, n, threshold))
+    low, high = _limits(judged, threshold, [counts.tp, fn + tn, counts.fp], level)
+    all_low, all_high = _limits(judged, threshold, [tn, counts.tp + counts.fp, fn], level, spared=True)
     # Better than both is no surer than better than the harder one to beat (an intersection-union test).
     return BenefitPoint(
         threshold, benefit, low, high, everyone, min(benefit, benefit - everyone), _least(low, all_low),
@@ -171,7 +169,7 @@ def _least(a: float, b: float) -> float:
 
 
 def _limits(
-    judged: Judged, threshold: float, counts: list[float], level: float, *, spared: bool = False
+    judged: ProbabilityPredictions, threshold: float, counts: list[float], level: float, *, spared: bool = False
 ) -> tuple[float, float]:
     """Limits of what acting on the model is worth for a case, by the score interval or over groups.
 
@@ -199,17 +197,17 @@ def _limits(
     return max(min(values), mean - half), min(max(values), mean + half)
 
 
-def _ranges(holds: list[bool]) -> Ranges:
+def _find_ranges(holds: list[bool]) -> Ranges:
     """Runs of thresholds at which something holds, each by its first and last."""
-    made: list[tuple[float, float]] = []
+    ranges: list[tuple[float, float]] = []
     begun: Any = None
     for threshold, there in zip(GRID, holds, strict=True):
         if there:
             begun = (begun[0], threshold) if begun else (threshold, threshold)
         elif begun:
-            made.append(begun)
+            ranges.append(begun)
             begun = None
-    return (*made, begun) if begun else tuple(made)
+    return (*ranges, begun) if begun else tuple(ranges)
 
 
 # How good the model is, in a few lines: the usual measures with intervals, beside the commonest class.
@@ -240,26 +238,26 @@ class Performance:
         }
 
 
-def performance(evaluation: Evaluation) -> Performance:
+def summarise_performance(evaluation: Evaluation) -> Performance:
     """What a card says of an evaluation.
 
     >>> from heldout.api.evaluate import evaluate
-    >>> performance(evaluate(["no", "no", "yes", "no"], ["no", "no", "yes", "yes"])).commonest_share
+    >>> summarise_performance(evaluate(["no", "no", "yes", "no"], ["no", "no", "yes", "yes"])).commonest_share
     0.75
     """
     confusion, positive = evaluation.confusion, evaluation.positive
-    found: list[Estimate] = []
-    for asked in headline_quantities("card", positive):
+    estimates: list[Estimate] = []
+    for wanted in headline_quantities("card", positive):
         try:
-            found.append(evaluation.get(asked.bound.name, class_=asked.class_, average=asked.average))
+            estimates.append(evaluation.get(wanted.bound.name, class_=wanted.class_, average=wanted.average))
         except OptionError:
             # A model without scores, or without probabilities, has no area or no loss.
             continue
     totals = confusion.truth_totals
     most = int(totals.argmax())
     return Performance(
-        tuple(found),
-        tuple(titled(e) for e in found),
+        tuple(estimates),
+        tuple(titled(e) for e in estimates),
         confusion.labels[most],
         float(totals[most] / confusion.n),
         against_constant(confusion, evaluation.level, evaluation.independent),

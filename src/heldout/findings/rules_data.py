@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from heldout.arrays import Bits, Codes
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.learners.problem import Problem
-from heldout.plans.splits import Drawn, Splits
+from heldout.plans.splits import LazyDraws, Splits
 from heldout.predictions.case_values import groups
 from heldout.predictions.column_roles import is_unit, words_of
 from heldout.results.validation import Validation
@@ -199,7 +199,7 @@ def shares_apart(seen: Validation, *, apart: float = 0.1) -> Answer:
     problem, splits = seen.problem, seen.run.splits
     if seen.plan.judging.kind == "resubstitution":
         return NotApplicable(TRAINING_CASES)
-    if isinstance(splits.train_rows, Drawn):
+    if isinstance(splits.train_rows, LazyDraws):
         return NotApplicable("a bootstrap draws its cases at random by design")
     if (splits.sizes == 1).all():
         return NotApplicable("every test part is one case")
@@ -251,7 +251,7 @@ def torn_groups(seen: Validation, *, rows: float = 2) -> Answer:
         number = int(codes.max(initial=-1)) + 1
         if number < 2 or number * rows > problem.n:
             continue
-        torn = len(splits) if isinstance(splits.train_rows, Drawn) else splits.shared_groups(codes)
+        torn = len(splits) if isinstance(splits.train_rows, LazyDraws) else splits.shared_groups(codes)
         facts = {"column": name, "groups": number, "rows": problem.n, "splits": len(splits), "torn": torn}
         if torn:
             return Fired(
@@ -299,7 +299,7 @@ def _copied(splits: Splits, same: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which rows are tested by a model that trained on another row that is the same."""
     copied = np.zeros(splits.n, dtype=np.bool_)
     number = int(same.max(initial=-1)) + 1
-    if splits.train_rows is None or isinstance(splits.train_rows, Drawn):
+    if splits.train_rows is None or isinstance(splits.train_rows, LazyDraws):
         # Every row that a split does not test trains (a bootstrap tests exactly what it did not draw), so a row has a
         # copy in training where the split tests fewer of its kind than there are.
         keys = splits.split_of * number + same[splits.test_rows]
@@ -349,7 +349,7 @@ def _is_date(problem: Problem, place: int) -> bool:
 
 def _backward(splits: Splits) -> int:
     """How many splits train on rows that stand after some that they test."""
-    if isinstance(splits.train_rows, Drawn):
+    if isinstance(splits.train_rows, LazyDraws):
         return len(splits)
     if splits.train_rows is None:
         # All other rows train: none stands later only where the last rows are tested.

@@ -15,13 +15,13 @@ from heldout.arrays import Floats
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.intervals.quantiles import t_value
 from heldout.lab.worlds import Gaussians, TrueError, World
-from heldout.learners.encoding import prepared
+from heldout.learners.encoding import prepare_learner
 from heldout.learners.learner import clone_learner, read_learner
 from heldout.learners.problem import Problem
 from heldout.plans.parser import read_plan
 from heldout.plans.plan import Cases, Plan
 from heldout.plans.splits import Splits
-from heldout.resampling.outcome import counted, every_case_once, mix
+from heldout.resampling.outcome import count_every_case_once, count_pairs, mix_632
 from heldout.resampling.run import run
 from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
@@ -36,15 +36,18 @@ REPLICATES = 1000
 FRESH = 10_000
 
 
-def check_world(world: Any) -> World:
-    """A world, and not its class.
+def resolve_world(world: Any, *, n: int, least: int, repeats: int, seed: int, level: float) -> World:
+    """The world of an experiment, by default two Gaussians; what all experiments take is checked.
 
-    >>> from heldout.lab.worlds import Noise
-    >>> check_world(Noise()).bayes_error
-    0.5
+    >>> resolve_world(None, n=10, least=2, repeats=5, seed=0, level=0.95).text
+    'two normal clouds 2 apart in 2 features, 0.5 of class 1'
     """
-    if isinstance(world, World):
-        return world
+    if world is None or isinstance(world, World):
+        check_whole("n", n, least)
+        check_whole("repeats", repeats, 2)
+        check_whole("seed", seed, 0)
+        check_level(level)
+        return Gaussians() if world is None else world
     shown = world.__name__ if isinstance(world, type) else repr(world)
     raise OptionError(
         f"The first argument must be a world. Got {shown}.",
@@ -52,13 +55,13 @@ def check_world(world: Any) -> World:
     )
 
 
-def ready(learner: Any, world: World, seed: int) -> tuple[str, Any]:
+def prepare_for_world(learner: Any, world: World, seed: int) -> tuple[str, Any]:
     """The name of a learner and its unfitted estimator, made for this world's features."""
     read = read_learner(learner, seed=seed)
-    return read.name, prepared(read, training_set(world, 20, np.random.default_rng(seed)))
+    return read.name, prepare_learner(read, draw_training_set(world, 20, np.random.default_rng(seed)))
 
 
-def training_set(world: World, n: int, rng: np.random.Generator) -> Problem:
+def draw_training_set(world: World, n: int, rng: np.random.Generator) -> Problem:
     """Cases of which both classes have some."""
     for _ in range(TRIES):
         features, truth = world.draw(n, rng)
@@ -69,20 +72,20 @@ def training_set(world: World, n: int, rng: np.random.Generator) -> Problem:
     )
 
 
-def fitted(estimator: Any, problem: Problem) -> Any:
+def fit_model(estimator: Any, problem: Problem) -> Any:
     """A model trained on all of a problem's cases."""
     return clone_learner(estimator).fit(problem.features, problem.target)
 
 
-def error_on(model: Any, features: Floats, truth: NDArray[np.int64]) -> float:
+def measure_error(model: Any, features: Floats, truth: NDArray[np.int64]) -> float:
     """The share of cases that a model gets wrong."""
     return float(np.mean(np.asarray(model.predict(features)) != truth))
 
 
-def mean_limits(values: Floats, level: float) -> tuple[float, float, float]:
+def find_mean_limits(values: Floats, level: float) -> tuple[float, float, float]:
     """The mean of independent repetitions with Student's limits.
 
-    >>> mean_limits(np.array([1.0, 1.0]), 0.95)
+    >>> find_mean_limits(np.array([1.0, 1.0]), 0.95)
     (1.0, 1.0, 1.0)
     """
     mean = float(values.mean())
@@ -90,7 +93,7 @@ def mean_limits(values: Floats, level: float) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def resampled_limits(
+def find_bootstrap_limits(
     function: Callable[[Floats], Floats], values: Floats, level: float, seed: int
 ) -> tuple[float, float, float]:
     """A figure of independent repetitions, taken along the last axis, with bootstrap limits."""
@@ -125,7 +128,7 @@ class SamplingSpread(Result):
 
     def measured(self, at: int) -> tuple[float, float, float]:
         """The standard deviation over test sets of the size at this place, with its limits."""
-        return resampled_limits(lambda drawn: drawn.std(axis=-1, ddof=1), self.errors[at], self.level, self.seed)
+        return find_bootstrap_limits(lambda drawn: drawn.std(axis=-1, ddof=1), self.errors[at], self.level, self.seed)
 
     def expected(self, at: int) -> float:
         """What the binomial distribution says: sqrt(p(1 − p)/n)."""
@@ -134,13 +137,13 @@ class SamplingSpread(Result):
 
     def rows(self) -> list[dict[str, object]]:
         """One row per size."""
-        made = []
+        rows = []
         for at, size in enumerate(self.sizes):
             values = (*self.measured(at), self.level, METHOD, size)
             head = dict(zip(ROW_KEYS, ("standard_deviation", None, None, *values), strict=True))
             tail = {"expected": self.expected(at), "mean_error": float(self.errors[at].mean())}
-            made.append({**head, **tail, "repeats": self.errors.shape[1]})
-        return made
+            rows.append({**head, **tail, "repeats": self.errors.shape[1]})
+        return rows
 
     def facts(self) -> dict[str, object]:
         """What stands beside the rows in the document."""
@@ -159,7 +162,7 @@ class SamplingSpread(Result):
             rows.append((size, Number(mean), Number(value), Range(low, high), Number(self.expected(at))))
         names = ("test cases", "mean error", "spread", "", "sqrt(p(1 − p)/n)")
         first, last = (number(self.measured(at)[0]) for at in (0, -1))
-        said = (
+        verdict = (
             f"One model, many test sets: with {self.sizes[0]:,} test cases the measured error varies by {first}, with "
             f"{self.sizes[-1]:,} by {last}. Four times the cases halve the spread."
         )
@@ -169,7 +172,7 @@ class SamplingSpread(Result):
         )
         return [
             Title("Spread of the error over test sets", detail),
-            Prose(said, "Verdict"),
+            Prose(verdict, "Verdict"),
             Table(tuple(Column(name, "right" if name else "left") for name in names), tuple(rows)),
             Prose(f"True error p = {self.true_error}. Limits: {self.level:g}, {METHOD}."),
         ]
@@ -191,23 +194,19 @@ def spread(
     >>> round(found.expected(0) / found.expected(1), 12)
     2.0
     """
-    place = check_world(world if world is not None else Gaussians())
-    check_whole("n", n, 2)
-    check_whole("repeats", repeats, 2)
-    check_whole("seed", seed, 0)
-    check_level(level)
+    world = resolve_world(world, n=n, least=2, repeats=repeats, seed=seed, level=level)
     wanted = tuple(sorted({check_whole("every size", size, 1) for size in sizes}))
     if not wanted:
         raise OptionError("There are no sizes of test sets.", hint="for example sizes=[10, 100, 1000].")
-    name, estimator = ready(learner, place, seed)
+    name, estimator = prepare_for_world(learner, world, seed)
     rng = np.random.default_rng(seed)
-    model = fitted(estimator, training_set(place, n, rng))
+    model = fit_model(estimator, draw_training_set(world, n, rng))
     errors = np.empty((len(wanted), repeats))
     for at, size in enumerate(wanted):
-        features, truth = place.draw(size * repeats, rng)
+        features, truth = world.draw(size * repeats, rng)
         wrong = np.asarray(model.predict(features)) != truth
         errors[at] = wrong.reshape(repeats, size).mean(axis=1)
-    return SamplingSpread(place.text, name, n, place.true_error(model, seed=seed), wanted, errors, level, seed)
+    return SamplingSpread(world.text, name, n, world.true_error(model, seed=seed), wanted, errors, level, seed)
 
 
 # Optimism: the error on the training set against the true error, over many training sets.
@@ -236,7 +235,7 @@ class TrainingOptimism(Result):
     def bias(self, sample: str) -> tuple[float, float, float]:
         """E[error_S] − error_D for S the "training set" or a "test set" of the same size, with its limits."""
         errors = self.training if sample == SAMPLES[0] else self.test
-        return mean_limits(errors - self.true, self.level)
+        return find_mean_limits(errors - self.true, self.level)
 
     def rows(self) -> list[dict[str, object]]:
         """The mean errors and the biases."""
@@ -249,8 +248,8 @@ class TrainingOptimism(Result):
         ]  # fmt: skip
 
     def _figures(self) -> list[tuple[str, str, tuple[float, float, float]]]:
-        held = {"training set": self.training, "test set": self.test, "true": self.true}
-        figures = [("error_rate", sample, mean_limits(errors, self.level)) for sample, errors in held.items()]
+        errors_of = {"training set": self.training, "test set": self.test, "true": self.true}
+        figures = [("error_rate", sample, find_mean_limits(errors, self.level)) for sample, errors in errors_of.items()]
         return figures + [("bias", sample, self.bias(sample)) for sample in SAMPLES]
 
     def facts(self) -> dict[str, object]:
@@ -267,7 +266,7 @@ class TrainingOptimism(Result):
         low, high = sorted(-end if train < 0 else end for end in ends)
         fresh = self.bias(SAMPLES[1])
         honest = "holds 0, as it should" if fresh[1] <= 0 <= fresh[2] else "misses 0 by chance"
-        said = (
+        verdict = (
             f"The training error is {number(abs(train))} {'below' if train < 0 else 'above'} the true error on average "
             f"[{limits(low, high)}]. On an independent test set the bias is {number(fresh[0])}, and its "
             f"interval {honest}."
@@ -280,7 +279,7 @@ class TrainingOptimism(Result):
         detail = f"{self.learner} on {self.n:,} cases, {len(self.true)} times; {self.world}; seed {self.seed}"
         return [
             Title("Optimism of the training error", detail),
-            Prose(said, "Verdict"),
+            Prose(verdict, "Verdict"),
             Table((Column("mean of"), Column("value", "right"), Column("")), tuple(rows)),
             Prose(
                 f"True errors: {how}; no rule errs less than {number(self.bayes_error)}. "
@@ -305,26 +304,22 @@ def optimism(
     >>> found.bias("training set")[0]
     -0.5
     """
-    place = check_world(world if world is not None else Gaussians())
-    check_whole("n", n, 2)
-    check_whole("repeats", repeats, 2)
-    check_whole("seed", seed, 0)
-    check_level(level)
-    name, estimator = ready(learner, place, seed)
+    world = resolve_world(world, n=n, least=2, repeats=repeats, seed=seed, level=level)
+    name, estimator = prepare_for_world(learner, world, seed)
     rng = np.random.default_rng(seed)
     errors = np.empty((3, repeats))
     exact = True
     for at in range(repeats):
-        problem = training_set(place, n, rng)
-        model = fitted(estimator, problem)
-        true = place.true_error(model, n=FRESH, seed=at)
+        problem = draw_training_set(world, n, rng)
+        model = fit_model(estimator, problem)
+        true = world.true_error(model, n=FRESH, seed=at)
         exact = exact and true.exact
         errors[:, at] = (
-            error_on(model, problem.features, problem.truth),
-            error_on(model, *place.draw(n, rng)),
+            measure_error(model, problem.features, problem.truth),
+            measure_error(model, *world.draw(n, rng)),
             true.value,
         )
-    return TrainingOptimism(place.text, name, n, level, seed, place.bayes_error, exact, *errors)
+    return TrainingOptimism(world.text, name, n, level, seed, world.bayes_error, exact, *errors)
 
 
 # Estimators of the true error compared: the bias and the spread of holdout, cross-validation and the bootstrap.
@@ -369,9 +364,9 @@ class EstimatorBias(Result):
             )
         estimates = self.estimates[self.plans.index(plan)]
         if measure == "bias":
-            return mean_limits(estimates - self.true, self.level)
+            return find_mean_limits(estimates - self.true, self.level)
         values = estimates if measure == "standard_deviation" else estimates - self.true
-        return resampled_limits(FIGURES[measure], values, self.level, self.seed)
+        return find_bootstrap_limits(FIGURES[measure], values, self.level, self.seed)
 
     def rows(self) -> list[dict[str, object]]:
         """Three rows per plan: bias, standard deviation, and root mean square error."""
@@ -407,7 +402,7 @@ class EstimatorBias(Result):
             mean = float(self.estimates[at].mean())
             rows.append((plan, Number(mean), Number(bias), Range(low, high), Number(deviation), Number(nearest[plan])))
         best = min(nearest, key=lambda plan: nearest[plan])
-        said = (
+        verdict = (
             f"The model trained on all cases errs on {number(float(self.true.mean()))} of new ones on average."
             f" Nearest to it: {best}, which misses by {number(nearest[best])} (root mean square)."
         )
@@ -417,7 +412,7 @@ class EstimatorBias(Result):
         columns = tuple(Column(name, "left" if name in {"plan", ""} else "right") for name in names)
         return [
             Title("Estimators of the true error", detail),
-            Prose(said, "Verdict"),
+            Prose(verdict, "Verdict"),
             Table(columns, tuple(rows)),
             Prose(f"True errors: {how}. Limits of the bias: {self.level:g}, over repetitions."),
             *(Note(note) for note in self.notes),
@@ -447,38 +442,35 @@ def estimators(
     >>> found.figure("resubstitution", "bias")[0] < found.figure("leave-one-out", "bias")[0]
     True
     """
-    place = check_world(world if world is not None else Gaussians())
-    check_whole("n", n, 4)
-    check_whole("repeats", repeats, 2)
-    check_whole("seed", seed, 0)
-    check_level(level)
+    world = resolve_world(world, n=n, least=4, repeats=repeats, seed=seed, level=level)
     read = [read_plan(plan) for plan in ([plans] if isinstance(plans, str) else plans)]
     if not read:
         raise OptionError("There are no plans to compare.", hint=f"for example plans={list(PLANS[:3])}.")
-    name, estimator = ready(learner, place, seed)
+    name, estimator = prepare_for_world(learner, world, seed)
     rng = np.random.default_rng(seed)
     estimates, true = np.empty((len(read), repeats)), np.empty(repeats)
     exact, again = True, 0
     for at in range(repeats):
-        problem, splits, tries = _divisible(place, n, read, rng, at)
+        problem, splits, tries = _draw_divisible(world, n, read, rng, at)
         again += tries
-        model = fitted(estimator, problem)
-        found = place.true_error(model, n=FRESH, seed=at)
-        exact, true[at] = exact and found.exact, found.value
-        for place_of, (plan, made) in enumerate(zip(read, splits, strict=True)):
-            estimates[place_of, at] = _estimate(estimator, model, problem, plan, made)
+        model = fit_model(estimator, problem)
+        error = world.true_error(model, n=FRESH, seed=at)
+        exact, true[at] = exact and error.exact, error.value
+        estimates[:, at] = [
+            _estimate_error(estimator, model, problem, plan, parts) for plan, parts in zip(read, splits, strict=True)
+        ]
     notes = (f"{again} data sets had too few cases of a class for a plan, and were drawn again.",) if again else ()
     texts = tuple(plan.text for plan in read)
-    return EstimatorBias(place.text, name, n, texts, estimates, true, exact, level, seed, notes)
+    return EstimatorBias(world.text, name, n, texts, estimates, true, exact, level, seed, notes)
 
 
-def _divisible(
+def _draw_divisible(
     world: World, n: int, plans: list[Plan], rng: np.random.Generator, seed: int
 ) -> tuple[Problem, list[Splits], int]:
     """A data set that every plan can split, its splits, and how many data sets had to be passed over."""
     tries = 0
     while True:
-        problem = training_set(world, n, rng)
+        problem = draw_training_set(world, n, rng)
         cases = Cases(problem.truth, problem.labels)
         try:
             return problem, [plan.splits(cases, seed) for plan in plans], tries
@@ -488,11 +480,11 @@ def _divisible(
                 raise
 
 
-def _estimate(estimator: Any, model: Any, problem: Problem, plan: Plan, splits: Splits) -> float:
+def _estimate_error(estimator: Any, model: Any, problem: Problem, plan: Plan, splits: Splits) -> float:
     """The error that a plan estimates; the corrected bootstrap also asks the model trained on all cases."""
-    seen = run(estimator, problem, splits, training=False, progress=False, plan_text=plan.text)
-    table = every_case_once(seen, problem)
+    done = run(estimator, problem, splits, training=False, progress=False, plan_text=plan.text)
+    table = count_every_case_once(done, problem)
     if plan.correction:
         answers = np.asarray(model.predict(problem.features), dtype=np.int64)
-        return mix(counted(problem.truth, answers, problem.labels, None), table, plan.correction).error
+        return mix_632(count_pairs(problem.truth, answers, problem.labels, None), table, plan.correction).error
     return 1 - float(table.hits.sum()) / float(table.n)

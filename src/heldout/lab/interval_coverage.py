@@ -54,7 +54,7 @@ class IntervalCoverage(Result):
 
     def __getitem__(self, method: str) -> Covered:
         """The first figure of a method."""
-        key = _method(method)
+        key = _resolve_method(method)
         for figure in self.covered:
             if figure.method == key:
                 return figure
@@ -75,18 +75,18 @@ class IntervalCoverage(Result):
     def blocks(self) -> list[Block]:
         """One line per method, number of cases and truth."""
         worst = min(self.covered, key=lambda f: f.coverage)
-        said = (
+        verdict = (
             f"The level asked for is {number(self.level)}. Farthest below it: {worst.method} at n = {worst.n:,} and "
             f"p = {worst.p:g}, which holds the truth with probability {number(worst.coverage)}."
         )
         if worst.coverage >= self.level:
-            said = f"The level asked for is {number(self.level)}, and every method here keeps it."
+            verdict = f"The level asked for is {number(self.level)}, and every method here keeps it."
         names = ("method", "n", "p", "coverage", "mean width")
         rows = tuple((f.method, f.n, f"{f.p:g}", Number(f.coverage), Number(f.width)) for f in self.covered)
         columns = tuple(Column(name, "left" if name == "method" else "right") for name in names)
         return [
             Title("Coverage of intervals for a proportion", "exact, from the binomial distribution"),
-            Prose(said, "Verdict"),
+            Prose(verdict, "Verdict"),
             Table(columns, rows),
         ]
 
@@ -105,25 +105,27 @@ def coverage(
     """
     check_level(level)
     sizes = [check_whole("n", size, 1) for size in (n if isinstance(n, Sequence | np.ndarray) else [n])]
-    shares = [_share(value) for value in (p if isinstance(p, Sequence | np.ndarray) else [p])]
-    asked = list(METHODS) if methods is None else [methods] if isinstance(methods, str) else list(methods)
-    names = list(dict.fromkeys(_method(name) for name in asked))
+    shares = [_check_share(value) for value in (p if isinstance(p, Sequence | np.ndarray) else [p])]
+    requested = list(METHODS) if methods is None else [methods] if isinstance(methods, str) else list(methods)
+    names = list(dict.fromkeys(_resolve_method(name) for name in requested))
     if not (sizes and shares and names):
         raise OptionError("There is nothing to work out: n, p or methods is empty.", hint="try coverage(30, 0.2).")
-    made = [_covered(name, size, share, level) for size, share, name in itertools.product(sizes, shares, names)]
-    return IntervalCoverage(level, tuple(made))
+    covered = [
+        _compute_coverage(name, size, share, level) for size, share, name in itertools.product(sizes, shares, names)
+    ]
+    return IntervalCoverage(level, tuple(covered))
 
 
-def _covered(name: str, n: int, p: float, level: float) -> Covered:
+def _compute_coverage(name: str, n: int, p: float, level: float) -> Covered:
     counts = np.arange(n + 1)
     low, high = METHODS[name](counts, n, level)
-    chance = _binomial(n, p)
+    chance = _compute_binomial(n, p)
     # A limit that equals p but for rounding holds it.
     holds = (low <= p + 1e-12) & (high >= p - 1e-12)
     return Covered(name, n, p, float(chance[holds].sum()), float(chance @ (high - low)))
 
 
-def _binomial(n: int, p: float) -> Floats:
+def _compute_binomial(n: int, p: float) -> Floats:
     from scipy.special import gammaln, xlog1py, xlogy
 
     counts = np.arange(n + 1)
@@ -132,7 +134,7 @@ def _binomial(n: int, p: float) -> Floats:
     return np.asarray(chance / chance.sum())
 
 
-def _method(name: Any) -> str:
+def _resolve_method(name: Any) -> str:
     key = method_key(name)
     if key not in METHODS:
         near = closest(key, METHODS)
@@ -143,7 +145,7 @@ def _method(name: Any) -> str:
     return key
 
 
-def _share(value: Any) -> float:
+def _check_share(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= float(value) <= 1:
         raise OptionError(f"p must lie between 0 and 1. Got {value!r}.", hint="write 20 % as 0.2.")
     return float(value)

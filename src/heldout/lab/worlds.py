@@ -38,7 +38,7 @@ class LinearRule:
         return score / length if length > 0 else np.inf if score > 0 else -np.inf
 
 
-def linear_rule(model: Any, features: int) -> LinearRule | None:
+def find_linear_rule(model: Any, features: int) -> LinearRule | None:
     """The rule that a fitted model of two classes 0 and 1 follows, or None where it is not known to be linear.
 
     Models with coefficients (also at the end of a pipeline that scales), nearest centroid, and constant answers are
@@ -46,7 +46,7 @@ def linear_rule(model: Any, features: int) -> LinearRule | None:
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
-    >>> rule = linear_rule(model, 1)
+    >>> rule = find_linear_rule(model, 1)
     >>> bool(np.allclose(rule.weights, model.coef_)), bool(np.isclose(rule.offset, model.intercept_[0]))
     (True, True)
     """
@@ -55,30 +55,30 @@ def linear_rule(model: Any, features: int) -> LinearRule | None:
     if classes is None or not set(np.asarray(classes).tolist()) <= {0, 1}:
         return None
     if len(classes) == 1:
-        return _constant(float(classes[0]), features)
+        return _make_constant(float(classes[0]), features)
     if type(last).__name__ == "DummyClassifier":
         # The other strategies answer by chance, case by case.
         steady = last.strategy in {"most_frequent", "prior", "constant"}
-        return _constant(float(model.predict(np.zeros((1, features)))[0]), features) if steady else None
+        return _make_constant(float(model.predict(np.zeros((1, features)))[0]), features) if steady else None
     if type(last).__name__ == "NearestCentroid" and last is model:
-        return _between_centroids(last)
+        return _make_centroid_rule(last)
     has_score = hasattr(last, "coef_") and hasattr(model, "decision_function")
-    return _probed(model, features) if has_score else None
+    return _probe_rule(model, features) if has_score else None
 
 
-def _constant(answer: float, features: int) -> LinearRule:
+def _make_constant(answer: float, features: int) -> LinearRule:
     return LinearRule(np.zeros(features), 2 * answer - 1)
 
 
-def _between_centroids(model: Any) -> LinearRule | None:
+def _make_centroid_rule(model: Any) -> LinearRule | None:
     """The plane midway between the centroids; priors other than equal ones would move and turn it."""
     if model.metric != "euclidean" or not np.allclose(model.class_prior_, 0.5):
         return None
-    zero, one = model.centroids_
-    return LinearRule(one - zero, float(zero @ zero - one @ one) / 2)
+    zero, other = model.centroids_
+    return LinearRule(other - zero, float(zero @ zero - other @ other) / 2)
 
 
-def _probed(model: Any, features: int) -> LinearRule | None:
+def _probe_rule(model: Any, features: int) -> LinearRule | None:
     unit = np.eye(features)
     ahead, behind, middle = (
         np.asarray(model.decision_function(points), dtype=np.float64)
@@ -156,7 +156,7 @@ class World(ABC):
 
     def true_error(self, model: Any, *, n: int = FRESH, seed: int = 0) -> TrueError:
         """The true error of a fitted model: exact where it is linear, otherwise on n fresh cases."""
-        rule = linear_rule(model, self.dimension)
+        rule = find_linear_rule(model, self.dimension)
         if rule is not None:
             return TrueError(self.linear_error(rule))
         check_whole("n", n, 2)
@@ -222,8 +222,8 @@ class Gaussians(World):
 
     def linear_error(self, rule: LinearRule) -> float:
         """Each class lies normally around its middle on both sides of the plane."""
-        zero, one = (rule.distance(mean) for mean in self.means)
-        return (1 - self.prevalence) * _below(zero) + self.prevalence * _below(-one)
+        zero, other = (rule.distance(mean) for mean in self.means)
+        return (1 - self.prevalence) * _below(zero) + self.prevalence * _below(-other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,12 +322,12 @@ class Checkers(World):
         side = 1 / self.squares
         for i in range(self.squares):
             for j in range(self.squares):
-                named = _area_of_class_1(rule, i * side, j * side, side)
+                named = _compute_area(rule, i * side, j * side, side)
                 missed += named if (i + j) % 2 == 0 else side * side - named
         return missed * (1 - self.noise) + (1 - missed) * self.noise
 
 
-def _area_of_class_1(rule: LinearRule, x: float, y: float, side: float) -> float:
+def _compute_area(rule: LinearRule, x: float, y: float, side: float) -> float:
     """The part of a square that lies where the rule is positive: its corners, cut along the line."""
     corners = np.array([[x, y], [x + side, y], [x + side, y + side], [x, y + side]])
     scores = corners @ rule.weights + rule.offset

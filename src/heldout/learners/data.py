@@ -13,7 +13,7 @@ from heldout.arguments import listing
 from heldout.arrays import Codes
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
-from heldout.learners.features import Table, as_table, given_features, read_features, telling
+from heldout.learners.features import FeatureTable, as_table, keep_features, note_telling_columns, read_features
 from heldout.learners.problem import Problem, encode_target, settle_target
 from heldout.predictions.case_values import groups
 from heldout.predictions.column_roles import check_column
@@ -31,7 +31,7 @@ class Roles:
     target: Any
     group: Any
     features: tuple[Any, ...]
-    asked: bool
+    by_name: bool
     notes: tuple[str, ...] = ()
     target_name: str = ""
 
@@ -59,23 +59,23 @@ def read_problem(
     (('size',), ('a', 'b'), [0, 1, 1])
     """
     check_missing_word(missing, "a class")
-    y, target = _one_target(y, target)
-    table = X if isinstance(X, Table) else as_table(X)
-    roles = _roles(table, y, target, group, features, drop)
+    y, target = _resolve_target(y, target)
+    table = X if isinstance(X, FeatureTable) else as_table(X)
+    roles = _resolve_roles(table, y, target, group, features, drop)
     called = f"The target {roles.target_name!r}" if roles.target_name else "The target"
     classes = encode_target(table.values(roles.target) if y is None else y, called)
-    keys = _group(table, roles, group)
-    _same_length(table, classes, keys)
+    keys = _read_group(table, roles, group)
+    _check_lengths(table, classes, keys)
     if y is not None:
-        _refuse_same(table, y, roles)
-    kept, dropped = _kept(classes, keys, missing, called)
+        _check_target_apart(table, y, roles)
+    kept, dropped = _find_complete_rows(classes, keys, missing, called)
     if kept is not None:
         table, classes, keys = table.taken(kept), classes.taken(kept), None if keys is None else keys.taken(kept)
     settled = settle_target(classes, called, labels)
-    read = (given_features if as_given else read_features)(table, roles.features, asked=roles.asked)
+    read = (keep_features if as_given else read_features)(table, roles.features, by_name=roles.by_name)
     dense = not table.sparse and (table.numeric or not as_given)
-    told = telling(read.matrix, read.names, settled.truth) if dense else ()
-    places, names = (None, ()) if keys is None else _places(keys)
+    told = note_telling_columns(read.matrix, read.names, settled.truth) if dense else ()
+    places, names = (None, ()) if keys is None else _number_groups(keys)
     return Problem(
         read.matrix,
         settled.values,
@@ -94,7 +94,7 @@ def read_problem(
     )
 
 
-def _one_target(y: Any, target: Any) -> tuple[Any, Any]:
+def _resolve_target(y: Any, target: Any) -> tuple[Any, Any]:
     """A text for y names a column."""
     if y is not None and target is not None:
         raise OptionError(
@@ -108,7 +108,7 @@ def _one_target(y: Any, target: Any) -> tuple[Any, Any]:
     return (None, y) if isinstance(y, str) else (y, target)
 
 
-def _roles(table: Table, y: Any, target: Any, group: Any, features: Any, drop: Any) -> Roles:
+def _resolve_roles(table: FeatureTable, y: Any, target: Any, group: Any, features: Any, drop: Any) -> Roles:
     notes: list[str] = []
     if y is None:
         if table.frame is None:
@@ -117,7 +117,7 @@ def _roles(table: Table, y: Any, target: Any, group: Any, features: Any, drop: A
                 hint="pass the classes as the second argument, one per row.",
             )
         if target is None:
-            target = _guessed(table)
+            target = _guess_target(table)
             notes.append(f"the target is {target!r}, guessed from its {'place' if table.class_last else 'name'}")
         else:
             check_column(target, table.columns, table.source)
@@ -126,20 +126,19 @@ def _roles(table: Table, y: Any, target: Any, group: Any, features: Any, drop: A
         raise ColumnError(
             f"The target and the group are the same column: {target!r}.", hint="choose another column for one of them."
         )
-    gone = [check_column(name, table.columns, table.source) for name in _listed(drop, table)]
-    if table.row_weight is not None and table.row_weight not in (target, group_column, *gone):
+    dropped = [check_column(name, table.columns, table.source) for name in _list_columns(drop, table)]
+    if table.row_weight is not None and table.row_weight not in (target, group_column, *dropped):
         notes.append("the weights of the rows were not used")
-        gone.append(table.row_weight)
-    asked = (
-        None if features is None else [check_column(x, table.columns, table.source) for x in _listed(features, table)]
+        dropped.append(table.row_weight)
+    requested = (
+        None
+        if features is None
+        else [check_column(x, table.columns, table.source) for x in _list_columns(features, table)]
     )
-    if asked is not None and target is not None and target in asked:
-        raise ColumnError(
-            f"The target {target!r} is also among the features, so every class would be known beforehand.",
-            hint="leave it out of the features.",
-        )
-    taken = (target, group_column, *gone)
-    chosen = [name for name in (table.columns if asked is None else dict.fromkeys(asked)) if name not in taken]
+    if requested is not None and target is not None and target in requested:
+        raise _target_among_features(target, "leave it out of the features.")
+    taken = (target, group_column, *dropped)
+    chosen = [name for name in (table.columns if requested is None else dict.fromkeys(requested)) if name not in taken]
     if not chosen:
         raise ColumnError(
             f"{table.start} has no features left to learn from. It has: {listing(table.columns) or 'no columns'}.",
@@ -147,26 +146,26 @@ def _roles(table: Table, y: Any, target: Any, group: Any, features: Any, drop: A
         )
     called = target if y is None else getattr(y, "name", None)
     return Roles(
-        target, group_column, tuple(chosen), asked is not None, tuple(notes), "" if called is None else str(called)
+        target, group_column, tuple(chosen), requested is not None, tuple(notes), "" if called is None else str(called)
     )
 
 
-def _listed(names: Any, table: Table) -> list[Any]:
+def _list_columns(names: Any, table: FeatureTable) -> list[Any]:
     """Names of columns; those of a matrix may be given as their numbers."""
     given = [names] if isinstance(names, str | int) else list(names)
     return [f"x{name}" if table.frame is None and not isinstance(name, str) else name for name in given]
 
 
-def _guessed(table: Table) -> Any:
+def _guess_target(table: FeatureTable) -> Any:
     if table.class_last:
         return [name for name in table.columns if name != table.row_weight][-1]
-    found = [name for name in table.columns if str(name).strip().casefold() in USUAL_TARGETS]
-    if len(found) == 1:
-        return found[0]
+    candidates = [name for name in table.columns if str(name).strip().casefold() in USUAL_TARGETS]
+    if len(candidates) == 1:
+        return candidates[0]
     how = "--target COLUMN" if table.from_file else "target="
-    if found:
+    if candidates:
         raise ColumnError(
-            f"{table.start} has several columns that may be the target: {listing(found)}.",
+            f"{table.start} has several columns that may be the target: {listing(candidates)}.",
             hint=f"choose one with {how}.",
         )
     raise ColumnError(
@@ -176,13 +175,13 @@ def _guessed(table: Table) -> Any:
     )
 
 
-def _group(table: Table, roles: Roles, group: Any) -> Coded | None:
+def _read_group(table: FeatureTable, roles: Roles, group: Any) -> Coded | None:
     if group is None:
         return None
     return groups(group if roles.group is None else table.values(roles.group), "group")
 
 
-def _same_length(table: Table, classes: Coded, keys: Coded | None) -> None:
+def _check_lengths(table: FeatureTable, classes: Coded, keys: Coded | None) -> None:
     for name, size in (("y", len(classes)), ("group", table.n if keys is None else len(keys))):
         if size != table.n:
             raise ValuesError(
@@ -191,26 +190,31 @@ def _same_length(table: Table, classes: Coded, keys: Coded | None) -> None:
             )
 
 
-def _refuse_same(table: Table, y: Any, roles: Roles) -> None:
+def _check_target_apart(table: FeatureTable, y: Any, roles: Roles) -> None:
     """Refuse features that hold the classes themselves, under the same name."""
     name = getattr(y, "name", None)
     if name is None or name not in roles.features or table.frame is None:
         return
     if list(table.frame.get_column(name).to_list()) == list(y):
-        raise ColumnError(
-            f"The target {name!r} is also among the features, so every class would be known beforehand.",
-            hint=f"leave it out of the features: drop={name!r}.",
-        )
+        raise _target_among_features(name, f"leave it out of the features: drop={name!r}.")
 
 
-def _kept(classes: Coded, keys: Coded | None, missing: Missing, called: str) -> tuple[Codes | None, tuple[str, ...]]:
+def _target_among_features(name: Any, hint: str) -> ColumnError:
+    return ColumnError(
+        f"The target {name!r} is also among the features, so every class would be known beforehand.", hint=hint
+    )
+
+
+def _find_complete_rows(
+    classes: Coded, keys: Coded | None, missing: Missing, called: str
+) -> tuple[Codes | None, tuple[str, ...]]:
     """The rows that have a class and a group, None where all have."""
     gaps = {called: classes.is_missing} if classes.missing else {}
     if keys is not None and keys.missing:
         gaps["The group"] = keys.is_missing
     if not gaps:
         return None, ()
-    said = " and ".join(
+    message = " and ".join(
         f"{name if first else name[0].lower() + name[1:]} is missing in {int(where.sum()):,} of {len(where):,} rows"
         for first, (name, where) in zip((True, False), gaps.items(), strict=False)
     )
@@ -218,17 +222,17 @@ def _kept(classes: Coded, keys: Coded | None, missing: Missing, called: str) -> 
     if missing == "refuse":
         row = int(np.flatnonzero(lost)[0]) + 1
         raise ValuesError(
-            f"{said}; the first is row {row:,}.",
+            f"{message}; the first is row {row:,}.",
             hint="missing='drop' (--missing drop) leaves these rows out and says so; better is to find out why.",
         )
     if lost.all():
-        raise ValuesError(f"{said}, so no row is left.", hint="check which columns were chosen.")
+        raise ValuesError(f"{message}, so no row is left.", hint="check which columns were chosen.")
     return np.flatnonzero(~lost), (
-        f"{int(lost.sum()):,} of {len(lost):,} rows were dropped: {said[0].lower()}{said[1:]}",
+        f"{int(lost.sum()):,} of {len(lost):,} rows were dropped: {message[0].lower()}{message[1:]}",
     )
 
 
-def _places(keys: Coded) -> tuple[Codes, tuple[Any, ...]]:
+def _number_groups(keys: Coded) -> tuple[Codes, tuple[Any, ...]]:
     """The group of each row as a place among the groups that are met."""
-    met, places = np.unique(keys.codes.astype(np.int64) - keys.offset, return_inverse=True)
-    return places.astype(np.int64), tuple(keys.labels[code] for code in met.tolist())
+    present, places = np.unique(keys.codes.astype(np.int64) - keys.offset, return_inverse=True)
+    return places.astype(np.int64), tuple(keys.labels[code] for code in present.tolist())

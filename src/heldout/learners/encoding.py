@@ -16,7 +16,7 @@ from heldout.arrays import Floats
 from heldout.errors import ValuesError
 from heldout.learners.learner import Chain, Learner, is_wrapper, knows_sklearn, takes_missing, takes_sparse
 from heldout.learners.problem import Problem
-from heldout.learners.registry import shortcut_like
+from heldout.learners.registry import find_shortcut
 from heldout.predictions.label_encoding import is_missing
 
 BINS = 10
@@ -24,7 +24,7 @@ BINS = 10
 MANY_CATEGORIES = 200
 
 
-def prepared(learner: Learner, problem: Problem) -> Any:
+def prepare_learner(learner: Learner, problem: Problem) -> Any:
     """The learner's estimator, behind whatever its columns need; the bare estimator where they need nothing.
 
     Numbers: gaps get the median where the learner cannot take them, and are scaled where it asks for that. Categories:
@@ -33,9 +33,9 @@ def prepared(learner: Learner, problem: Problem) -> Any:
     >>> from heldout.learners.data import read_problem
     >>> from heldout.learners.learner import read_learner
     >>> problem = read_problem([[1.0], [2.0]], ["no", "yes"])
-    >>> prepared(read_learner("knn:1"), problem)
+    >>> prepare_learner(read_learner("knn:1"), problem)
     KNeighborsClassifier(n_neighbors=1)
-    >>> [name for name, _ in prepared(read_learner("svm"), problem).steps]
+    >>> [name for name, _ in prepare_learner(read_learner("svm"), problem).steps]
     ['standardscaler', 'svc']
     """
     features = problem.features
@@ -43,18 +43,18 @@ def prepared(learner: Learner, problem: Problem) -> Any:
     if problem.as_given or type(learner.estimator).__name__ == "DummyClassifier":
         return learner.estimator
     if problem.nominal:
-        return _behind(_columnwise(learner, problem), _estimator(learner))
-    steps = _for_numbers(learner, features)
+        return _chain(_make_column_steps(learner, problem), _choose_estimator(learner))
+    steps = _make_number_steps(learner, features)
     if not steps:
         return learner.estimator
     from sklearn.pipeline import make_pipeline
 
     if knows_sklearn(learner.estimator):
         return make_pipeline(*steps, learner.estimator)
-    return _behind(make_pipeline(*steps), learner.estimator)
+    return _chain(make_pipeline(*steps), learner.estimator)
 
 
-def _behind(encoder: Any, estimator: Any) -> Any:
+def _chain(encoder: Any, estimator: Any) -> Any:
     if not knows_sklearn(estimator):
         return Chain(encoder, estimator)
     from sklearn.pipeline import make_pipeline
@@ -62,7 +62,7 @@ def _behind(encoder: Any, estimator: Any) -> Any:
     return make_pipeline(encoder, estimator)
 
 
-def _estimator(learner: Learner) -> Any:
+def _choose_estimator(learner: Learner) -> Any:
     """With categories, naive Bayes counts zeros and ones instead of fitting normal distributions."""
     if learner.nominal != "binned":
         return learner.estimator
@@ -71,7 +71,7 @@ def _estimator(learner: Learner) -> Any:
     return BernoulliNB(binarize=None)
 
 
-def _for_numbers(learner: Learner, features: Any) -> list[Any]:
+def _make_number_steps(learner: Learner, features: Any) -> list[Any]:
     """The steps that a matrix of numbers needs, dense or sparse."""
     sparse = hasattr(features, "tocsr")
     steps: list[Any] = []
@@ -94,11 +94,11 @@ def has_gaps(features: Any) -> bool:
     >>> has_gaps(np.array([[1.0, np.nan]])), has_gaps(np.array([[1, 2]]))
     (True, False)
     """
-    held = features.tocsr().data if hasattr(features, "tocsr") else features
-    return bool(held.dtype.kind == "f" and np.isnan(held).any())
+    values = features.tocsr().data if hasattr(features, "tocsr") else features
+    return bool(values.dtype.kind == "f" and np.isnan(values).any())
 
 
-def _columnwise(learner: Learner, problem: Problem) -> Any:
+def _make_column_steps(learner: Learner, problem: Problem) -> Any:
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import make_pipeline
 
@@ -107,26 +107,26 @@ def _columnwise(learner: Learner, problem: Problem) -> Any:
     if numeric and learner.nominal == "binned":
         parts.append(("numeric", QuantileBins(BINS), numeric))
     elif numeric:
-        steps = _for_numbers(learner, problem.features[:, numeric])
+        steps = _make_number_steps(learner, problem.features[:, numeric])
         parts.append(("numeric", make_pipeline(*steps) if steps else "passthrough", numeric))
     declared = sorted(i for i, column in problem.nominal.items() if column.declared)
-    met = sorted(i for i, column in problem.nominal.items() if not column.declared)
+    undeclared = sorted(i for i, column in problem.nominal.items() if not column.declared)
     wide = sum(len(column.categories) for column in problem.nominal.values()) > MANY_CATEGORIES
-    sparse = wide and takes_sparse(_estimator(learner))
+    sparse = wide and takes_sparse(_choose_estimator(learner))
     if declared:
-        parts.append(("declared", _one_hot([_codes(problem, i) for i in declared], sparse=sparse), declared))
-    if met:
-        parts.append(("met", _one_hot("auto", sparse=sparse), met))
+        parts.append(("declared", _make_one_hot([_list_codes(problem, i) for i in declared], sparse=sparse), declared))
+    if undeclared:
+        parts.append(("met", _make_one_hot("auto", sparse=sparse), undeclared))
     return ColumnTransformer(parts, sparse_threshold=1.0 if sparse else 0.0)
 
 
-def _one_hot(categories: Any, *, sparse: bool) -> Any:
+def _make_one_hot(categories: Any, *, sparse: bool) -> Any:
     from sklearn.preprocessing import OneHotEncoder
 
     return OneHotEncoder(categories=categories, handle_unknown="ignore", sparse_output=sparse)
 
 
-def _codes(problem: Problem, column: int) -> Any:
+def _list_codes(problem: Problem, column: int) -> Any:
     """The codes of declared categories; a gap is one more where some row has one."""
     codes = np.arange(len(problem.nominal[column].categories), dtype=np.float64)
     return np.append(codes, np.nan) if np.isnan(problem.features[:, column]).any() else codes
@@ -176,12 +176,12 @@ class QuantileBins:
         self.edges_: list[Floats] = []
         self.gaps_: list[bool] = []
         for column in table.T:
-            held = column[~np.isnan(column)]
-            edges = np.unique(np.quantile(held, inner)) if len(held) else np.empty(0)
+            known = column[~np.isnan(column)]
+            edges = np.unique(np.quantile(known, inner)) if len(known) else np.empty(0)
             # Of several edges between two values that follow each other one is enough: no bin stays empty.
-            occupied = np.unique(np.searchsorted(edges, held, side="right"))
+            occupied = np.unique(np.searchsorted(edges, known, side="right"))
             self.edges_.append(edges[occupied[1:] - 1])
-            self.gaps_.append(len(held) < len(column))
+            self.gaps_.append(len(known) < len(column))
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -229,7 +229,7 @@ def check_gaps(problem: Problem, learner: Learner) -> None:
         return
     names = problem.names or [f"x{i}" for i in range(len(columns))]
     counts = [f"{name} ({count:,})" for name, count in zip(names, columns, strict=True) if count]
-    known = shortcut_like(estimator)
+    known = find_shortcut(estimator)
     raise ValuesError(
         f"{rows:,} of {problem.n:,} rows have missing values, in {listing(counts)}, and a "
         f"{type(estimator).__name__} cannot take them.",

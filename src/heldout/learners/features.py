@@ -31,7 +31,7 @@ _TWO_SIDES = "pass one row per case and one column per feature."
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class FeatureTable:
     """Named columns of equal length; `native` is what was given, and `frame` the same for narwhals, if it is a frame.
 
     `source` is what messages call it. An ARFF file has its class last by custom, and may have weights of rows.
@@ -65,10 +65,10 @@ class Table:
         """The values of one column."""
         if self.frame is not None:
             return self.frame.get_column(column).to_native()
-        place = self.columns.index(column)
-        return self.native[:, [place]].toarray().ravel() if self.sparse else _as_numbers(self.native[:, place])
+        index = self.columns.index(column)
+        return self.native[:, [index]].toarray().ravel() if self.sparse else _as_numbers(self.native[:, index])
 
-    def taken(self, rows: NDArray[np.int64]) -> Table:
+    def taken(self, rows: NDArray[np.int64]) -> FeatureTable:
         """Only these rows."""
         from sklearn.utils import _safe_indexing
 
@@ -89,33 +89,33 @@ class Table:
         return self.native[:, [self.columns.index(column) for column in columns]]
 
 
-def as_table(data: Any) -> Table:
+def as_table(data: Any) -> FeatureTable:
     """Take whatever holds features; files are read.
 
     >>> as_table([[1, 2], [3, 4], [5, 6]]).columns
     ('x0', 'x1')
     """
     if isinstance(data, str | Path):
-        return _of_file(data)
+        return _from_file(data)
     if hasattr(data, "tocsr"):
-        return _of_array(data.tocsr(), "the sparse matrix")
+        return _from_array(data.tocsr(), "the sparse matrix")
     if isinstance(data, Mapping):
-        return _of_mapping(data)
+        return _from_mapping(data)
     if isinstance(data, np.ndarray):
-        return _of_array(data, "the array")
+        return _from_array(data, "the array")
     if isinstance(data, list | tuple):
-        return _of_array(_rows(data), "the list of rows")
-    return _of_frame(data)
+        return _from_array(_stack_rows(data), "the list of rows")
+    return _from_frame(data)
 
 
-def _of_file(path: str | Path) -> Table:
+def _from_file(path: str | Path) -> FeatureTable:
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(read_table(path), eager_only=True)
     name = "standard input" if str(path) == STANDARD_INPUT else str(path)
     arff = name != "standard input" and inner_ending(Path(path)) == ".arff"
     weight = "weight" if arff and frame.columns[-1] == "weight" and not _declares_weight(path) else None
-    return Table(
+    return FeatureTable(
         frame.to_native(),
         tuple(frame.columns),
         len(frame),
@@ -134,11 +134,11 @@ def _declares_weight(path: str | Path) -> bool:
     return any(attribute.name == "weight" for attribute in header.attributes)
 
 
-def _of_mapping(data: Mapping[Any, Any]) -> Table:
+def _from_mapping(data: Mapping[Any, Any]) -> FeatureTable:
     import polars as pl
 
     try:
-        return _of_frame(pl.DataFrame({str(name): values for name, values in data.items()}, strict=False))
+        return _from_frame(pl.DataFrame({str(name): values for name, values in data.items()}, strict=False))
     except HeldoutError:
         raise
     except Exception as error:
@@ -148,7 +148,7 @@ def _of_mapping(data: Mapping[Any, Any]) -> Table:
         ) from error
 
 
-def _of_frame(data: Any) -> Table:
+def _from_frame(data: Any) -> FeatureTable:
     import narwhals.stable.v2 as nw
 
     try:
@@ -156,7 +156,7 @@ def _of_frame(data: Any) -> Table:
     except Exception as error:
         twice = "unique column names" in str(error)
         raise ColumnError(
-            f"The data frame has two columns of the same name ({_twice(data)})."
+            f"The data frame has two columns of the same name ({_list_repeated(data)})."
             if twice
             else f"The data frame cannot be read: {first_line(error)}.",
             hint="rename one of them, so that each can be asked for." if twice else _TWO_SIDES,
@@ -164,20 +164,20 @@ def _of_frame(data: Any) -> Table:
     if isinstance(frame, nw.LazyFrame):
         raise ColumnError("The data frame is lazy, so it holds no rows yet.", hint="call .collect() on it first.")
     if isinstance(frame, nw.Series):
-        raise _one_side(len(frame))
+        raise _one_side_error(len(frame))
     if not isinstance(frame, nw.DataFrame):
-        return _of_array(_of_tensor(data), "the array")
+        return _from_array(_from_tensor(data), "the array")
     if not len(frame):
         raise ValuesError("The data frame has no rows.", hint="pass at least two cases of each class.")
-    return Table(data, tuple(frame.columns), len(frame), "the data frame", frame)
+    return FeatureTable(data, tuple(frame.columns), len(frame), "the data frame", frame)
 
 
-def _twice(data: Any) -> str:
+def _list_repeated(data: Any) -> str:
     names = [str(name) for name in data.columns]
     return ", ".join(sorted({name for name in names if names.count(name) > 1}))
 
 
-def _of_tensor(data: Any) -> NDArray[Any]:
+def _from_tensor(data: Any) -> NDArray[Any]:
     try:
         if hasattr(data, "detach"):
             data = data.detach()
@@ -196,7 +196,7 @@ def _of_tensor(data: Any) -> NDArray[Any]:
     return array
 
 
-def _rows(data: Sequence[Any]) -> NDArray[Any]:
+def _stack_rows(data: Sequence[Any]) -> NDArray[Any]:
     """A list of rows as an array: of numbers where all are, otherwise of objects."""
     if data and isinstance(data[0], Mapping):
         raise ValuesError(
@@ -205,7 +205,7 @@ def _rows(data: Sequence[Any]) -> NDArray[Any]:
         )
     lengths = [len(row) if hasattr(row, "__len__") and not isinstance(row, str) else -1 for row in data]
     if -1 in lengths:
-        raise _one_side(len(data))
+        raise _one_side_error(len(data))
     if len(set(lengths)) > 1:
         at = next(i for i, length in enumerate(lengths) if length != lengths[0])
         raise ValuesError(
@@ -222,16 +222,16 @@ def _rows(data: Sequence[Any]) -> NDArray[Any]:
     return array if array.dtype.kind in "iufbc" or array.ndim != 2 else np.array(data, dtype=object)
 
 
-def _of_array(array: Any, source: str) -> Table:
+def _from_array(array: Any, source: str) -> FeatureTable:
     if not array.shape[0]:
         raise ValuesError("The features have no rows.", hint="pass at least two cases of each class.")
     if array.ndim == 1 and array.dtype.names is None:
-        raise _one_side(len(array))
+        raise _one_side_error(len(array))
     if array.ndim != 2:
         shape = " × ".join(f"{side:,}" for side in array.shape)
-        found = f"records with {len(array.dtype.names)} fields" if array.ndim == 1 else f"{array.ndim} sides ({shape})"
+        shown = f"records with {len(array.dtype.names)} fields" if array.ndim == 1 else f"{array.ndim} sides ({shape})"
         raise ValuesError(
-            f"The features must have two sides, rows and columns. Got {found}.",
+            f"The features must have two sides, rows and columns. Got {shown}.",
             hint="flatten each case into one row: X.reshape(len(X), -1)."
             if array.ndim > 2
             else "make a data frame of them first, for example polars.DataFrame(X).",
@@ -243,10 +243,10 @@ def _of_array(array: Any, source: str) -> Table:
             f"The features hold values of type {array.dtype}, which no learner takes.",
             hint="turn them into plain numbers first.",
         )
-    return Table(array, tuple(f"x{i}" for i in range(array.shape[1])), array.shape[0], source)
+    return FeatureTable(array, tuple(f"x{i}" for i in range(array.shape[1])), array.shape[0], source)
 
 
-def _one_side(n: int) -> ValuesError:
+def _one_side_error(n: int) -> ValuesError:
     return ValuesError(
         f"The features must have two sides, rows and columns. Got one row of {n:,} values.",
         hint="a single feature is a column: X.reshape(-1, 1), or [[value] for value in X].",
@@ -277,7 +277,7 @@ DATES, TIMES, DATES_OR_TIMES = "it holds dates", "it holds times", "it holds dat
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class FeatureColumn:
     """The values of a column, NaN where one is missing; or in `useless` why a learner can make nothing of it."""
 
     name: str
@@ -292,7 +292,7 @@ class Column:
         return self.useless in (DATES, TIMES, DATES_OR_TIMES)
 
 
-def read_column(values: Any, name: str) -> Column:
+def read_column(values: Any, name: str) -> FeatureColumn:
     """Read a column of a data frame or an array of objects.
 
     >>> read_column(["a", None, "b", "a"], "colour").values
@@ -305,13 +305,13 @@ def read_column(values: Any, name: str) -> Column:
         kind = _kind_of_series(column)
         values = column.to_native()
     if kind == "objects":
-        held = column if isinstance(column, np.ndarray) else _objects(column.to_list())
-        kind, values = _kind_of_objects(held), held
+        objects = column if isinstance(column, np.ndarray) else _make_objects(column.to_list())
+        kind, values = _kind_of_objects(objects), objects
     if kind == "numbers":
-        return _checked_column(Column(name, weights(values, name)))
+        return _mark_empty(FeatureColumn(name, weights(values, name)))
     if kind in ("text", "categories"):
-        return _checked_column(_coded(values, name, kind))
-    return Column(name, np.empty(0), useless=kind)
+        return _mark_empty(_encode_column(values, name, kind))
+    return FeatureColumn(name, np.empty(0), useless=kind)
 
 
 def _kind_of_array(array: NDArray[Any]) -> str:
@@ -341,9 +341,9 @@ def _kind_of_series(series: Any) -> str:
     return f"it holds values of type {kind}"
 
 
-def _kind_of_objects(held: NDArray[Any]) -> str:
+def _kind_of_objects(objects: NDArray[Any]) -> str:
     """What single objects are, the missing ones left aside."""
-    sample = [value for value in held.tolist() if not is_missing(value)]
+    sample = [value for value in objects.tolist() if not is_missing(value)]
     if not sample:
         return "numbers"
     if all(isinstance(value, bool | np.bool_) for value in sample):
@@ -358,28 +358,28 @@ def _kind_of_objects(held: NDArray[Any]) -> str:
     return "text"
 
 
-def _objects(values: list[Any]) -> NDArray[Any]:
-    held = np.empty(len(values), dtype=object)
-    held[:] = values
-    return held
+def _make_objects(values: list[Any]) -> NDArray[Any]:
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects
 
 
-def _coded(values: Any, name: str, kind: str) -> Column:
+def _encode_column(values: Any, name: str, kind: str) -> FeatureColumn:
     coded = groups(values, name)
     codes = coded.codes.astype(np.float64) - coded.offset
     if coded.missing:
         codes[coded.is_missing] = np.nan
     nominal = Nominal(coded.labels, declared=coded.declared)
-    held = len(codes) - coded.missing
+    known = len(codes) - coded.missing
     identifies = ""
-    if kind == "text" and len(coded.labels) >= max(DISTINCT_LEAST, DISTINCT_SHARE * held):
-        identifies = f"{len(coded.labels):,} different texts in {held:,} rows look like identifiers"
-    return Column(name, codes, nominal, identifies=identifies)
+    if kind == "text" and len(coded.labels) >= max(DISTINCT_LEAST, DISTINCT_SHARE * known):
+        identifies = f"{len(coded.labels):,} different texts in {known:,} rows look like identifiers"
+    return FeatureColumn(name, codes, nominal, identifies=identifies)
 
 
-def _checked_column(column: Column) -> Column:
+def _mark_empty(column: FeatureColumn) -> FeatureColumn:
     if np.isnan(column.values).all():
-        return Column(column.name, column.values, useless="it holds no value at all")
+        return FeatureColumn(column.name, column.values, useless="it holds no value at all")
     return column
 
 
@@ -401,18 +401,18 @@ class Features:
     times_left_out: tuple[str, ...] = ()
 
 
-def read_features(table: Table, columns: Sequence[Any], *, asked: bool) -> Features:
+def read_features(table: FeatureTable, columns: Sequence[Any], *, by_name: bool) -> Features:
     """The matrix of some columns; those of no use are left out, or refused when they were asked for by name.
 
     >>> from heldout.learners.features import as_table
-    >>> read_features(as_table({"a": [1, 2], "b": ["x", None]}), ["a", "b"], asked=True).matrix
+    >>> read_features(as_table({"a": [1, 2], "b": ["x", None]}), ["a", "b"], by_name=True).matrix
     array([[ 1.,  0.],
            [ 2., nan]])
     """
     times: tuple[str, ...] = ()
     if table.sparse:
         matrix = table.selected(columns)
-        return Features(matrix, tuple(map(str, columns)), notes=_checked(matrix.data, (), table))
+        return Features(matrix, tuple(map(str, columns)), notes=_check_matrix(matrix.data, (), table))
     if table.numeric:
         matrix = np.ascontiguousarray(table.selected(columns), dtype=np.float64)
         empty = np.isnan(matrix).all(axis=0)
@@ -423,43 +423,43 @@ def read_features(table: Table, columns: Sequence[Any], *, asked: bool) -> Featu
             if column not in kept
         ]
         matrix = np.ascontiguousarray(matrix[:, ~empty]) if empty.any() else matrix
-        read = [Column(str(column), np.empty(0)) for column in kept]
+        read = [FeatureColumn(str(column), np.empty(0)) for column in kept]
     else:
-        found = [read_column(table.values(column), str(column)) for column in columns]
-        if asked:
-            _refuse_useless(found, table)
-        read = [column for column in found if not column.useless and (asked or not column.identifies)]
+        candidates = [read_column(table.values(column), str(column)) for column in columns]
+        if by_name:
+            _check_useful(candidates, table)
+        read = [column for column in candidates if not column.useless and (by_name or not column.identifies)]
         left = [
             f"the column {column.name!r} was left out: {column.useless or column.identifies}"
-            for column in found
-            if column.useless or (column.identifies and not asked)
+            for column in candidates
+            if column.useless or (column.identifies and not by_name)
         ]
-        times = tuple(column.name for column in found if column.temporal)
+        times = tuple(column.name for column in candidates if column.temporal)
         matrix = np.empty((table.n, len(read)))
-        for place, column in enumerate(read):
-            matrix[:, place] = column.values
+        for index, column in enumerate(read):
+            matrix[:, index] = column.values
     if not matrix.shape[1]:
-        raise _nothing_left(table, left)
-    nominal = {place: column.nominal for place, column in enumerate(read) if column.nominal is not None}
-    notes = (*left, *_checked(matrix, [column.name for column in read], table))
+        raise _no_features_error(table, left)
+    nominal = {index: column.nominal for index, column in enumerate(read) if column.nominal is not None}
+    notes = (*left, *_check_matrix(matrix, [column.name for column in read], table))
     return Features(matrix, tuple(column.name for column in read), nominal, notes, times)
 
 
-def given_features(table: Table, columns: Sequence[Any], *, asked: bool) -> Features:  # noqa: ARG001 - one call for both
+def keep_features(table: FeatureTable, columns: Sequence[Any], *, by_name: bool) -> Features:  # noqa: ARG001 - one call for both
     """What was given, with these columns only; checked for infinite values but otherwise as it is."""
     native, names = table.selected(columns), tuple(map(str, columns))
     if table.numeric:
-        held = native.data if table.sparse else native
-        return Features(native, names, notes=_checked(held, names, table))
+        values = native.data if table.sparse else native
+        return Features(native, names, notes=_check_matrix(values, names, table))
     for column in columns if table.frame is not None else ():
         series = table.frame.get_column(column)
         if series.dtype.is_float():
-            _refuse_infinite(weights(series.to_native()).reshape(-1, 1), [str(column)], table)
+            _check_finite(weights(series.to_native()).reshape(-1, 1), [str(column)], table)
     return Features(native, names)
 
 
-def _refuse_useless(found: Sequence[Column], table: Table) -> None:
-    for column in found:
+def _check_useful(columns: Sequence[FeatureColumn], table: FeatureTable) -> None:
+    for column in columns:
         if column.useless:
             raise ColumnError(
                 f"The column {column.name!r} of {table.source} cannot be a feature: {column.useless}.",
@@ -467,40 +467,42 @@ def _refuse_useless(found: Sequence[Column], table: Table) -> None:
             )
 
 
-def _nothing_left(table: Table, left: Sequence[str]) -> ColumnError:
-    why = f" {listing((f'{said[0].upper()}{said[1:]}' for said in left), most=3)}." if left else ""
+def _no_features_error(table: FeatureTable, left: Sequence[str]) -> ColumnError:
+    why = f" {listing((f'{note[0].upper()}{note[1:]}' for note in left), most=3)}." if left else ""
     return ColumnError(
         f"{table.start} has no features to learn from besides the class.{why}",
         hint="check which column is the target, and which columns were left out.",
     )
 
 
-def _checked(matrix: NDArray[Any], names: Sequence[str], table: Table) -> tuple[str, ...]:
+def _check_matrix(matrix: NDArray[Any], names: Sequence[str], table: FeatureTable) -> tuple[str, ...]:
     """Refuse infinite values, and say which columns are constant or number the rows."""
-    _refuse_infinite(matrix, names, table)
+    _check_finite(matrix, names, table)
     if matrix.ndim == 1 or len(matrix) < 2:
         return ()
-    said: list[str] = []
+    notes: list[str] = []
     # A gap is one more value, so a column with gaps is not constant.
     # The first rows tell for nearly every column that it is none.
     likely = (matrix[:TELLING_HEAD] == matrix[0]).all(axis=0)
     constant = [name for at, name in enumerate(names) if likely[at] and bool((matrix[:, at] == matrix[0, at]).all())]
     if constant:
-        said.append(f"{_columns(constant)} the same value in every row, which tells nothing: {listing(constant)}")
-    numbering = [name for place, name in enumerate(names) if _numbers_rows(name) and _all_distinct(matrix[:, place])]
-    said += [
+        notes.append(
+            f"{_count_columns(constant)} the same value in every row, which tells nothing: {listing(constant)}"
+        )
+    numbering = [name for at, name in enumerate(names) if _numbers_rows(name) and _all_distinct(matrix[:, at])]
+    notes += [
         f"the column {name!r} has a different whole number in every row and may only number them; leave it out with "
         f"drop={name!r} (--drop {name}) unless it means something"
         for name in numbering
     ]
-    return tuple(said)
+    return tuple(notes)
 
 
-def _columns(names: Sequence[str]) -> str:
+def _count_columns(names: Sequence[str]) -> str:
     return "one column has" if len(names) == 1 else f"{len(names):,} columns have"
 
 
-def _refuse_infinite(matrix: NDArray[Any], names: Sequence[str], table: Table) -> None:
+def _check_finite(matrix: NDArray[Any], names: Sequence[str], table: FeatureTable) -> None:
     if matrix.dtype.kind != "f" or not np.isinf(matrix).any():
         return
     counts = np.isinf(matrix).sum(axis=0)
@@ -523,31 +525,31 @@ def _all_distinct(column: Floats) -> bool:
     return whole and len(column) > 2 and len(np.unique(column)) == len(column)
 
 
-def telling(matrix: Floats, names: Sequence[str], truth: Codes) -> tuple[str, ...]:
+def note_telling_columns(matrix: Floats, names: Sequence[str], truth: Codes) -> tuple[str, ...]:
     """A note on every column that holds one value for each class, and so gives the class away.
 
-    >>> telling(np.array([[5.0], [7.0]] * 5), ["kind"], np.array([0, 1] * 5))
+    >>> note_telling_columns(np.array([[5.0], [7.0]] * 5), ["kind"], np.array([0, 1] * 5))
     ("the column 'kind' has one value for each class and so tells it; leave it out if it was made from the class",)
     """
     if len(truth) < TELLING_ROWS:
         return ()
-    said: list[str] = []
+    notes: list[str] = []
     # The first rows tell for nearly every column that it does not.
     head = slice(0, TELLING_HEAD)
-    likely = [at for at in range(len(names)) if _tells(matrix[head, at], truth[head])]
+    likely = [at for at in range(len(names)) if _tells_class(matrix[head, at], truth[head])]
     for column, name in ((at, names[at]) for at in likely):
-        if _tells(matrix[:, column], truth):
-            said.append(
+        if _tells_class(matrix[:, column], truth):
+            notes.append(
                 f"the column {name!r} has one value for each class and so tells it; leave it out if it was made from "
                 "the class"
             )
-    return tuple(said)
+    return tuple(notes)
 
 
-def _tells(values: Floats, truth: Codes) -> bool:
+def _tells_class(values: Floats, truth: Codes) -> bool:
     """Whether there is one value for each class, and another one for every other."""
     classes, first = np.unique(truth, return_index=True)
-    held = values[first]
-    if np.isnan(held).any() or len(np.unique(held)) < len(held):
+    value_of_class = values[first]
+    if np.isnan(value_of_class).any() or len(np.unique(value_of_class)) < len(value_of_class):
         return False
-    return bool(np.array_equal(values, held[np.searchsorted(classes, truth)]))
+    return bool(np.array_equal(values, value_of_class[np.searchsorted(classes, truth)]))

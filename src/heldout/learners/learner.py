@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError, first_line
-from heldout.learners.registry import SHORTCUTS, NominalAs, Shortcut, check_learner, imported
+from heldout.learners.registry import SHORTCUTS, NominalAs, Shortcut, check_learner, import_learner
 
 LONGEST = 100
 
@@ -69,13 +69,13 @@ def takes_missing(estimator: Any) -> bool | None:
     inner = getattr(estimator, "estimator", None)
     if hasattr(inner, "fit") and takes_missing(inner):
         return True
-    tags = _tags(estimator)
+    tags = _read_tags(estimator)
     return None if tags is None else bool(tags.input_tags.allow_nan or tags.no_validation)
 
 
 def takes_sparse(estimator: Any) -> bool:
     """Whether a learner says of itself that it can be fitted on a sparse matrix."""
-    tags = _tags(estimator)
+    tags = _read_tags(estimator)
     return tags is not None and bool(tags.input_tags.sparse)
 
 
@@ -86,14 +86,14 @@ def is_wrapper(estimator: Any) -> bool:
 
 def knows_sklearn(estimator: Any) -> bool:
     """Whether scikit-learn's own pipelines can work with an object."""
-    return _tags(estimator) is not None
+    return _read_tags(estimator) is not None
 
 
 def _may_fill(step: Any) -> bool:
     return "Imputer" in type(step).__name__ or hasattr(step, "transformers") or hasattr(step, "transformer_list")
 
 
-def _tags(estimator: Any) -> Any:
+def _read_tags(estimator: Any) -> Any:
     from sklearn.utils import get_tags
 
     try:
@@ -105,22 +105,22 @@ def _tags(estimator: Any) -> Any:
         return None
 
 
-def described(estimator: Any) -> str:
+def describe_learner(estimator: Any) -> str:
     """The class of an object with the settings that are not its defaults; a pipeline as its steps.
 
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from sklearn.svm import SVC
-    >>> described(make_pipeline(StandardScaler(), SVC(C=10)))
+    >>> describe_learner(make_pipeline(StandardScaler(), SVC(C=10)))
     'StandardScaler + SVC(C=10)'
     """
     steps = getattr(estimator, "steps", None)
     if isinstance(steps, list):
-        text = " + ".join(described(step) for _, step in steps if step is not None and not isinstance(step, str))
+        text = " + ".join(describe_learner(step) for _, step in steps if step is not None and not isinstance(step, str))
     else:
-        changed = _changed(estimator)
+        changed = _list_changed_settings(estimator)
         shown = ", ".join(
-            f"{name}={described(value) if hasattr(value, 'get_params') else repr(value)}"
+            f"{name}={describe_learner(value) if hasattr(value, 'get_params') else repr(value)}"
             for name, value in changed.items()
         )
         text = f"{type(estimator).__name__}({shown})" if shown else type(estimator).__name__
@@ -128,13 +128,13 @@ def described(estimator: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _changed(estimator: Any) -> dict[str, Any]:
+def _list_changed_settings(estimator: Any) -> dict[str, Any]:
     try:
-        held = estimator.get_params(deep=False)
+        settings = estimator.get_params(deep=False)
         parameters = inspect.signature(type(estimator)).parameters
         return {
             name: value
-            for name, value in held.items()
+            for name, value in settings.items()
             if name not in parameters or repr(value) != repr(parameters[name].default)
         }
     except Exception:  # noqa: BLE001 - the name is decoration: a foreign object may do without
@@ -165,16 +165,16 @@ class Chain:
         if name.startswith("__") or "learner" not in self.__dict__:
             # While a copy is being made there is nothing to ask yet.
             raise AttributeError(name)
-        found = getattr(self.learner, name)
+        method = getattr(self.learner, name)
         if name not in ENCODED:
-            return found
-        return lambda X: found(self.encoder.transform(X))
+            return method
+        return lambda X: method(self.encoder.transform(X))
 
 
 # From what a person wrote or passed to a learner: a short name, `package.module:Class(...)`, or an object.
 
 
-_OTHER = "any other as 'package.module:Class(name=value)'"
+_NAMES = f"use one of {listing(SHORTCUTS)}; any other as 'package.module:Class(name=value)'."
 
 
 def read_learner(spec: Any, *, seed: int = 0) -> Learner:
@@ -189,23 +189,23 @@ def read_learner(spec: Any, *, seed: int = 0) -> Learner:
         return spec
     if isinstance(spec, str):
         return _from_text(spec.strip(), seed)
-    check_learner(spec, spec.__name__ if isinstance(spec, type) else described(spec))
-    return _of_object(spec, described(spec))
+    check_learner(spec, spec.__name__ if isinstance(spec, type) else describe_learner(spec))
+    return _from_object(spec, describe_learner(spec))
 
 
 def _from_text(text: str, seed: int) -> Learner:
     head, colon, rest = (part.strip() for part in text.partition(":"))
     known = SHORTCUTS.get(head.casefold().replace("_", "-").replace(" ", "-"))
     if known is not None:
-        return _of_shortcut(known, text, rest if colon else None, seed)
+        return _from_shortcut(known, text, rest if colon else None, seed)
     if not colon or not _is_module(head) or not rest or rest[0].isdigit():
-        raise _unknown(text, head, rest)
-    found = imported(text, head, rest, seed=seed)
-    check_learner(found, f"{text!r}")
-    return _of_object(found, text)
+        raise _unknown_learner(text, head, rest)
+    learner = import_learner(text, head, rest, seed=seed)
+    check_learner(learner, f"{text!r}")
+    return _from_object(learner, text)
 
 
-def _of_shortcut(known: Shortcut, text: str, written: str | None, seed: int) -> Learner:
+def _from_shortcut(known: Shortcut, text: str, written: str | None, seed: int) -> Learner:
     estimator = known.build(written, seed=seed)
     return Learner(
         text,
@@ -217,17 +217,17 @@ def _of_shortcut(known: Shortcut, text: str, written: str | None, seed: int) -> 
     )
 
 
-def _of_object(found: Any, name: str) -> Learner:
-    return Learner(name, found, takes_missing=bool(takes_missing(found)))
+def _from_object(estimator: Any, name: str) -> Learner:
+    return Learner(name, estimator, takes_missing=bool(takes_missing(estimator)))
 
 
 def _is_module(text: str) -> bool:
     return all(part.isidentifier() for part in text.split("."))
 
 
-def _unknown(text: str, head: str, rest: str) -> OptionError:
+def _unknown_learner(text: str, head: str, rest: str) -> OptionError:
     if not text:
-        return OptionError("The name of the learner is empty.", hint=f"use one of {listing(SHORTCUTS)}; {_OTHER}.")
+        return OptionError("The name of the learner is empty.", hint=_NAMES)
     bare = head.partition("(")[0]
     near = closest(bare, SHORTCUTS)
     if head.endswith(".py") or "/" in head or "\\" in head:
@@ -242,5 +242,5 @@ def _unknown(text: str, head: str, rest: str) -> OptionError:
     elif "(" in head:
         hint = f"name its module too: 'package.module:{text}'."
     else:
-        hint = f"use one of {listing(SHORTCUTS)}; {_OTHER}."
+        hint = _NAMES
     return OptionError(f"There is no learner {text!r}.", hint=hint)

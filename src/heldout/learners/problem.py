@@ -81,7 +81,7 @@ def encode_target(values: Any, name: str) -> Coded:
     >>> encode_target(["b", "a", "b"], "The target").labels
     ('a', 'b')
     """
-    _refuse_amounts(values, name)
+    _check_not_amounts(values, name)
     return encode(values, name)
 
 
@@ -91,30 +91,30 @@ def settle_target(coded: Coded, name: str, given: Sequence[Label] | None = None)
     >>> settle_target(encode_target(["b", "a", "b"], "The target"), "The target").truth
     array([1, 0, 1])
     """
-    met = coded.met()
-    _refuse_too_many(met, len(coded), name)
-    labels = coded.classes() if coded.declared else sort_labels(met)
+    present = coded.met()
+    _check_number_of_classes(present, len(coded), name)
+    labels = coded.classes() if coded.declared else sort_labels(present)
     notes = tuple(suspicions(labels))
     if given is not None:
-        labels = _given(given, labels, met, name)
-    if len(met) < 2:
+        labels = _order_labels(given, labels, present, name)
+    if len(present) < 2:
         raise LabelError(
-            f"{name} has one class only: all {len(coded):,} rows are {quoted(met[0])}.",
+            f"{name} has one class only: all {len(coded):,} rows are {quoted(present[0])}.",
             hint="a classifier needs cases of at least two classes to learn from; check which column was chosen.",
         )
-    place = {label: position for position, label in enumerate(labels)}
-    move = np.array([place.get(label, -1) for label in coded.labels], dtype=np.int64)
+    position_of = {label: position for position, label in enumerate(labels)}
+    move = np.array([position_of.get(label, -1) for label in coded.labels], dtype=np.int64)
     truth = move[coded.codes.astype(np.int64) - coded.offset]
-    return Target(_as_array(labels)[truth], truth, labels, notes)
+    return Target(_make_label_array(labels)[truth], truth, labels, notes)
 
 
-def _as_array(labels: Sequence[Label]) -> NDArray[Any]:
+def _make_label_array(labels: Sequence[Label]) -> NDArray[Any]:
     array = np.array(labels)
     # Whole numbers that fit no integer type would become floats, and be rounded together.
     return array if array.dtype.kind in "iubU" else np.array(labels, dtype=object)
 
 
-def _refuse_amounts(values: Any, name: str) -> None:
+def _check_not_amounts(values: Any, name: str) -> None:
     """Numbers that are not whole are no classes, and neither are infinite ones."""
     column = unwrap(values, name)
     if not isinstance(column, np.ndarray):
@@ -122,31 +122,31 @@ def _refuse_amounts(values: Any, name: str) -> None:
             return
         column = np.asarray(column.to_numpy())
     if column.dtype.kind == "O":
-        held: Any = [float(x) for x in column.tolist() if isinstance(x, float | np.floating | Decimal)]
+        floats: Any = [float(x) for x in column.tolist() if isinstance(x, float | np.floating | Decimal)]
     elif column.dtype.kind == "f":
-        held = np.ma.compressed(column) if isinstance(column, np.ma.MaskedArray) else column
+        floats = np.ma.compressed(column) if isinstance(column, np.ma.MaskedArray) else column
     else:
         return
-    amounts = np.asarray(held, dtype=np.float64)
+    amounts = np.asarray(floats, dtype=np.float64)
     amounts = amounts[~np.isnan(amounts)]
     odd = amounts[~np.isfinite(amounts) | (amounts != np.floor(amounts))]
     if len(odd):
-        raise _continuous(name, len(np.unique(amounts)), len(column), f", such as {odd[0]:g}")
+        raise _continuous_error(name, len(np.unique(amounts)), len(column), f", such as {odd[0]:g}")
 
 
-def _refuse_too_many(met: Sequence[Label], n: int, name: str) -> None:
-    if len(met) <= max(MOST_CLASSES, 0.5 * n):
+def _check_number_of_classes(present: Sequence[Label], n: int, name: str) -> None:
+    if len(present) <= max(MOST_CLASSES, 0.5 * n):
         return
-    if not isinstance(met[0], str):
-        raise _continuous(name, len(met), n, "")
+    if not isinstance(present[0], str):
+        raise _continuous_error(name, len(present), n, "")
     raise LabelError(
-        f"{name} has {len(met):,} different values in {n:,} rows, such as {listing(map(quoted, met), most=3)}: "
+        f"{name} has {len(present):,} different values in {n:,} rows, such as {listing(map(quoted, present), most=3)}: "
         "those are names of cases, not classes.",
         hint="choose the column that holds the classes.",
     )
 
 
-def _continuous(name: str, distinct: int, n: int, example: str) -> LabelError:
+def _continuous_error(name: str, distinct: int, n: int, example: str) -> LabelError:
     return LabelError(
         f"{name} looks continuous: it has {distinct:,} different numbers in {n:,} rows{example}.",
         hint="predicting a number is regression, which is not judged here; put the numbers into a few classes first "
@@ -154,19 +154,19 @@ def _continuous(name: str, distinct: int, n: int, example: str) -> LabelError:
     )
 
 
-def _given(given: Any, labels: Sequence[Label], met: Sequence[Label], name: str) -> tuple[Label, ...]:
+def _order_labels(given: Any, labels: Sequence[Label], present: Sequence[Label], name: str) -> tuple[Label, ...]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise LabelError(f"labels must be a list of the classes. Got {given!r}.", hint="say labels=['no', 'yes'].")
-    asked = fitted([as_label(label, "labels") for label in given], labels)
-    if len(set(asked)) != len(asked):
-        twice = sorted({str(label) for label in asked if asked.count(label) > 1})
+    ordered = fitted([as_label(label, "labels") for label in given], labels)
+    if len(set(ordered)) != len(ordered):
+        twice = sorted({str(label) for label in ordered if ordered.count(label) > 1})
         raise LabelError(f"Labels are named twice: {listing(twice)}.", hint="name each class once.")
-    left = [label for label in met if label not in asked]
+    left = [label for label in present if label not in ordered]
     if left:
-        near = closest(str(left[0]), [str(label) for label in asked if label not in met])
+        near = closest(str(left[0]), [str(label) for label in ordered if label not in present])
         raise LabelError(
             f"The labels given leave out classes of {name[0].lower()}{name[1:]}: {listing(map(quoted, left))}. "
-            f"Given were: {listing(map(quoted, asked))}.",
+            f"Given were: {listing(map(quoted, ordered))}.",
             hint=f"did you mean {quoted(left[0])} by {near!r}?" if near else "name every class that occurs.",
         )
-    return asked
+    return ordered

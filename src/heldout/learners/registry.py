@@ -29,7 +29,7 @@ SEEDS = 2**32
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class ShortcutNumber:
     """The one number that a short name may carry, as in knn:5."""
 
     parameter: str
@@ -48,7 +48,7 @@ class Shortcut:
     module: str
     class_name: str
     description: str
-    number: Number | None = None
+    number: ShortcutNumber | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     random: bool = False
     scaled: bool = False
@@ -76,7 +76,7 @@ class Shortcut:
                 hint=f"write {self.name!r}, or name the class with its settings: '{self.module}:{self.class_name}()'.",
             )
         if self.number is not None:
-            value = self.number.default if written is None else _whole(written, self.name, self.number)
+            value = self.number.default if written is None else _parse_number(written, self.name, self.number)
             if value is not None:
                 settings[self.number.parameter] = value
         if self.random:
@@ -84,7 +84,7 @@ class Shortcut:
         return getattr(import_module(self.module), self.class_name)(**settings)
 
 
-def _whole(written: str, name: str, number: Number) -> int:
+def _parse_number(written: str, name: str, number: ShortcutNumber) -> int:
     text = written.strip()
     value = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
     if not 1 <= value <= number.most:
@@ -101,7 +101,7 @@ _DECLARED = (
         "sklearn.neighbors",
         "KNeighborsClassifier",
         "the K nearest cases vote (5 unless said otherwise); distances are raw, columns are not scaled",
-        number=Number("n_neighbors", "the number of neighbours", "K", 5, 1_000_000, default=5),
+        number=ShortcutNumber("n_neighbors", "the number of neighbours", "K", 5, 1_000_000, default=5),
     ),
     Shortcut(
         "naive-bayes",
@@ -115,7 +115,7 @@ _DECLARED = (
         "sklearn.tree",
         "DecisionTreeClassifier",
         "a decision tree, at most DEPTH questions deep (as deep as it goes unless said otherwise)",
-        number=Number("max_depth", "the depth of the tree", "DEPTH", 3, 1_000),
+        number=ShortcutNumber("max_depth", "the depth of the tree", "DEPTH", 3, 1_000),
         random=True,
     ),
     Shortcut(
@@ -123,7 +123,7 @@ _DECLARED = (
         "sklearn.ensemble",
         "RandomForestClassifier",
         "a random forest of TREES trees (100 unless said otherwise)",
-        number=Number("n_estimators", "the number of trees", "TREES", 500, 100_000, default=100),
+        number=ShortcutNumber("n_estimators", "the number of trees", "TREES", 500, 100_000, default=100),
         random=True,
     ),
     Shortcut(
@@ -191,7 +191,7 @@ _OWN_MODULE = "build the object in a module of your own, my_learner.py, and writ
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ImportedName:
     """A name in a module, and the arguments to call it with; `called` says whether there were parentheses."""
 
     name: str
@@ -200,38 +200,38 @@ class Named:
     kwargs: dict[str, Any] = field(default_factory=dict)
 
 
-def imported(text: str, module_name: str, expression: str, *, seed: int = 0) -> Any:
+def import_learner(text: str, module_name: str, expression: str, *, seed: int = 0) -> Any:
     """The object that a text names; what a call makes gets the seed where it would otherwise draw its own.
 
-    >>> imported("sklearn.svm:SVC(C=10)", "sklearn.svm", "SVC(C=10)").C
+    >>> import_learner("sklearn.svm:SVC(C=10)", "sklearn.svm", "SVC(C=10)").C
     10
     """
-    named = _parsed(text, expression)
-    module = _module(text, module_name)
+    named = _parse_expression(text, expression)
+    module = _import_module(text, module_name)
     if not hasattr(module, named.name):
         raise _no_such_name(module, named.name)
-    found = getattr(module, named.name)
-    is_factory = callable(found) and not hasattr(found, "fit")
-    if not named.called and not isinstance(found, type) and not is_factory:
-        return found
-    made = _call(text, found, named)
-    return _seeded(made, seed) if isinstance(found, type) else made
+    target = getattr(module, named.name)
+    is_factory = callable(target) and not hasattr(target, "fit")
+    if not named.called and not isinstance(target, type) and not is_factory:
+        return target
+    learner = _call(text, target, named)
+    return _set_seed(learner, seed) if isinstance(target, type) else learner
 
 
-def _parsed(text: str, expression: str) -> Named:
+def _parse_expression(text: str, expression: str) -> ImportedName:
     try:
         tree = ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _malformed(text, f"{getattr(error, 'msg', None) or error}") from None
     if isinstance(tree, ast.Name):
-        return Named(tree.id)
+        return ImportedName(tree.id)
     if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
         raise _malformed(text, "after the colon there must be one name, with arguments in parentheses if need be")
     if any(isinstance(node, ast.Starred) for node in tree.args) or any(k.arg is None for k in tree.keywords):
         raise _malformed(text, "arguments cannot be unpacked with * or **")
-    args = [_value(node, text) for node in tree.args]
-    kwargs = {str(keyword.arg): _value(keyword.value, text) for keyword in tree.keywords}
-    return Named(tree.func.id, called=True, args=args, kwargs=kwargs)
+    args = [_parse_value(node, text) for node in tree.args]
+    kwargs = {str(keyword.arg): _parse_value(keyword.value, text) for keyword in tree.keywords}
+    return ImportedName(tree.func.id, called=True, args=args, kwargs=kwargs)
 
 
 def _malformed(text: str, why: str) -> OptionError:
@@ -241,7 +241,7 @@ def _malformed(text: str, why: str) -> OptionError:
     )
 
 
-def _value(node: ast.expr, text: str) -> Any:
+def _parse_value(node: ast.expr, text: str) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
@@ -251,7 +251,7 @@ def _value(node: ast.expr, text: str) -> Any:
         ) from None
 
 
-def _module(text: str, name: str) -> ModuleType:
+def _import_module(text: str, name: str) -> ModuleType:
     here = str(Path.cwd())
     if here not in sys.path:
         # Last, so that no file beside the data stands in for a library; for good, so that worker processes have it too.
@@ -270,7 +270,7 @@ def _module(text: str, name: str) -> ModuleType:
 def _no_module(text: str, missing: str) -> OptionError:
     parent, _, last = missing.rpartition(".")
     beside = [
-        f"{parent}.{found.name}" for found in pkgutil.iter_modules(getattr(sys.modules.get(parent), "__path__", []))
+        f"{parent}.{module.name}" for module in pkgutil.iter_modules(getattr(sys.modules.get(parent), "__path__", []))
     ]
     if not parent and (near := closest(missing, SHORTCUTS)) is not None:
         hint = f"did you mean the learner {near!r}?"
@@ -289,15 +289,15 @@ def _broken_module(name: str, error: BaseException) -> OptionError:
     where = ""
     if isinstance(error, SyntaxError) and error.filename:
         where = f" ({os.path.basename(error.filename)}, line {error.lineno})"  # noqa: PTH119 - not always a path
-        said = f"SyntaxError: {error.msg}"
+        message = f"SyntaxError: {error.msg}"
     else:
-        said = first_line(error)
+        message = first_line(error)
         # The last line of the module itself: where it went wrong, or where it called what went wrong.
         own = [frame for frame in traceback.extract_tb(error.__traceback__) if _belongs(frame.filename, name)]
         if own:
             where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})"
     return OptionError(
-        f"The module {name!r} cannot be imported: {said}{where}.",
+        f"The module {name!r} cannot be imported: {message}{where}.",
         hint=f"mend it so that `python -c 'import {name}'` runs, then try again.",
     )
 
@@ -320,18 +320,18 @@ def _no_such_name(module: ModuleType, name: str) -> OptionError:
     )
 
 
-def _call(text: str, found: Any, named: Named) -> Any:
-    if not callable(found):
+def _call(text: str, target: Any, named: ImportedName) -> Any:
+    if not callable(target):
         raise OptionError(
-            f"In the learner {text!r}, {named.name} is of type {type(found).__name__} and cannot be called.",
+            f"In the learner {text!r}, {named.name} is of type {type(target).__name__} and cannot be called.",
             hint="leave out the parentheses.",
         )
     try:
-        return found(*named.args, **named.kwargs)
+        return target(*named.args, **named.kwargs)
     except TypeError as error:
         raise OptionError(
             f"The arguments of the learner {text!r} do not fit: {str(error).partition(chr(10))[0].rstrip('.')}.",
-            hint=_arguments(found, named.name),
+            hint=_list_arguments(target, named.name),
         ) from error
     except Exception as error:
         raise OptionError(
@@ -340,24 +340,24 @@ def _call(text: str, found: Any, named: Named) -> Any:
         ) from error
 
 
-def _arguments(found: Any, name: str) -> str:
+def _list_arguments(target: Any, name: str) -> str:
     import inspect
 
     try:
-        parameters = inspect.signature(found).parameters
+        parameters = inspect.signature(target).parameters
     except (TypeError, ValueError):
         return f"look up the arguments of {name}."
     return f"{name} takes: {listing(parameters) or 'no arguments'}."
 
 
-def _seeded(made: Any, seed: int) -> Any:
+def _set_seed(learner: Any, seed: int) -> Any:
     """Give the seed to a random learner that has none, so that the same command gives the same figures."""
     try:
-        if made.get_params(deep=False).get("random_state", seed) is None:
-            made.set_params(random_state=int(seed) % SEEDS)
+        if learner.get_params(deep=False).get("random_state", seed) is None:
+            learner.set_params(random_state=int(seed) % SEEDS)
     except Exception:  # noqa: BLE001 - an object with other ways keeps them
-        return made
-    return made
+        return learner
+    return learner
 
 
 # Refusing, with reasons, what cannot learn to classify.
@@ -395,9 +395,9 @@ def check_learner(candidate: Any, called: str) -> None:
     if not callable(getattr(candidate, "fit", None)):
         raise OptionError(
             f"{called} has no fit, so nothing can be learned with it.",
-            hint=_instead(candidate),
+            hint=_suggest_learner(candidate),
         )
-    kind = _kind(candidate)
+    kind = _read_kind(candidate)
     if kind in _KINDS:
         what, instead = _KINDS[kind]
         raise OptionError(f"{called} {what}.", hint=instead)
@@ -412,7 +412,7 @@ def check_learner(candidate: Any, called: str) -> None:
         )
 
 
-def _instead(candidate: Any) -> str:
+def _suggest_learner(candidate: Any) -> str:
     if isinstance(candidate, list | tuple):
         return "pass one learner; compare several by calling once for each."
     if hasattr(candidate, "predict"):
@@ -420,7 +420,7 @@ def _instead(candidate: Any) -> str:
     return "pass an object with fit and predict, or a name such as 'knn' or 'forest'."
 
 
-def _kind(candidate: Any) -> str:
+def _read_kind(candidate: Any) -> str:
     from sklearn.utils import get_tags
 
     try:
@@ -431,7 +431,7 @@ def _kind(candidate: Any) -> str:
         return str(getattr(candidate, "_estimator_type", ""))
 
 
-def shortcut_like(candidate: Any) -> str | None:
+def find_shortcut(candidate: Any) -> str | None:
     """The short name of the learner that has the same class, if one has."""
     name = type(candidate).__name__
     return next((known.name for known in SHORTCUTS.values() if known.class_name == name), None)

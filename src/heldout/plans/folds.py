@@ -14,9 +14,9 @@ from heldout.arguments import checked_seed, counted, option_text, whole
 from heldout.arrays import Codes
 from heldout.errors import ColumnError, OptionError
 from heldout.evidence import Label, sort_labels
-from heldout.plans.plan import AGAIN, ONCE, Cases, Plan, stream
+from heldout.plans.plan import AGAIN, ONCE, Cases, Plan, make_generator
 from heldout.plans.splits import Splits
-from heldout.plans.strata_and_groups import deal, deal_groups, group_codes, refuse_groups, refuse_rare
+from heldout.plans.strata_and_groups import check_no_groups, check_rare_classes, deal_groups, deal_rows, number_groups
 from heldout.predictions.label_encoding import encode
 
 # Plans in which every row is tested: k-fold, folds named by a column, leave-one-out, blocks in the order of time.
@@ -55,21 +55,21 @@ class KFold(Plan):
 
     def splits(self, cases: Cases, seed: int = 0) -> Splits:
         """The folds of every repetition."""
-        refuse_few_rows(cases.n, self.k)
+        check_enough_rows(cases.n, self.k)
         if self.stratified:
-            refuse_rare(cases, self.k, f"a stratified {self.k}-fold", replace(self, stratified=False).text)
+            check_rare_classes(cases, self.k, f"a stratified {self.k}-fold", replace(self, stratified=False).text)
         used = seed if self.seed is None else self.seed
         folds = []
         for number in range(self.repeats):
-            random = stream(used, number)
+            random = make_generator(used, number)
             if cases.group is None:
-                folds.append(deal(cases.n, self.k, random, cases.truth if self.stratified else None))
+                folds.append(deal_rows(cases.n, self.k, random, cases.truth if self.stratified else None))
             else:
                 folds.append(deal_groups(cases, cases.group, self.k, random, stratified=self.stratified))
         return Splits.partition(*(np.asarray(fold) for fold in folds))
 
 
-def refuse_few_rows(n: int, k: int) -> None:
+def check_enough_rows(n: int, k: int) -> None:
     """Refuse more folds than there are rows."""
     if k > n:
         raise OptionError(
@@ -132,7 +132,7 @@ def by_column(fold_of_every_row: Any, *, name: str | None = None) -> ByColumn:
     if name is None:
         own = getattr(fold_of_every_row, "name", None)
         name = own if isinstance(own, str) and own else "fold"
-    names, folds = _measured(fold_of_every_row) or _labelled(fold_of_every_row, name)
+    names, folds = _encode_numbers(fold_of_every_row) or _encode_labels(fold_of_every_row, name)
     missing = int(np.count_nonzero(folds < 0))
     if missing:
         raise ColumnError(
@@ -148,19 +148,19 @@ def by_column(fold_of_every_row: Any, *, name: str | None = None) -> ByColumn:
     return ByColumn(name, names, folds)
 
 
-def _labelled(values: Any, name: str) -> tuple[tuple[Label, ...], Codes]:
+def _encode_labels(values: Any, name: str) -> tuple[tuple[Label, ...], Codes]:
     """The sorted labels and the place of every row's among them; −1 where it is missing."""
     coded = encode(values, f"The fold column {name!r}")
     codes = coded.codes.astype(np.int64) - coded.offset
-    met = np.unique(codes[codes >= 0])
+    present = np.unique(codes[codes >= 0])
     # Declared categories that no row holds have no fold.
-    names = sort_labels(coded.labels[code] for code in met)
-    place = {label: position for position, label in enumerate(names)}
-    move = np.array([*(place.get(label, -1) for label in coded.labels), -1], dtype=np.int64)
+    names = sort_labels(coded.labels[code] for code in present)
+    position_of = {label: position for position, label in enumerate(names)}
+    move = np.array([*(position_of.get(label, -1) for label in coded.labels), -1], dtype=np.int64)
     return names, move[codes]
 
 
-def _measured(values: Any) -> tuple[tuple[Label, ...], Codes] | None:
+def _encode_numbers(values: Any) -> tuple[tuple[Label, ...], Codes] | None:
     """The same for dates and for numbers that are not whole, which are good folds though no classes."""
     try:
         array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
@@ -169,10 +169,10 @@ def _measured(values: Any) -> tuple[tuple[Label, ...], Codes] | None:
     if array.ndim != 1 or array.dtype.kind not in "fM":
         return None
     missing = np.isnat(array) if array.dtype.kind == "M" else np.isnan(array)
-    found, places = np.unique(array[~missing], return_inverse=True)
+    distinct, folds_present = np.unique(array[~missing], return_inverse=True)
     folds = np.full(len(array), -1, dtype=np.int64)
-    folds[~missing] = places
-    texts = np.datetime_as_string(found) if array.dtype.kind == "M" else found
+    folds[~missing] = folds_present
+    texts = np.datetime_as_string(distinct) if array.dtype.kind == "M" else distinct
     return tuple(texts.tolist()), folds
 
 
@@ -190,16 +190,12 @@ class LeaveOneOut(Plan):
     kind: ClassVar[str] = "leave-one-out"
     factor: ClassVar[float] = ONCE
     target: ClassVar[str] = FOLD_TARGET.replace("n − n/k", "n − 1")
-
-    @property
-    def text(self) -> str:
-        """Always "leave-one-out"."""
-        return "leave-one-out"
+    text: ClassVar[str] = "leave-one-out"
 
     def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
         """One split for every row."""
-        refuse_groups(cases, "leave-one-out", TEARS, "'leave-one-group-out'")
-        _refuse_all(cases.n, 1)
+        check_no_groups(cases, "leave-one-out", TEARS, "'leave-one-group-out'")
+        _check_rows_left(cases.n, 1)
         rows = np.arange(cases.n + 1)
         return Splits(cases.n, rows[:-1], rows, np.zeros(cases.n, dtype=np.int64), rows[:-1])
 
@@ -224,12 +220,12 @@ class LeavePOut(Plan):
     def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
         """One split for every set of p rows, in the order of `itertools.combinations`."""
         n = cases.n
-        refuse_groups(cases, self.text, TEARS, "'leave-one-group-out'")
-        _refuse_all(n, self.p)
+        check_no_groups(cases, self.text, TEARS, "'leave-one-group-out'")
+        _check_rows_left(n, self.p)
         number = math.comb(n, self.p)
         if number > MOST_SPLITS:
             raise OptionError(
-                f"{self.text} of {counted(n, 'row')} makes {_large(number)} splits, more than {MOST_SPLITS:,}.",
+                f"{self.text} of {counted(n, 'row')} makes {_format_large(number)} splits, more than {MOST_SPLITS:,}.",
                 hint=f"draw some of them: '200 x holdout {n - self.p}/{n}'; or use 'leave-one-out' or '10-fold'.",
             )
         rows = np.fromiter(chain.from_iterable(combinations(range(n), self.p)), dtype=np.int64, count=number * self.p)
@@ -246,11 +242,7 @@ class LeaveOneGroupOut(Plan):
     kind: ClassVar[str] = "leave-one-group-out"
     factor: ClassVar[float] = ONCE
     target: ClassVar[str] = "the error on cases of a new group, judged by models trained on all groups but one"
-
-    @property
-    def text(self) -> str:
-        """Always "leave-one-group-out"."""
-        return "leave-one-group-out"
+    text: ClassVar[str] = "leave-one-group-out"
 
     def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
         """One split for every group."""
@@ -259,15 +251,15 @@ class LeaveOneGroupOut(Plan):
                 "leave-one-group-out needs groups, and the rows have none.",
                 hint="name the column of the groups with group=, or use 'leave-one-out'.",
             )
-        codes, _ = group_codes(cases.group, 2, "leave-one-group-out")
+        codes, _ = number_groups(cases.group, 2, "leave-one-group-out")
         return Splits.partition(codes)
 
 
-def _large(number: int) -> str:
+def _format_large(number: int) -> str:
     return f"{number:,}" if number < 10**15 else f"about 10^{round(math.log10(number))}"
 
 
-def _refuse_all(n: int, p: int) -> None:
+def _check_rows_left(n: int, p: int) -> None:
     if p >= n:
         raise OptionError(
             f"There {'is' if n == 1 else 'are'} {counted(n, 'row')}: with {p:,} left out, none is left to train on.",
@@ -330,7 +322,7 @@ class TimeOrdered(Plan):
 
     def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
         """The blocks, in order; what does not divide evenly goes to the first training part."""
-        refuse_groups(
+        check_no_groups(
             cases, self.text, "would split them by their place in the file", "'leave-one-group-out' or '10-fold'"
         )
         n, size = cases.n, cases.n // (self.folds + 1)
@@ -421,16 +413,16 @@ class Weka(Plan):
 
     def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
         """The folds; the plan always has a seed of its own."""
-        refuse_groups(cases, "Weka's folds", "would tear them apart", f"'{self.k}-fold'")
-        refuse_few_rows(cases.n, self.k)
-        order = _shuffled(cases.n, JavaRandom(self.seed))
+        check_no_groups(cases, "Weka's folds", "would tear them apart", f"'{self.k}-fold'")
+        check_enough_rows(cases.n, self.k)
+        order = _shuffle(cases.n, JavaRandom(self.seed))
         if len(cases.labels) > 1:
-            order = _dealt(_by_class(order, cases.truth), self.k)
+            order = _deal_out(_sort_by_class(order, cases.truth), self.k)
         tests = np.array_split(np.array(order, dtype=np.int64), self.k)
         return Splits.of(cases.n, tests, repeat=[0] * self.k, fold=range(self.k))
 
 
-def _shuffled(n: int, random: JavaRandom) -> list[int]:
+def _shuffle(n: int, random: JavaRandom) -> list[int]:
     """Instances.randomize."""
     rows = list(range(n))
     for j in range(n - 1, 0, -1):
@@ -439,7 +431,7 @@ def _shuffled(n: int, random: JavaRandom) -> list[int]:
     return rows
 
 
-def _by_class(rows: list[int], truth: NDArray[np.int64]) -> list[int]:
+def _sort_by_class(rows: list[int], truth: NDArray[np.int64]) -> list[int]:
     """The first half of Instances.stratify: rows of one class are swapped to the front, then those of the next."""
     classes = truth[rows]
     done, n = 0, len(rows)
@@ -452,7 +444,7 @@ def _by_class(rows: list[int], truth: NDArray[np.int64]) -> list[int]:
     return rows
 
 
-def _dealt(rows: list[int], k: int) -> list[int]:
+def _deal_out(rows: list[int], k: int) -> list[int]:
     """The second half, Instances.stratStep: every k-th row from the first, then from the second, and so on."""
     return [row for start in range(k) for row in rows[start::k]]
 

@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 from heldout.arguments import checked_seed, counted, option_text, share_text, training_share, whole
 from heldout.arrays import Integers
 from heldout.errors import OptionError
-from heldout.plans.plan import AGAIN, Cases, Correction, Plan, stream
-from heldout.plans.splits import Drawn, Splits, edges, gathered
-from heldout.plans.strata_and_groups import draw, draw_groups, group_codes, members, refuse_groups, refuse_rare, shares
+from heldout.plans.plan import AGAIN, Cases, Correction, Plan, make_generator
+from heldout.plans.splits import LazyDraws, Splits, find_edges, sort_by_code
+from heldout.plans.strata_and_groups import (
+    apportion,
+    check_no_groups,
+    check_rare_classes,
+    draw_groups,
+    draw_rows,
+    expand_groups,
+    number_groups,
+)
 
 # A training and a test part drawn at random: once (holdout), or many times (subsampling).
 
@@ -42,7 +50,7 @@ class Holdout(Plan):
 
     def splits(self, cases: Cases, seed: int = 0) -> Splits:
         """The one split."""
-        return _drawn(self, cases, 1, seed)
+        return _draw_splits(self, cases, 1, seed)
 
 
 @dataclass(frozen=True)
@@ -72,10 +80,10 @@ class Subsampling(Plan):
 
     def splits(self, cases: Cases, seed: int = 0) -> Splits:
         """The splits, one for each time."""
-        return _drawn(self, cases, self.times, seed)
+        return _draw_splits(self, cases, self.times, seed)
 
 
-def _drawn(plan: Holdout | Subsampling, cases: Cases, times: int, seed: int) -> Splits:
+def _draw_splits(plan: Holdout | Subsampling, cases: Cases, times: int, seed: int) -> Splits:
     n = cases.n
     if n < 2:
         raise OptionError(
@@ -83,20 +91,20 @@ def _drawn(plan: Holdout | Subsampling, cases: Cases, times: int, seed: int) -> 
             hint="give at least 2 rows.",
         )
     if plan.stratified:
-        refuse_rare(cases, 2, "a stratified holdout", replace(plan, stratified=False).text)
+        check_rare_classes(cases, 2, "a stratified holdout", replace(plan, stratified=False).text)
     tested = n - min(max(round(plan.train * n), 1), n - 1)
     used = seed if plan.seed is None else plan.seed
-    tests = [_test_part(cases, tested, stream(used, i), stratified=plan.stratified) for i in range(times)]
+    tests = [_draw_test_part(cases, tested, make_generator(used, i), stratified=plan.stratified) for i in range(times)]
     return Splits.of(n, tests)
 
 
-def _test_part(cases: Cases, tested: int, random: np.random.Generator, *, stratified: bool) -> NDArray[np.int64]:
+def _draw_test_part(cases: Cases, tested: int, random: np.random.Generator, *, stratified: bool) -> NDArray[np.int64]:
     if cases.group is not None:
         return draw_groups(cases, cases.group, tested, random, stratified=stratified)
     if not stratified:
-        return draw(np.array([tested]), random, np.zeros(cases.n, dtype=np.int64))
+        return draw_rows(np.array([tested]), random, np.zeros(cases.n, dtype=np.int64))
     counts = np.bincount(cases.truth)
-    return draw(counts - shares(counts, cases.n - tested), random, cases.truth)
+    return draw_rows(counts - apportion(counts, cases.n - tested), random, cases.truth)
 
 
 def holdout(train: float = 2 / 3, *, stratified: bool = True, seed: int | None = None) -> Holdout:
@@ -129,11 +137,7 @@ class Resubstitution(Plan):
     kind: ClassVar[str] = "resubstitution"
     factor: ClassVar[float] = 1.0
     target: ClassVar[str] = "the training error, which is optimistic: it says nothing of new cases"
-
-    @property
-    def text(self) -> str:
-        """Always "resubstitution"."""
-        return "resubstitution"
+    text: ClassVar[str] = "resubstitution"
 
     def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
         """The one split."""
@@ -203,22 +207,22 @@ class Bootstrap(Plan):
     def splits(self, cases: Cases, seed: int = 0) -> Splits:
         """The draws; training rows are drawn again when they are asked for, test rows are kept."""
         if self.stratified:
-            refuse_groups(
+            check_no_groups(
                 cases, "a stratified bootstrap", "would tear them apart", f"'{self.correction or 'bootstrap'}'"
             )
-        codes = None if cases.group is None else group_codes(cases.group, 2, "a bootstrap")[0]
-        urn = _Urn(cases.truth, self.stratified, codes, seed if self.seed is None else self.seed)
+        codes = None if cases.group is None else number_groups(cases.group, 2, "a bootstrap")[0]
+        urn = _BootstrapDraws(cases.truth, self.stratified, codes, seed if self.seed is None else self.seed)
         tests: list[Integers] = []
         sizes = np.empty(self.times, dtype=np.int64)
         for i in range(self.times):
             rows, left = urn.split(i)
             tests.append(np.flatnonzero(left))
             sizes[i] = len(rows)
-        return Splits.of(cases.n, tests, Drawn(urn.draw, sizes))
+        return Splits.of(cases.n, tests, LazyDraws(urn.draw, sizes))
 
 
 @dataclass(frozen=True, eq=False)
-class _Urn:
+class _BootstrapDraws:
     """What rows are drawn from, and the seed that makes draw i the same whenever it is made."""
 
     truth: NDArray[np.int64] = field(repr=False)
@@ -232,12 +236,12 @@ class _Urn:
 
     def split(self, i: int) -> tuple[Integers, NDArray[np.bool_]]:
         """The rows of draw i and which were left out; drawn again where none is, or where one class alone trains."""
-        random, n = stream(self.seed, i), len(self.truth)
+        random, n = make_generator(self.seed, i), len(self.truth)
         for _ in range(MOST_TRIES if n else 0):
             rows = self._once(random)
             left = np.ones(n, dtype=bool)
             left[rows] = False
-            if left.any() and (self._one_class or not _alike(self.truth[rows])):
+            if left.any() and (self._one_class or not _is_constant(self.truth[rows])):
                 return rows, left
         raise OptionError(
             f"No bootstrap of {counted(n, 'row')} here trains on two classes and leaves a row out.",
@@ -246,19 +250,19 @@ class _Urn:
 
     @cached_property
     def _one_class(self) -> bool:
-        return _alike(self.truth)
+        return _is_constant(self.truth)
 
     @cached_property
     def _blocks(self) -> tuple[Integers, Integers]:
         """The rows gathered by group, or else by class, and where each block begins."""
         codes = self.truth if self.group is None else self.group
-        return gathered(codes), edges(np.bincount(codes))
+        return sort_by_code(codes), find_edges(np.bincount(codes))
 
     def _once(self, random: np.random.Generator) -> Integers:
         if self.group is not None:
             order, starts = self._blocks
             number = len(starts) - 1
-            return members(order, starts, random.integers(0, number, number))
+            return expand_groups(order, starts, random.integers(0, number, number))
         if not self.stratified:
             return random.integers(0, len(self.truth), len(self.truth))
         order, starts = self._blocks
@@ -267,7 +271,7 @@ class _Urn:
         return np.asarray(order[places], dtype=np.int64)
 
 
-def _alike(codes: NDArray[np.int64]) -> bool:
+def _is_constant(codes: NDArray[np.int64]) -> bool:
     return bool((codes == codes[0]).all())
 
 

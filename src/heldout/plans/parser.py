@@ -56,10 +56,10 @@ class Given(Plan):
         trains: list[Integers | None] = []
         for number, pair in enumerate(pairs, start=1):
             train, test = (
-                _rows(part, cases.n, f"The {name} rows of split {number}")
+                _read_rows(part, cases.n, f"The {name} rows of split {number}")
                 for name, part in zip(("training", "test"), pair, strict=True)
             )
-            _refuse_twice(test, number)
+            _check_distinct(test, number)
             rest = np.ones(cases.n, dtype=bool)
             rest[test] = False
             usual = len(train) == np.count_nonzero(rest) and np.array_equal(train, np.flatnonzero(rest))
@@ -67,7 +67,7 @@ class Given(Plan):
             tests.append(test)
         if not tests:
             raise OptionError(f"{self.text} makes no splits of {counted(cases.n, 'row')}.", hint=PAIRS)
-        repeat, fold = _numbered(cases.n, tests)
+        repeat, fold = _number_splits(cases.n, tests)
         splits = Splits.of(cases.n, tests, repeat=repeat, fold=fold)
         if all(train is None for train in trains):
             return splits
@@ -87,11 +87,11 @@ class Given(Plan):
         splitter = copy.deepcopy(self.splitter)
         if getattr(splitter, "random_state", 0) is None:
             splitter.random_state = seed % 2**32
-        group = None if cases.group is None else _named(cases.group_names, cases.group)
+        group = None if cases.group is None else _decode(cases.group_names, cases.group)
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="The groups parameter is ignored")
-                pairs = list(splitter.split(np.zeros((cases.n, 1)), _named(cases.labels, cases.truth), group))
+                pairs = list(splitter.split(np.zeros((cases.n, 1)), _decode(cases.labels, cases.truth), group))
         except (TypeError, ValueError) as error:
             raise OptionError(
                 f"{self.text} cannot split {counted(cases.n, 'row')}: {str(error).splitlines()[0]}",
@@ -99,10 +99,10 @@ class Given(Plan):
                 if "groups" in str(error) and group is None
                 else "change the splitter, or use a plan such as '10-fold'.",
             ) from error
-        return iter([_pair(pair, number) for number, pair in enumerate(pairs, start=1)])
+        return iter([_read_pair(pair, number) for number, pair in enumerate(pairs, start=1)])
 
 
-def _named(names: Sequence[object], codes: NDArray[np.int64]) -> NDArray[Any]:
+def _decode(names: Sequence[object], codes: NDArray[np.int64]) -> NDArray[Any]:
     """The names behind the codes: splitters sort them, and what they draw depends on the order."""
     kinds = {type(name) for name in names}
     # Names that are missing, or do not sort because they are of several kinds, are of no use to a splitter.
@@ -112,7 +112,7 @@ def _named(names: Sequence[object], codes: NDArray[np.int64]) -> NDArray[Any]:
     return np.array(names)[codes]
 
 
-def _pair(pair: Any, number: int) -> Sequence[Any]:
+def _read_pair(pair: Any, number: int) -> Sequence[Any]:
     parts = tuple(pair) if isinstance(pair, Iterable) and not isinstance(pair, str | bytes) else ()
     if len(parts) != 2:
         raise OptionError(
@@ -123,7 +123,7 @@ def _pair(pair: Any, number: int) -> Sequence[Any]:
     return parts
 
 
-def _rows(part: Any, n: int, name: str) -> Integers:
+def _read_rows(part: Any, n: int, name: str) -> Integers:
     rows = np.asarray(part)
     if rows.dtype == bool and rows.shape == (n,):
         rows = np.flatnonzero(rows)
@@ -143,7 +143,7 @@ def _rows(part: Any, n: int, name: str) -> Integers:
     return rows.astype(np.int64, copy=False)
 
 
-def _refuse_twice(test: Integers, number: int) -> None:
+def _check_distinct(test: Integers, number: int) -> None:
     """A model predicts a case once: a test row that stands twice would count as two cases."""
     rows, counts = np.unique(test, return_counts=True)
     if len(rows) < len(test):
@@ -154,23 +154,23 @@ def _refuse_twice(test: Integers, number: int) -> None:
         )
 
 
-def _numbered(n: int, tests: Sequence[Integers]) -> tuple[list[int] | None, list[int] | None]:
+def _number_splits(n: int, tests: Sequence[Integers]) -> tuple[list[int] | None, list[int] | None]:
     """The repetition of each split and its place in it, where each repetition tests every row once.
 
     Splits that test no row twice are one repetition. None where each split is a repetition of its own.
     """
-    seen = np.zeros(n, dtype=bool)
-    repeat, fold, number, place, complete = [], [], 0, 0, True
+    tested = np.zeros(n, dtype=bool)
+    repeat, fold, number, position, complete = [], [], 0, 0, True
     for test in tests:
-        if seen[test].any():
-            complete = complete and bool(seen.all())
-            seen[:] = False
-            number, place = number + 1, 0
-        seen[test] = True
+        if tested[test].any():
+            complete = complete and bool(tested.all())
+            tested[:] = False
+            number, position = number + 1, 0
+        tested[test] = True
         repeat.append(number)
-        fold.append(place)
-        place += 1
-    if number and not (complete and seen.all()):
+        fold.append(position)
+        position += 1
+    if number and not (complete and tested.all()):
         return None, None
     return repeat, fold
 
@@ -192,7 +192,7 @@ def given(splitter: Any, *, seed: int | None = None) -> Plan:
         if callable(getattr(splitter, "split", None)):
             return Given(splitter, seed)
         if isinstance(splitter, Iterable):
-            pairs = tuple(_pair(pair, number) for number, pair in enumerate(splitter, start=1))
+            pairs = tuple(_read_pair(pair, number) for number, pair in enumerate(splitter, start=1))
             if not pairs:
                 raise OptionError("There are no splits in what was given.", hint=PAIRS)
             return Given(pairs, seed)
@@ -295,20 +295,20 @@ EXAMPLES = (
 )
 """One text of every form, as shown to a person whose text has none."""
 
-Found = Mapping[str, str | None]
+Captures = Mapping[str, str | None]
 
 
-def _number(text: str) -> Any:
+def _parse_number(text: str) -> Any:
     """A number as written: one that is not whole is for the plan to refuse."""
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
 
 
-def _numbers(found: Found, *names: str) -> dict[str, Any]:
-    return {name: _number(text) for name in names if (text := found[name]) is not None}
+def _parse_numbers(captures: Captures, *names: str) -> dict[str, Any]:
+    return {name: _parse_number(text) for name in names if (text := captures[name]) is not None}
 
 
-def _share(found: Found) -> dict[str, Any]:
-    text = found["train"]
+def _parse_share(captures: Captures) -> dict[str, Any]:
+    text = captures["train"]
     if text is None:
         return {}
     try:
@@ -320,10 +320,10 @@ def _share(found: Found) -> dict[str, Any]:
     return {"train": float(share / 100 if text.endswith("%") else share)}
 
 
-def _bootstrap(found: Found) -> Plan:
-    kind = found.get("kind")
+def _make_bootstrap(captures: Captures) -> Plan:
+    kind = captures.get("kind")
     correction: Correction = "" if kind is None else ".632+" if kind.endswith("+") else ".632"
-    return bootstrap(correction=correction, **_numbers(found, "times"))
+    return bootstrap(correction=correction, **_parse_numbers(captures, "times"))
 
 
 NUMBER = r"[-+]?\d{1,18}(?:\.\d{1,18})?"
@@ -331,29 +331,29 @@ SHARE = r"[-+]?[\d./]+(?:e-?\d{1,3})?%?"
 CV = r"(?: (?:cross[- ]?validation|cv))?"
 FOLDS = rf"(?P<k>{NUMBER})[- ]?folds?{CV}"
 
-FORMS: tuple[tuple[str, Callable[[Found], Plan]], ...] = (
-    (rf"(?:(?P<repeats>{NUMBER}) ?x ?)?{FOLDS}", lambda found: kfold(**_numbers(found, "k", "repeats"))),
-    (rf"hold-?out(?: (?P<train>{SHARE}))?", lambda found: holdout(**_share(found))),
+FORMS: tuple[tuple[str, Callable[[Captures], Plan]], ...] = (
+    (rf"(?:(?P<repeats>{NUMBER}) ?x ?)?{FOLDS}", lambda found: kfold(**_parse_numbers(found, "k", "repeats"))),
+    (rf"hold-?out(?: (?P<train>{SHARE}))?", lambda found: holdout(**_parse_share(found))),
     (
         rf"(?P<times>{NUMBER}) ?x ?hold-?out(?: (?P<train>{SHARE}))?",
-        lambda found: subsampling(**_numbers(found, "times"), **_share(found)),
+        lambda found: subsampling(**_parse_numbers(found, "times"), **_parse_share(found)),
     ),
     (
         rf"subsampling(?: (?P<times>{NUMBER})(?![\d./%]))?(?: (?P<train>{SHARE}))?",
-        lambda found: subsampling(**_numbers(found, "times"), **_share(found)),
+        lambda found: subsampling(**_parse_numbers(found, "times"), **_parse_share(found)),
     ),
     (rf"loo|loocv|leave[- ]one[- ]out{CV}", lambda _: leave_one_out()),
-    (rf"leave[- ](?P<p>{NUMBER})[- ]out{CV}", lambda found: leave_p_out(**_numbers(found, "p"))),
+    (rf"leave[- ](?P<p>{NUMBER})[- ]out{CV}", lambda found: leave_p_out(**_parse_numbers(found, "p"))),
     (rf"logo|leave[- ]one[- ]group[- ]out{CV}", lambda _: leave_one_group_out()),
-    (rf"bootstrap(?: (?P<times>{NUMBER}))?", _bootstrap),
-    (rf"(?P<kind>0?\.632\+?|632\+)(?: bootstrap)?(?: (?P<times>{NUMBER}))?", _bootstrap),
-    (rf"bootstrap (?P<kind>0?\.632\+?|632\+)(?: (?P<times>{NUMBER}))?", _bootstrap),
+    (rf"bootstrap(?: (?P<times>{NUMBER}))?", _make_bootstrap),
+    (rf"(?P<kind>0?\.632\+?|632\+)(?: bootstrap)?(?: (?P<times>{NUMBER}))?", _make_bootstrap),
+    (rf"bootstrap (?P<kind>0?\.632\+?|632\+)(?: (?P<times>{NUMBER}))?", _make_bootstrap),
     (r"resubstitution|training (?:set|error)", lambda _: resubstitution()),
     (
         rf"time[- ](?:ordered|series)(?: (?P<folds>{NUMBER}))?(?: gap (?P<gap>{NUMBER}))?",
-        lambda found: time_ordered(**_numbers(found, "folds", "gap")),
+        lambda found: time_ordered(**_parse_numbers(found, "folds", "gap")),
     ),
-    (rf"weka(?: {FOLDS})?", lambda found: weka(**_numbers(found, "k"))),
+    (rf"weka(?: {FOLDS})?", lambda found: weka(**_parse_numbers(found, "k"))),
 )
 """Each form of text, and the plan that it means."""
 
@@ -367,42 +367,42 @@ def read_plan(plan: Any, seed: int | None = None) -> Plan:
     ('10x10-fold', 'holdout 0.7 seed 3')
     """
     if isinstance(plan, Plan):
-        found = plan
+        parsed = plan
     elif isinstance(plan, str):
-        found = _read(_plain(plan), plan)
+        parsed = _parse(_normalise(plan), plan)
     else:
-        found = given(plan)
-    return found if seed is None else found.seeded(whole(seed, "The seed", 0, 1, most=None))
+        parsed = given(plan)
+    return parsed if seed is None else parsed.seeded(whole(seed, "The seed", 0, 1, most=None))
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     """In small letters, with one kind of dash, cross and space."""
     for written, plain in (("×", "x"), ("‐", "-"), ("‑", "-"), ("–", "-"), ("−", "-")):
         text = text.replace(written, plain)
     return " ".join(text.casefold().split())
 
 
-def _read(text: str, written: str) -> Plan:
+def _parse(text: str, written: str) -> Plan:
     parts = re.fullmatch(r"nested (.+?) ?(?<!\d)/ ?(.+)", text)  # the line in "2/3" parts no plans
     if parts:
-        return _read_nested(parts[1], parts[2], written)
-    text, options = _options(text, written)
+        return _parse_nested(parts[1], parts[2], written)
+    text, options = _split_options(text, written)
     if text.startswith("column "):
         raise OptionError(
             f"The plan {written!r} needs the column's values.", hint="use heldout.plans.by_column(values) instead."
         )
     for form, make in FORMS:
-        found = re.fullmatch(form, text)
-        if found:
-            return _with(make(found.groupdict()), options, written)
-    raise _unknown(text, written)
+        match = re.fullmatch(form, text)
+        if match:
+            return _apply_options(make(match.groupdict()), options, written)
+    raise _unknown_plan(text, written)
 
 
-def _options(text: str, written: str) -> tuple[str, dict[str, Any]]:
+def _split_options(text: str, written: str) -> tuple[str, dict[str, Any]]:
     """Take "unstratified" and "seed 3" off the end."""
     options: dict[str, Any] = {}
-    while found := re.fullmatch(r"(.+?),? (?:(un)?stratified|seed (-?\d{1,18}))", text):
-        text, un, seed = found.groups()
+    while match := re.fullmatch(r"(.+?),? (?:(un)?stratified|seed (-?\d{1,18}))", text):
+        text, un, seed = match.groups()
         name, value = ("stratified", un is None) if seed is None else ("seed", int(seed))
         if name in options:
             raise OptionError(
@@ -413,7 +413,7 @@ def _options(text: str, written: str) -> tuple[str, dict[str, Any]]:
     return text, options
 
 
-def _with(plan: Plan, options: dict[str, Any], written: str) -> Plan:
+def _apply_options(plan: Plan, options: dict[str, Any], written: str) -> Plan:
     for name in options:
         if not plan.takes(name):
             why = "it draws nothing" if name == "seed" else "it never looks at the classes, or always does"
@@ -424,26 +424,25 @@ def _with(plan: Plan, options: dict[str, Any], written: str) -> Plan:
     return cast("Plan", replace(cast("Any", plan), **options)) if options else plan
 
 
-def _read_nested(outer: str, inner: str, written: str) -> Plan:
+def _parse_nested(outer: str, inner: str, written: str) -> Plan:
     """Both plans. A seed at the very end is that of both, unless the outer has its own or the inner has brackets."""
     bracketed = inner.startswith("(") and inner.endswith(")")
-    outer, options = _options(outer.removeprefix("(").removesuffix(")"), written)
-    inner, inner_options = _options(inner.removeprefix("(").removesuffix(")"), written)
-    first = _with(_read(outer, outer), options, written)
-    second = _read(inner, inner)
+    outer, options = _split_options(outer.removeprefix("(").removesuffix(")"), written)
+    inner, inner_options = _split_options(inner.removeprefix("(").removesuffix(")"), written)
+    first = _apply_options(_parse(outer, outer), options, written)
+    second = _parse(inner, inner)
     if "seed" in inner_options and not bracketed and "seed" not in options and first.takes("seed"):
         seed = inner_options["seed"] if second.takes("seed") else inner_options.pop("seed")
-        first = _with(first, {"seed": seed}, written)
-    return Nested(first, _with(second, inner_options, written))
+        first = _apply_options(first, {"seed": seed}, written)
+    return Nested(first, _apply_options(second, inner_options, written))
 
 
-def _unknown(text: str, written: str) -> OptionError:
+def _unknown_plan(text: str, written: str) -> OptionError:
     near = difflib.get_close_matches(text, EXAMPLES, n=3, cutoff=0.5)
     if text.isdecimal():
         near = [f"{text}-fold", *near]
+    *others, last = map(repr, near or EXAMPLES)
+    hint = f"write it like one of these: {', '.join([*others, last])}."
     if near:
-        *others, last = (repr(example) for example in near)
-        meant = f"{', '.join(others)} or {last}" if others else last
-        return OptionError(f"There is no plan {written!r}.", hint=f"did you mean something like {meant}?")
-    shown = ", ".join(repr(example) for example in EXAMPLES)
-    return OptionError(f"There is no plan {written!r}.", hint=f"write it like one of these: {shown}.")
+        hint = f"did you mean something like {', '.join(others)}{' or ' * bool(others)}{last}?"
+    return OptionError(f"There is no plan {written!r}.", hint=hint)

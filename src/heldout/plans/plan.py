@@ -12,7 +12,7 @@ import numpy as np
 from heldout.arguments import counted, whole
 from heldout.arrays import Codes
 from heldout.errors import OptionError
-from heldout.plans.splits import Drawn, Splits
+from heldout.plans.splits import LazyDraws, Splits
 
 Correction = Literal["", ".632", ".632+"]
 
@@ -96,13 +96,13 @@ class Plan(ABC):
 # The generator behind each repetition of a plan: independent streams of one seed.
 
 
-def stream(seed: int, number: int) -> np.random.Generator:
+def make_generator(seed: int, number: int) -> np.random.Generator:
     """The generator of repetition `number`, counted from 0: the stream that `SeedSequence.spawn` gives it.
 
     Repetition 0 is the same however many follow it, so "10-fold" is the first repetition of "10x10-fold".
 
-    >>> int(stream(7, 0).integers(100)) == int(stream(7, 0).integers(100)), stream(7, 0) is stream(7, 1)
-    (True, False)
+    >>> int(make_generator(7, 0).integers(100)) == int(make_generator(7, 0).integers(100))
+    True
     """
     return np.random.default_rng(np.random.SeedSequence(whole(seed, "The seed", 0, 1, most=None), spawn_key=(number,)))
 
@@ -122,7 +122,7 @@ def check_apart(plan: Plan, splits: Splits, cases: Cases) -> None:
     Hint: use a plan that keeps groups whole, such as '10-fold' with group, or leave out group.
     """
     # A bootstrap tests what it did not draw, and draws whole groups; looking would mean drawing all of it again.
-    if plan.judging.kind == "resubstitution" or isinstance(splits.train_rows, Drawn):
+    if plan.judging.kind == "resubstitution" or isinstance(splits.train_rows, LazyDraws):
         return
     both = splits.shared_rows
     if both:

@@ -21,10 +21,10 @@ __all__ = ["Splits"]
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn(Sequence[Integers]):
+class LazyDraws(Sequence[Integers]):
     """The rows of each draw: `draw(i)` makes those of draw i, the same on every call, and `sizes` counts them.
 
-    >>> rows = Drawn(lambda i: np.random.default_rng(i).integers(0, 3, 4), np.array([4, 4]))
+    >>> rows = LazyDraws(lambda i: np.random.default_rng(i).integers(0, 3, 4), np.array([4, 4]))
     >>> len(rows), bool((rows[1] == rows[-1]).all())
     (2, True)
     """
@@ -43,29 +43,31 @@ class Drawn(Sequence[Integers]):
 
     def __getitem__(self, index: int | slice) -> Integers | Sequence[Integers]:
         # A range knows slices, negative places and where it ends.
-        place = range(len(self))[index]
-        return self.draw(place) if isinstance(place, int) else tuple(self.draw(i) for i in place)
+        chosen = range(len(self))[index]
+        return self.draw(chosen) if isinstance(chosen, int) else tuple(self.draw(i) for i in chosen)
 
 
 # Gathering rows by a small number that each carries, such as its class or its fold.
 
 
-def gathered(codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+def sort_by_code(codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """The rows sorted by their number, which is not negative; rows of the same number keep their order.
 
-    >>> gathered(np.array([2, 0, 2, 1])).tolist()
+    >>> sort_by_code(np.array([2, 0, 2, 1])).tolist()
     [1, 3, 0, 2]
     """
     # NumPy sorts numbers of one or two bytes by radix, in time that grows with the rows alone.
-    return np.argsort(codes.astype(smallest(int(codes.max(initial=0)))), kind="stable").astype(np.int64, copy=False)
+    return np.argsort(codes.astype(find_smallest_type(int(codes.max(initial=0)))), kind="stable").astype(
+        np.int64, copy=False
+    )
 
 
-def smallest(largest: int) -> np.dtype[Any]:
+def find_smallest_type(largest: int) -> np.dtype[Any]:
     """The type with the fewest bytes that holds the numbers from 0 to `largest`."""
     return np.min_scalar_type(largest)
 
 
-def edges(sizes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+def find_edges(sizes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Where each of several blocks begins, and at last where they end, from their sizes."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
@@ -95,17 +97,11 @@ class Splits:
     @classmethod
     def partition(cls, *assignments: NDArray[np.integer[Any]]) -> Splits:
         """Folds from the number of the fold of every row; several assignments are repetitions."""
-        rows: list[Integers] = []
-        sizes: list[Integers] = []
-        repeat: list[Integers] = []
-        for number, assignment in enumerate(assignments):
-            counts = np.bincount(assignment)
-            rows.append(gathered(assignment))
-            sizes.append(counts)
-            repeat.append(np.full(len(counts), number))
-        folds = [np.arange(len(counts)) for counts in sizes]
-        bounds = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
-        return cls(len(assignments[0]), np.concatenate(rows), bounds, np.concatenate(repeat), np.concatenate(folds))
+        rows = np.concatenate([sort_by_code(assignment) for assignment in assignments])
+        sizes = [np.bincount(assignment) for assignment in assignments]
+        repeat = np.repeat(np.arange(len(sizes)), [len(counts) for counts in sizes])
+        fold = np.concatenate([np.arange(len(counts)) for counts in sizes])
+        return cls(len(assignments[0]), rows, find_edges(np.concatenate(sizes)), repeat, fold)
 
     @classmethod
     def of(
@@ -118,14 +114,13 @@ class Splits:
         fold: Sequence[int] | None = None,
     ) -> Splits:
         """From the rows of each split; without `repeat` each split is a repetition of its own."""
-        bounds = np.concatenate([[0], np.cumsum([len(test) for test in tests])]).astype(np.int64)
-        if trains is not None and not isinstance(trains, Drawn):
+        if trains is not None and not isinstance(trains, LazyDraws):
             trains = tuple(np.asarray(train, dtype=np.int64) for train in trains)
         numbers = np.arange(len(tests), dtype=np.int64)
         return cls(
             n,
             np.concatenate([np.asarray(test, dtype=np.int64) for test in tests]),
-            bounds,
+            find_edges(np.array([len(test) for test in tests])),
             numbers if repeat is None else np.asarray(repeat, dtype=np.int64),
             np.zeros_like(numbers) if fold is None else np.asarray(fold, dtype=np.int64),
             trains,
@@ -159,7 +154,7 @@ class Splits:
         """How many rows each split trains on."""
         if self.train_rows is None:
             return self.n - self.sizes
-        if isinstance(self.train_rows, Drawn):
+        if isinstance(self.train_rows, LazyDraws):
             return self.train_rows.sizes
         return np.array([len(rows) for rows in self.train_rows], dtype=np.int64)
 
@@ -192,12 +187,12 @@ class Splits:
         """
         if self.train_rows is None:
             return 0
-        found, tested = 0, np.zeros(self.n, dtype=bool)
+        overlaps, tested = 0, np.zeros(self.n, dtype=bool)
         for train, test in self:
             tested[test] = True
-            found += bool(tested[train].any())
+            overlaps += bool(tested[train].any())
             tested[test] = False
-        return found
+        return overlaps
 
     def shared_groups(self, group: NDArray[np.integer[Any]]) -> int:
         """In how many splits a group has rows on both sides, from the number of the group of every row.
@@ -215,9 +210,9 @@ class Splits:
             return len(np.unique(keys[partial] // number))
         shared = 0
         for train, test in self:
-            met = np.zeros(number, dtype=bool)
-            met[codes[test]] = True
-            shared += bool(met[codes[train]].any())
+            is_tested = np.zeros(number, dtype=bool)
+            is_tested[codes[test]] = True
+            shared += bool(is_tested[codes[train]].any())
         return shared
 
     def label(self, i: int) -> str:

@@ -104,12 +104,12 @@ class BiasVariance(Result):
 
     def rows(self) -> list[dict[str, object]]:
         """One row per part of the error."""
-        made: list[dict[str, object]] = []
+        rows: list[dict[str, object]] = []
         for part in WORDS:
             low, high, method = self.limits[part]
             figures = (part, None, None, self[part], low, high, self.level, method, self.n)
-            made.append({**dict(zip(ROW_KEYS, figures, strict=True)), "learner": self.name, "rounds": self.rounds})
-        return made
+            rows.append({**dict(zip(ROW_KEYS, figures, strict=True)), "learner": self.name, "rounds": self.rounds})
+        return rows
 
     def facts(self) -> dict[str, object]:
         """What stands beside the rows in the document."""
@@ -168,35 +168,35 @@ def decompose(
     """
     check_level(level)
     splits = bootstrap_splits(problem, rounds=rounds, seed=seed, test_rows=test_rows)
-    seen = run(
+    done = run(
         estimator, problem, splits, jobs=jobs, training=False, seed=seed, progress=progress,
         plan_text=f"bootstrap of {rounds} rounds",
     )  # fmt: skip
     k = len(problem.labels)
-    table = np.bincount(seen.rows * k + seen.predicted, minlength=problem.n * k).reshape(problem.n, k)
-    asked = np.arange(problem.n) if test_rows is None else np.unique(splits.test(0))
-    cases = asked[table[asked].sum(axis=1) > 0]
+    table = np.bincount(done.rows * k + done.predicted, minlength=problem.n * k).reshape(problem.n, k)
+    judged = np.arange(problem.n) if test_rows is None else np.unique(splits.test(0))
+    cases = judged[table[judged].sum(axis=1) > 0]
     counts, truth = table[cases], problem.truth[cases]
-    parts = divided(counts, truth)
+    parts = divide_error(counts, truth)
     group = None if problem.group is None else problem.group[cases]
     notes = []
-    if len(cases) < len(asked):
-        notes.append(f"{len(asked) - len(cases)} rows were in every bootstrap sample and could not be judged.")
-    if not seen.complete:
-        notes.append(f"Interrupted: {len(seen.finished)} of {rounds} models were trained.")
+    if len(cases) < len(judged):
+        notes.append(f"{len(judged) - len(cases)} rows were in every bootstrap sample and could not be judged.")
+    if not done.complete:
+        notes.append(f"Interrupted: {len(done.finished)} of {rounds} models were trained.")
     return BiasVariance(
         name or type(estimator).__name__, counts, truth, parts, _limits(parts, group, level, seed),
-        len(seen.finished), level, seed, cases, (*notes, *seen.warnings),
+        len(done.finished), level, seed, cases, (*notes, *done.warnings),
     )  # fmt: skip
 
 
-def divided(counts: Counts, truth: Counts, *, corrected: bool = True) -> Parts:
+def divide_error(counts: Counts, truth: Counts, *, corrected: bool = True) -> Parts:
     """The parts of every case's error, from how many models predicted each class.
 
     Where two classes are predicted equally often the main prediction is the first of them. `corrected` takes from
     Kohavi & Wolpert's bias² what the frequencies of finitely many models add to it, and gives it to the variance.
 
-    >>> parts = divided(np.array([[3, 1], [1, 3]]), np.array([0, 0]))
+    >>> parts = divide_error(np.array([[3, 1], [1, 3]]), np.array([0, 0]))
     >>> parts.bias.tolist(), parts.unbiased_variance.tolist(), parts.helpful_variance.tolist()
     ([0.0, 1.0], [0.25, 0.0], [0.0, 0.25])
     """
@@ -238,16 +238,18 @@ def bootstrap_splits(
     """
     check_whole("rounds", rounds, 2)
     check_whole("seed", seed, 0)
-    aside = None if test_rows is None else _aside(test_rows, problem.n)
+    aside = None if test_rows is None else _read_test_rows(test_rows, problem.n)
     pool = np.arange(problem.n) if aside is None else np.setdiff1d(np.arange(problem.n), aside)
     if len(np.unique(problem.truth[pool])) < 2:
         raise LabelError("The rows to train on have one class only.", hint="check the target, or set aside fewer rows.")
-    units = None if problem.group is None else _members(problem.group, pool)
-    drawn = [_drawn(problem.truth, pool, units, aside, np.random.default_rng([seed, at])) for at in range(rounds)]
+    units = None if problem.group is None else _split_by_group(problem.group, pool)
+    drawn = [
+        _draw_bootstrap(problem.truth, pool, units, aside, np.random.default_rng([seed, at])) for at in range(rounds)
+    ]
     return Splits.of(problem.n, [test for test, _ in drawn], [train for _, train in drawn])
 
 
-def _aside(test_rows: ArrayLike, n: int) -> Counts:
+def _read_test_rows(test_rows: ArrayLike, n: int) -> Counts:
     rows = np.asarray(test_rows)
     if rows.dtype == bool and rows.shape == (n,):
         rows = np.flatnonzero(rows)
@@ -260,12 +262,12 @@ def _aside(test_rows: ArrayLike, n: int) -> Counts:
     return np.unique(rows).astype(np.int64)
 
 
-def _members(group: Counts, pool: Counts) -> list[Counts]:
+def _split_by_group(group: Counts, pool: Counts) -> list[Counts]:
     order = pool[np.argsort(group[pool], kind="stable")]
     return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 
 
-def _drawn(
+def _draw_bootstrap(
     truth: Counts, pool: Counts, units: list[Counts] | None, aside: Counts | None, rng: np.random.Generator
 ) -> tuple[Counts, Counts]:
     for _ in range(TRIES):
@@ -297,12 +299,12 @@ def _limits(parts: Parts, group: Counts | None, level: float, seed: int) -> dict
     tail = (1 - level) / 2
     values = table.sum(axis=0) / size.sum()
     low, high = np.quantile(means, [tail, 1 - tail], axis=0)
-    made = {}
+    limits = {}
     for at, part in enumerate(WORDS):
         if high[at] - low[at] < 1e-12 and 0 <= values[at] <= 1:
             # No case differs from another, so nothing varies when they are redrawn; a share of 0 in n is not certain.
             ends = wilson_at(values[at], len(size), z_value(level))
-            made[part] = float(ends[0]), float(ends[1]), "wilson"
+            limits[part] = float(ends[0]), float(ends[1]), "wilson"
         else:
-            made[part] = float(min(low[at], values[at])), float(max(high[at], values[at])), METHOD
-    return made
+            limits[part] = float(min(low[at], values[at])), float(max(high[at], values[at])), METHOD
+    return limits

@@ -1,7 +1,8 @@
-"""Choosing a fast path: learners whose predictions in every split follow from one look at all rows.
+"""Fast paths: learners whose predictions in every split follow from one look at all rows (kNN, Gaussian naive Bayes).
 
-A fast path is taken only for the exact type of a learner, and only for rows whose prediction cannot depend on how
-numbers were rounded; the rest are predicted by fitting their split, so that the answer is the same.
+A path is taken only for the exact type of a learner, and only for rows whose prediction cannot depend on how numbers
+were rounded; the rest are predicted by fitting their split, so that the answer is the same. All of this is arrays and
+bounds on their rounding, and so it stands apart from the run that calls it.
 """
 
 from __future__ import annotations
@@ -16,19 +17,20 @@ import numpy as np
 
 from heldout.arrays import Codes, Flags, Floats, Integers
 from heldout.plans.splits import Splits
-from heldout.resampling.split_task import Classes, Drawn
+from heldout.resampling.split_task import Classes, TrainingSample
 
 # Below this a look at all rows costs as much as the fits do.
-FEWEST = 3
+FEWEST_SPLITS = 3
 # Where more than this share must be fitted anyway, the shortcut saves nothing worth a sentence.
-MOST_PLAIN = 0.5
+MOST_FITTED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class PredictionRequest:
     """What is to be predicted: rows, each by the model of its split; the test rows first, then the training rows.
 
-    `folds` holds for every repetition the split that tests each row.
+    `codes` are the classes of all rows in the order of `classes_`, and `folds` holds for every repetition the split
+    that tests each row. `rows` and `split` have one entry per prediction; `sample` are the training rows among them.
     """
 
     features: Floats
@@ -36,7 +38,7 @@ class Asked:
     classes: Classes
     splits: Splits
     folds: Codes
-    drawn: Drawn
+    sample: TrainingSample
     rows: Integers
     split: Integers
 
@@ -54,7 +56,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FastPredictions:
     """Predictions for all that was asked, as places in the order of `classes_`, and probabilities of the test rows.
 
     `unsure` marks what must be predicted by fitting. `alone` says that a row's prediction does not depend on which
@@ -69,41 +71,43 @@ class Found:
     because: str
 
 
-Path = Callable[[Any, Asked], Found | None]
+Path = Callable[[Any, PredictionRequest], FastPredictions | None]
 
 
-def ask(features: Any, truth: Codes, classes: Classes, splits: Splits, drawn: Drawn) -> Asked | None:
+def make_request(
+    features: Any, truth: Codes, classes: Classes, splits: Splits, sample: TrainingSample
+) -> PredictionRequest | None:
     """The question for a fast path; None where the data or the splits do not allow one."""
-    if len(splits) < FEWEST or len(classes.known) < 2:
+    if len(splits) < FEWEST_SPLITS or len(classes.known) < 2:
         return None
     if type(features) is not np.ndarray or features.ndim != 2 or features.dtype != np.float64 or not features.size:
         return None
-    folds = partitions(splits)
+    folds = find_partitions(splits)
     if folds is None or not np.isfinite(features).all():
         return None
-    split = np.concatenate([splits.split_of, np.repeat(np.arange(len(splits)), np.diff(drawn.bounds))])
-    rows = np.concatenate([splits.test_rows, drawn.rows])
-    return Asked(features, classes.rank[truth], classes, splits, folds, drawn, rows, split)
+    split = np.concatenate([splits.split_of, np.repeat(np.arange(len(splits)), np.diff(sample.bounds))])
+    rows = np.concatenate([splits.test_rows, sample.rows])
+    return PredictionRequest(features, classes.rank[truth], classes, splits, folds, sample, rows, split)
 
 
-def path_for(estimator: Any) -> Path | None:
+def find_path(estimator: Any) -> Path | None:
     """The fast path for the exact type of a learner, if there is one."""
     kind = type(estimator)
     known: dict[tuple[str, str], Path] = {
-        ("sklearn.neighbors._classification", "KNeighborsClassifier"): from_neighbours,
-        ("sklearn.naive_bayes", "GaussianNB"): from_moments,
+        ("sklearn.neighbors._classification", "KNeighborsClassifier"): predict_by_neighbours,
+        ("sklearn.naive_bayes", "GaussianNB"): predict_by_moments,
     }
     return known.get((kind.__module__, kind.__qualname__))
 
 
-def pays(asked: Asked, found: Found) -> bool:
+def is_worthwhile(request: PredictionRequest, predictions: FastPredictions) -> bool:
     """Whether a fast path found enough to be worth it."""
-    if found.alone:
-        return bool(found.unsure.mean() <= MOST_PLAIN)
-    return len(np.unique(asked.split[found.unsure])) <= MOST_PLAIN * len(asked.splits)
+    if predictions.alone:
+        return bool(predictions.unsure.mean() <= MOST_FITTED)
+    return len(np.unique(request.split[predictions.unsure])) <= MOST_FITTED * len(request.splits)
 
 
-def complementary(splits: Splits) -> bool:
+def is_complementary(splits: Splits) -> bool:
     """Whether every split trains on exactly the rows it does not test, in their order, also where they are listed."""
     if splits.train_rows is None:
         return True
@@ -120,10 +124,10 @@ def complementary(splits: Splits) -> bool:
     return True
 
 
-def partitions(splits: Splits) -> Codes | None:
+def find_partitions(splits: Splits) -> Codes | None:
     """For every repetition the split that tests each row; None unless each tests every row once."""
     n = splits.n
-    if len(splits.test_rows) % n or not complementary(splits):
+    if len(splits.test_rows) % n or not is_complementary(splits):
         return None
     times = len(splits.test_rows) // n
     if times == 1:
@@ -149,19 +153,19 @@ def partitions(splits: Splits) -> Codes | None:
 
 EPS = float(np.finfo(np.float64).eps)
 # Log-likelihoods that are nearer than this, relative to their size, may come out in either order.
-CLOSE = 1e-9
+RELATIVE_TIE = 1e-9
 # Probabilities are to agree to 1e-9; logarithms and exponentials have the rest.
-AGREED = 8e-10
+PROBABILITY_TOLERANCE = 8e-10
 # Numbers in one block of splits x classes x features.
-BLOCK = 1_000_000
+MODEL_BLOCK = 1_000_000
 # Numbers in one block of rows x features, which should stay in a processor's cache.
-NEAR = 100_000
+ROW_BLOCK = 100_000
 # With at least so many rows to a split, splits are taken one by one: nothing need be repeated for each row.
-MANY = 32
+ROWS_PER_SPLIT = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Models:
+class SplitModels:
     """The fitted models of some splits: arrays over splits, classes and (means, precisions) features.
 
     `at_mean` is the log-likelihood of a row at the class mean. A log-likelihood whose squared distances sum to q is off
@@ -177,7 +181,7 @@ class Models:
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class ClassMoments:
     """All rows, counted once.
 
     `powers` has for each row what it is less its class's centre, and the squares of that, side by side. `sums` has
@@ -194,30 +198,30 @@ class Moments:
     log_priors: Floats | None
 
 
-def from_moments(estimator: Any, asked: Asked) -> Found | None:
+def predict_by_moments(estimator: Any, request: PredictionRequest) -> FastPredictions | None:
     """The predictions of GaussianNB; None where its settings or the data do not allow it."""
     with np.errstate(all="ignore"):
-        moments = _moments(estimator, asked)
+        moments = _count_moments(estimator, request)
         if moments is None:
             return None
-        total, size = len(asked.rows), len(asked.classes.known)
+        total, size = len(request.rows), len(request.classes.known)
         predicted = np.zeros(total, dtype=np.int64)
         unsure = np.ones(total, dtype=bool)
-        scores = np.zeros((asked.n_test, size))
-        bounds = asked.splits.bounds, asked.n_test + asked.drawn.bounds
-        step = max(1, BLOCK // (size * asked.features.shape[1]))
-        for start in range(0, len(asked.splits), step):
-            stop = min(start + step, len(asked.splits))
-            models = _models(moments, asked, start, stop)
+        scores = np.zeros((request.n_test, size))
+        bounds = request.splits.bounds, request.n_test + request.sample.bounds
+        step = max(1, MODEL_BLOCK // (size * request.features.shape[1]))
+        for start in range(0, len(request.splits), step):
+            stop = min(start + step, len(request.splits))
+            models = _fit_models(moments, request, start, stop)
             for tested, bound in zip((True, False), bounds, strict=True):
-                for entries in _blocks(bound, start, stop, asked.features.shape[1]):
-                    logs, errors = _joint(asked, models, entries, start)
-                    best, doubtful, shares = _verdict(logs, errors, tested=tested)
+                for entries in _make_blocks(bound, start, stop, request.features.shape[1]):
+                    logs, errors = _compute_log_likelihoods(request, models, entries, start)
+                    best, doubtful, shares = _choose_classes(logs, errors, tested=tested)
                     predicted[entries] = best
-                    unsure[entries] = doubtful | models.unfit[asked.split[entries] - start]
+                    unsure[entries] = doubtful | models.unfit[request.split[entries] - start]
                     if tested:
                         scores[entries] = shares
-    return Found(
+    return FastPredictions(
         predicted,
         scores,
         unsure,
@@ -228,9 +232,9 @@ def from_moments(estimator: Any, asked: Asked) -> Found | None:
     )
 
 
-def _moments(estimator: Any, asked: Asked) -> Moments | None:
+def _count_moments(estimator: Any, request: PredictionRequest) -> ClassMoments | None:
     smoothing, priors = estimator.var_smoothing, estimator.priors
-    size = len(asked.classes.known)
+    size = len(request.classes.known)
     if isinstance(smoothing, bool) or not isinstance(smoothing, int | float) or not smoothing >= 0:
         return None
     log_priors = None
@@ -241,35 +245,41 @@ def _moments(estimator: Any, asked: Asked) -> Moments | None:
         if not np.isclose(given.sum(), 1.0):
             return None
         log_priors = np.log(given.astype(np.float64))
-    X, codes, width = asked.features, asked.codes, asked.features.shape[1]
+    X, codes, width = request.features, request.codes, request.features.shape[1]
     counts = np.bincount(codes, minlength=size)
     if counts.min() < 2:
         return None
-    centres = _group_sums(codes, np.arange(len(X)), size, X) / counts[:, None]
+    centres = _sum_groups(codes, np.arange(len(X)), size, X) / counts[:, None]
     powers = np.empty((len(X), 2 * width))
     np.subtract(X, centres[codes], out=powers[:, :width])
     np.square(powers[:, :width], out=powers[:, width:])
     grouped = None
-    if len(asked.folds) == 1 and len(asked.splits) * size * width <= BLOCK:
-        grouped = _tested(powers, asked, 0, len(asked.splits))
+    if len(request.folds) == 1 and len(request.splits) * size * width <= MODEL_BLOCK:
+        grouped = _sum_tested(powers, request, 0, len(request.splits))
         sums = grouped.sum(axis=0)
     else:
-        sums = _group_sums(codes, np.arange(len(X)), size, powers)
+        sums = _sum_groups(codes, np.arange(len(X)), size, powers)
     between = counts @ np.square(centres - counts @ centres / len(X))
     spread = float((sums[:, width:].sum(axis=0) + between).max())
-    return Moments(centres, powers, counts, sums, grouped, spread, float(smoothing), log_priors)
+    return ClassMoments(centres, powers, counts, sums, grouped, spread, float(smoothing), log_priors)
 
 
-def _tested(powers: Floats, asked: Asked, start: int, stop: int) -> Floats:
-    """The sums over the test rows of each split and class."""
-    splits, size = asked.splits, len(asked.classes.known)
+def _group_test_rows(request: PredictionRequest, start: int, stop: int) -> tuple[Integers, Codes]:
+    """The test rows of the splits from `start` to `stop`, and the number of the split and class of each."""
+    splits = request.splits
     tested = slice(splits.bounds[start], splits.bounds[stop])
     rows = splits.test_rows[tested]
-    group = (splits.split_of[tested] - start) * size + asked.codes[rows]
-    return _group_sums(group, rows, (stop - start) * size, powers).reshape(stop - start, size, -1)
+    return rows, (splits.split_of[tested] - start) * len(request.classes.known) + request.codes[rows]
 
 
-def _group_sums(group: Codes, rows: Integers, groups: int, values: Floats) -> Floats:
+def _sum_tested(powers: Floats, request: PredictionRequest, start: int, stop: int) -> Floats:
+    """The sums over the test rows of each split and class."""
+    rows, group = _group_test_rows(request, start, stop)
+    shape = stop - start, len(request.classes.known)
+    return _sum_groups(group, rows, math.prod(shape), powers).reshape(*shape, -1)
+
+
+def _sum_groups(group: Codes, rows: Integers, groups: int, values: Floats) -> Floats:
     """The sums of the rows of each group."""
     from scipy.sparse import csr_array
 
@@ -281,93 +291,100 @@ def _group_sums(group: Codes, rows: Integers, groups: int, values: Floats) -> Fl
     return sums
 
 
-def _models(moments: Moments, asked: Asked, start: int, stop: int) -> Models:
+def _fit_models(moments: ClassMoments, request: PredictionRequest, start: int, stop: int) -> SplitModels:
     """The models of the splits from `start` to `stop`, each from all rows less those that it tests."""
-    splits, size = asked.splits, len(moments.counts)
-    tested = slice(splits.bounds[start], splits.bounds[stop])
-    rows = splits.test_rows[tested]
-    group = (splits.split_of[tested] - start) * size + asked.codes[rows]
-    gone = np.bincount(group, minlength=(stop - start) * size).reshape(-1, size)
-    counts = (moments.counts - gone).astype(np.float64)
-    sums = moments.grouped if moments.grouped is not None else _tested(moments.powers, asked, start, stop)
-    left, squares = np.split(moments.sums - sums, 2, axis=2)
-
-    number = counts[:, :, None]
-    drift = left / number
-    within = np.maximum(squares - left * drift, 0.0)
-    means = moments.centres + drift
-    n = counts.sum(axis=1)[:, None]
-    grand = (number * means).sum(axis=1) / n
-    whole = (within + number * np.square(means - grand[:, None, :])).sum(axis=1)
-    widest = (whole / n).max(axis=1)
-    own = within / number
-    variances = own + (moments.smoothing * widest)[:, None, None]
+    size = len(moments.counts)
+    _, group = _group_test_rows(request, start, stop)
+    tested_counts = np.bincount(group, minlength=(stop - start) * size).reshape(-1, size)
+    tested_sums = moments.grouped
+    if tested_sums is None:
+        tested_sums = _sum_tested(moments.powers, request, start, stop)
+    # Axes: split, class, feature.
+    counts = (moments.counts - tested_counts).astype(np.float64)
+    class_counts, n = counts[:, :, None], counts.sum(axis=1)[:, None]
+    sums, square_sums = np.split(moments.sums - tested_sums, 2, axis=2)
+    mean_shift = sums / class_counts
+    means = moments.centres + mean_shift
+    # Rounding may leave a sum of squares a little below 0.
+    within = np.maximum(square_sums - sums * mean_shift, 0.0)
+    class_variances = within / class_counts
+    # scikit-learn adds to every variance a share of the largest variance of a feature over all training rows.
+    grand_means = (class_counts * means).sum(axis=1) / n
+    total_squares = (within + class_counts * np.square(means - grand_means[:, None, :])).sum(axis=1)
+    largest_variance = (total_squares / n).max(axis=1)
+    variances = class_variances + (moments.smoothing * largest_variance)[:, None, None]
     precisions = 1.0 / variances
 
-    priors = np.log(counts / n) if moments.log_priors is None else moments.log_priors
-    at_mean = priors - 0.5 * np.log(2 * np.pi * variances).sum(axis=2)
+    log_priors = np.log(counts / n) if moments.log_priors is None else moments.log_priors
+    at_mean = log_priors - 0.5 * np.log(2 * np.pi * variances).sum(axis=2)
     # The mean of m numbers, added one by one, is off by at most m ε/4 of their mean size, their variance by m ε/4 of
     # itself (Higham 2002, section 4.2), once in scikit-learn and once here, where all rows count.
     rounding = 0.25 * EPS * (moments.counts.astype(np.float64)[:, None] + 8)
-    shift = 2 * np.sqrt((np.square(rounding) * (np.square(means) + own) * precisions).sum(axis=2))
-    lost = rounding * (np.split(moments.sums, 2, axis=1)[1] / number + own)
-    of_smoothing = 0.5 * EPS * (len(asked.features) + 8) * moments.smoothing * moments.spread / n
+    shift = 2 * np.sqrt((np.square(rounding) * (np.square(means) + class_variances) * precisions).sum(axis=2))
+    all_square_sums = np.split(moments.sums, 2, axis=1)[1]
+    variance_error = rounding * (all_square_sums / class_counts + class_variances)
+    smoothing_error = 0.5 * EPS * (len(request.features) + 8) * moments.smoothing * moments.spread / n
     # A variance that is off by a share moves the log-likelihood by half that share of q and of each feature.
-    scale = 0.5 * ((lost + of_smoothing[:, :, None]) * precisions).max(axis=2) + 4 * EPS
+    scale = 0.5 * ((variance_error + smoothing_error[:, :, None]) * precisions).max(axis=2) + 4 * EPS
+    # A class with one training row has no variance; a variance of 0 has no logarithm.
     unfit = (counts < 2).any(axis=1) | ~np.isfinite(at_mean).all(axis=1)
-    return Models(means, precisions, at_mean, shift, scale, unfit)
+    return SplitModels(means, precisions, at_mean, shift, scale, unfit)
 
 
-def _blocks(bounds: Integers, start: int, stop: int, features: int) -> Iterator[slice]:
+def _make_blocks(bounds: Integers, start: int, stop: int, features: int) -> Iterator[slice]:
     """Runs of what was asked: one split at a time where they are large, otherwise as many rows as fit in a block."""
     first, last = int(bounds[start]), int(bounds[stop])
-    edges = bounds[start : stop + 1].tolist() if last - first >= MANY * (stop - start) else [first, last]
-    step = max(1, NEAR // features)
+    edges = bounds[start : stop + 1].tolist() if last - first >= ROWS_PER_SPLIT * (stop - start) else [first, last]
+    step = max(1, ROW_BLOCK // features)
     for low, high in pairwise(edges):
         for begin in range(low, high, step):
             yield slice(begin, min(begin + step, high))
 
 
-def _joint(asked: Asked, models: Models, entries: slice, start: int) -> tuple[Floats, Floats]:
+def _compute_log_likelihoods(
+    request: PredictionRequest, models: SplitModels, entries: slice, start: int
+) -> tuple[Floats, Floats]:
     """The joint log-likelihood of each class (first axis) and row, and how far it may be off."""
-    X = np.take(asked.features, asked.rows[entries], axis=0)
-    split = asked.split[entries] - start
-    alone = bool(len(split)) and split[0] == split[-1]
+    X = np.take(request.features, request.rows[entries], axis=0)
+    split = request.split[entries] - start
+    # Rows of one split share one model, whose arrays need not be repeated for each row.
+    one_split = bool(len(split)) and split[0] == split[-1]
     size = models.at_mean.shape[1]
     q = np.empty((size, len(X)))
-    apart = np.empty_like(X)
+    squares = np.empty_like(X)
     for code in range(size):
-        if alone:
-            np.subtract(X, models.means[split[0], code], out=apart)
-            np.square(apart, out=apart)
-            np.dot(apart, models.precisions[split[0], code], out=q[code])
+        np.subtract(X, models.means[split[0] if one_split else split, code], out=squares)
+        np.square(squares, out=squares)
+        if one_split:
+            np.dot(squares, models.precisions[split[0], code], out=q[code])
         else:
-            np.subtract(X, models.means[split, code], out=apart)
-            np.square(apart, out=apart)
-            np.einsum("ij,ij->i", apart, models.precisions[split, code], out=q[code])
-    at = split[:1] if alone else split
-    logs = models.at_mean[at].T - 0.5 * q
-    errors = np.sqrt(q) * models.shift[at].T + (q + X.shape[1]) * models.scale[at].T
+            np.einsum("ij,ij->i", squares, models.precisions[split, code], out=q[code])
+    model = split[:1] if one_split else split
+    logs = models.at_mean[model].T - 0.5 * q
+    errors = np.sqrt(q) * models.shift[model].T + (q + X.shape[1]) * models.scale[model].T
     return logs, errors
 
 
-def _verdict(logs: Floats, errors: Floats, *, tested: bool) -> tuple[Codes, Flags, Floats]:
+def _choose_classes(logs: Floats, errors: Floats, *, tested: bool) -> tuple[Codes, Flags, Floats]:
     """The likeliest class, whether rounding may have decided, and the probability of each class."""
     best = logs.argmax(axis=0)
-    others = np.arange(len(logs))[:, None] != best
+    is_other = np.arange(len(logs))[:, None] != best
     top = logs.max(axis=0)
-    bound = errors + np.take_along_axis(errors, best[None], axis=0)
     gap = top - logs
-    near = gap <= np.maximum(2 * bound, CLOSE * np.maximum(np.abs(top), np.abs(logs)))
-    doubtful: Flags = (near & others).any(axis=0) | ~np.isfinite(top)
+    # Both log-likelihoods of a gap may be off, that of the class and that of the best one.
+    gap_error = errors + np.take_along_axis(errors, best[None], axis=0)
+    near = gap <= np.maximum(2 * gap_error, RELATIVE_TIE * np.maximum(np.abs(top), np.abs(logs)))
+    # Another class may be the likeliest, or the best log-likelihood is infinite or nan.
+    doubtful: Flags = (near & is_other).any(axis=0) | ~np.isfinite(top)
     if not tested:
         return best, doubtful, logs.T
-    shares = np.exp(-gap)
-    shares /= shares.sum(axis=0)
-    # A share moves by itself times how far its logarithm is off beside that of the best.
-    off = np.where(others, shares * bound, 0.0).sum(axis=0)
-    doubtful |= ~(off <= AGREED)
-    return best, doubtful, shares.T
+    probabilities = np.exp(-gap)
+    probabilities /= probabilities.sum(axis=0)
+    # A probability moves by itself times how far its logarithm is off beside that of the best. Not written as `>`,
+    # which would let nan pass.
+    probability_error = np.where(is_other, probabilities * gap_error, 0.0).sum(axis=0)
+    doubtful |= ~(probability_error <= PROBABILITY_TOLERANCE)
+    return best, doubtful, probabilities.T
 
 
 # Nearest neighbours under a partition, from one search over all rows.
@@ -389,7 +406,7 @@ NEIGHBOUR_BLOCK = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class NeighbourSearch:
     """How the distances of one learner are found, and how far they may be off."""
 
     k: int
@@ -420,34 +437,35 @@ class Search:
         return 8 * (features + 8) * EPS * (reach + unit)
 
 
-def from_neighbours(estimator: Any, asked: Asked) -> Found | None:
+def predict_by_neighbours(estimator: Any, request: PredictionRequest) -> FastPredictions | None:
     """The predictions of KNeighborsClassifier; None where its settings do not allow it."""
-    search = _search(estimator, asked)
+    search = _make_search(estimator, request)
     if search is None:
         return None
-    n, total = len(asked.features), len(asked.rows)
-    size = len(asked.classes.known)
+    n, total = len(request.features), len(request.rows)
+    size = len(request.classes.known)
     predicted = np.zeros(total, dtype=np.int64)
-    scores = np.zeros((asked.n_test, size))
+    scores = np.zeros((request.n_test, size))
     unsure = np.zeros(total, dtype=bool)
     with np.errstate(over="ignore"):
-        norms = np.einsum("ij,ij->i", asked.features, asked.features)
+        norms = np.einsum("ij,ij->i", request.features, request.features)
     if not np.isfinite(norms).all():
         # Squares that do not fit a float leave nothing to compare.
         return None
     todo = np.arange(total)
-    width = _width(search.k, n, int(asked.splits.sizes.max()))
+    width = _choose_list_length(search.k, n, int(request.splits.sizes.max()))
     while len(todo):
-        needed, place = np.unique(asked.rows[todo], return_inverse=True)
-        lists = search.finder.kneighbors(asked.features[needed] if len(needed) < n else asked.features, width)
+        needed, list_of = np.unique(request.rows[todo], return_inverse=True)
+        searched = request.features[needed] if len(needed) < n else request.features
+        distances, neighbours = search.finder.kneighbors(searched, width)
         short = np.zeros(len(todo), dtype=bool)
         step = max(1, NEIGHBOUR_BLOCK // width)
         for start in range(0, len(todo), step):
             part = todo[start : start + step]
-            at = place[start : start + step]
-            votes, doubtful, lacking = _votes(search, asked, part, lists[0][at], lists[1][at], norms)
+            at = list_of[start : start + step]
+            votes, doubtful, lacking = _count_votes(search, request, part, distances[at], neighbours[at], norms)
             predicted[part] = votes.argmax(axis=1)
-            tested = part < asked.n_test
+            tested = part < request.n_test
             with np.errstate(invalid="ignore"):
                 # Nothing over nothing where a list is too short; it is searched again.
                 scores[part[tested]] = votes[tested] / votes[tested].sum(axis=1, keepdims=True)
@@ -455,7 +473,7 @@ def from_neighbours(estimator: Any, asked: Asked) -> Found | None:
             short[start : start + step] = lacking
         todo = todo[short]
         width = min(n, 2 * width)
-    return Found(
+    return FastPredictions(
         predicted,
         scores,
         unsure,
@@ -465,11 +483,11 @@ def from_neighbours(estimator: Any, asked: Asked) -> Found | None:
     )
 
 
-def _search(estimator: Any, asked: Asked) -> Search | None:
+def _make_search(estimator: Any, request: PredictionRequest) -> NeighbourSearch | None:
     from sklearn.neighbors import NearestNeighbors
 
     k, metric, p = estimator.n_neighbors, estimator.metric, estimator.p
-    smallest = int(asked.splits.train_sizes.min())
+    smallest = int(request.splits.train_sizes.min())
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= smallest:
         return None
     if not isinstance(metric, str) or metric not in METRICS or estimator.metric_params is not None:
@@ -480,84 +498,95 @@ def _search(estimator: Any, asked: Asked) -> Search | None:
         return None
     settings = {name: getattr(estimator, name) for name in ("algorithm", "leaf_size", "metric", "p", "n_jobs")}
     try:
-        finder = NearestNeighbors(n_neighbors=int(k), **settings).fit(asked.features)
+        finder = NearestNeighbors(n_neighbors=int(k), **settings).fit(request.features)
     except (TypeError, ValueError):
         # The learner will say what is wrong with its settings when it is fitted.
         return None
     euclidean = metric in EUCLIDEAN or (metric == "minkowski" and p == 2)
     # scikit-learn may search a small training part by brute force where it searches all rows in a tree.
     brute = getattr(finder, "_fit_method", "brute") == "brute" or (estimator.algorithm == "auto" and k >= smallest // 2)
-    return Search(int(k), estimator.weights == "distance", metric, finder, bool(euclidean and brute))
+    return NeighbourSearch(int(k), estimator.weights == "distance", metric, finder, bool(euclidean and brute))
 
 
-def _width(k: int, n: int, left_out: int) -> int:
+def _choose_list_length(k: int, n: int, left_out: int) -> int:
     """How many neighbours to ask for, so that few rows need a second search."""
     share = left_out / n
     likely = math.ceil((k + 2 + 3 * math.sqrt((k + 2) * share)) / (1 - share))
     return min(n, k + 1 + left_out, max(k + 2, likely))
 
 
-def _votes(
-    search: Search, asked: Asked, part: Codes, distances: Floats, neighbours: Codes, norms: Floats
+def _count_votes(
+    search: NeighbourSearch,
+    request: PredictionRequest,
+    part: Codes,
+    distances: Floats,
+    neighbours: Codes,
+    norms: Floats,
 ) -> tuple[Floats, Flags, Flags]:
-    """The votes for each class, whether the prediction is in doubt, and whether the lists are too short to say."""
-    split, size, k = asked.split[part], len(asked.classes.known), search.k
-    tests = asked.folds[0][neighbours] if len(asked.folds) == 1 else _tests(asked, split, neighbours)
-    usable = tests != split[:, None]
+    """The votes for each class, whether the prediction is in doubt, and whether the lists are too short to say.
+
+    `distances` and `neighbours` have one row per prediction and one column per neighbour, the nearest first.
+    """
+    split, size, k = request.split[part], len(request.classes.known), search.k
+    folds = request.folds
+    tested_by = folds[0][neighbours] if len(folds) == 1 else folds[request.repeat[split][:, None], neighbours]
+    usable = tested_by != split[:, None]
     rank = np.cumsum(usable, axis=1)
-    trained = asked.splits.train_sizes[split]
-    lacking = rank[:, -1] < np.minimum(k + 1, trained)
+    n_train = request.splits.train_sizes[split]
+    # One more than k, so that it is known how far the next one is, unless there is no next one.
+    lacking = rank[:, -1] < np.minimum(k + 1, n_train)
 
-    far = np.square(distances) if search.squared else distances
-    last = np.take_along_axis(far, np.argmax(rank >= k, axis=1)[:, None], axis=1)
-    error = search.error(norms[asked.rows[part]][:, None], last, asked.features.shape[1])
-    # Everything this near to the k-th might take its place.
-    rivals = usable & (np.abs(far - last) <= error)
-    within = (usable & (far <= last + error)).sum(axis=1)
-    codes = asked.codes[neighbours]
-    first = np.take_along_axis(codes, np.argmax(rivals, axis=1)[:, None], axis=1)
-    one_class = ~(rivals & (codes != first)).any(axis=1)
-    seen_all = (far[:, -1:] > last + error)[:, 0] | (rank[:, -1] >= trained)
-    clear = (within == k) | one_class
-    doubtful = ~(clear & seen_all)
+    compared = np.square(distances) if search.squared else distances
+    kth = np.take_along_axis(compared, np.argmax(rank >= k, axis=1)[:, None], axis=1)
+    error = search.error(norms[request.rows[part]][:, None], kth, request.features.shape[1])
+    codes = request.codes[neighbours]
+    # Everything this near to the k-th might take its place; that matters unless all of these are of one class.
+    rivals = usable & (np.abs(compared - kth) <= error)
+    n_within = (usable & (compared <= kth + error)).sum(axis=1)
+    clear = (n_within == k) | _are_one_class(rivals, codes)
+    # Rivals may stand beyond the end of the list, unless its end is farther or it holds all training rows.
+    complete = (compared[:, -1:] > kth + error)[:, 0] | (rank[:, -1] >= n_train)
+    doubtful = ~(clear & complete)
 
-    taken = usable & (rank <= k)
+    voting = usable & (rank <= k)
+    weights, vague = voting.astype(np.float64), None
     if search.weighted:
-        weights, vague = _weights(search, part < asked.n_test, far, taken, error, codes)
-    else:
-        weights, vague = taken.astype(np.float64), None
+        weights, vague = _weigh_neighbours(search, part < request.n_test, compared, voting, error, codes)
     cell = np.arange(len(part))[:, None] * size + codes
     sums = np.bincount(cell.ravel(), weights=weights.ravel(), minlength=len(part) * size)
     votes = sums.astype(np.float64, copy=False).reshape(-1, size)
     if vague is not None:
-        top = np.partition(votes, size - 2, axis=1)[:, size - 2 :]
-        doubtful |= vague | (top[:, 1] - top[:, 0] <= CLOSE * top[:, 1])
+        # Sums of weights that are equal but for rounding may come out in either order.
+        second, first = np.partition(votes, size - 2, axis=1)[:, size - 2 :].T
+        doubtful |= vague | (first - second <= RELATIVE_TIE * first)
     return votes, doubtful & ~lacking, lacking
 
 
-def _tests(asked: Asked, split: Codes, neighbours: Codes) -> Codes:
-    return asked.folds[asked.repeat[split][:, None], neighbours]
+def _are_one_class(chosen: Flags, codes: Codes) -> Flags:
+    """Whether the chosen neighbours of each row, of which there is at least one, are all of one class."""
+    first = np.take_along_axis(codes, np.argmax(chosen, axis=1)[:, None], axis=1)
+    return np.asarray(~(chosen & (codes != first)).any(axis=1))
 
 
-def _weights(
-    search: Search, tested: Flags, far: Floats, taken: Flags, error: Floats, codes: Codes
+def _weigh_neighbours(
+    search: NeighbourSearch, tested: Flags, compared: Floats, voting: Flags, error: Floats, codes: Codes
 ) -> tuple[Floats, Flags]:
     """One over the distance, or 1 for neighbours at distance 0 if there are any; and where that is not exact enough."""
     power = -0.5 if search.squared else -1.0
     with np.errstate(divide="ignore"):
-        weights = np.where(taken, far, np.inf) ** power
-        least = (3 * error[:, 0]) ** power
-    endless = np.isinf(weights)
-    rows = endless.any(axis=1)
-    weights[rows] = endless[rows]
+        weights = np.where(voting, compared, np.inf) ** power
+        least_near_weight = (3 * error[:, 0]) ** power
+    at_zero = np.isinf(weights)
+    has_zero = at_zero.any(axis=1)
+    weights[has_zero] = at_zero[has_zero]
     if search.exact_zero:
-        return weights, np.zeros(len(far), dtype=bool)
+        return weights, np.zeros(len(compared), dtype=bool)
     # A distance near 0 may be off by its own size, and its weight with it. For a class alone (of a training row, which
     # is its own neighbour) it is enough that all such neighbours are of one class and outweigh the others together.
-    vague = (taken & (far * CLOSE / 4 <= error)).any(axis=1)
-    near = taken & (far <= 2 * error)
-    first = np.take_along_axis(codes, np.argmax(near, axis=1)[:, None], axis=1)
-    agreed = near.any(axis=1) & ~(near & (codes != first)).any(axis=1)
-    others = np.where(taken & ~near, (np.maximum(far, EPS * EPS) / 2) ** power, 0.0).sum(axis=1)
-    sure = agreed & (least > 1.01 * others) & ~tested
-    return weights, vague & ~sure
+    inexact = (voting & (compared * RELATIVE_TIE / 4 <= error)).any(axis=1)
+    near = voting & (compared <= 2 * error)
+    one_class = near.any(axis=1) & _are_one_class(near, codes)
+    # Half the distance is twice the weight: the most that the others may have. EPS² keeps it finite.
+    most_other_weight = np.where(voting & ~near, (np.maximum(compared, EPS * EPS) / 2) ** power, 0.0).sum(axis=1)
+    decided = one_class & (least_near_weight > 1.01 * most_other_weight) & ~tested
+    return weights, inexact & ~decided

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,11 +20,11 @@ _installed: list[tuple[int, warnings.catch_warnings[None]]] = []
 
 
 @contextmanager
-def listening() -> Iterator[None]:
-    """Send warnings to whoever is `hearing`.
+def redirect_warnings() -> Iterator[None]:
+    """Send warnings to the lists of `capture_warnings`.
 
-    The machinery of `warnings` is shared by all threads, so it is changed once, by the first that listens, and put back
-    by the last.
+    The machinery of `warnings` is shared by all threads, so it is changed once, by the first that enters, and put back
+    by the last that leaves.
     """
     with _lock:
         if _installed:
@@ -49,53 +50,51 @@ def listening() -> Iterator[None]:
 
 
 @contextmanager
-def hearing() -> Iterator[list[str]]:
+def capture_warnings() -> Iterator[list[str]]:
     """A list that fills with what is warned of meanwhile, as "Category: first line".
 
-    >>> with hearing() as heard:
+    >>> with capture_warnings() as messages:
     ...     warnings.warn("it did not converge", RuntimeWarning, stacklevel=1)
-    >>> heard
+    >>> messages
     ['RuntimeWarning: it did not converge']
     """
-    heard: list[str] = []
-    before = getattr(_own, "heard", None)
-    with listening():
-        _own.heard = heard
-        _active.append(heard)
+    messages: list[str] = []
+    before = getattr(_own, "messages", None)
+    with redirect_warnings():
+        _own.messages = messages
+        _active.append(messages)
         try:
-            yield heard
+            yield messages
         finally:
-            _own.heard = before
+            _own.messages = before
             # By identity: two lists of equal texts are equal.
-            _active[:] = [other for other in _active if other is not heard]
+            _active[:] = [other for other in _active if other is not messages]
 
 
 def _keep(message: Warning | str, category: type[Warning], *_where: Any, **_more: Any) -> None:
     # A learner's own threads have no list: what they say goes to the split that was begun last.
-    heard = getattr(_own, "heard", None)
-    if heard is None:
-        heard = _active[-1] if _active else []
+    messages = getattr(_own, "messages", None)
+    if messages is None:
+        messages = _active[-1] if _active else []
     lines = str(message).strip().splitlines()
-    heard.append(f"{category.__name__}: {lines[0] if lines else 'no text'}")
+    messages.append(f"{category.__name__}: {lines[0] if lines else 'no text'}")
 
 
-def told(heard: Iterable[tuple[str, ...]], total: int, noun: str = "folds") -> tuple[str, ...]:
+def summarise_warnings(messages: Iterable[tuple[str, ...]], total: int, noun: str = "folds") -> tuple[str, ...]:
     """One sentence for each kind of warning: how many of the splits gave it, and the first text.
 
     Texts that differ only in their numbers are of one kind.
 
-    >>> told([("UserWarning: 3 left",), ("UserWarning: 4 left",), ()], 10)
+    >>> summarise_warnings([("UserWarning: 3 left",), ("UserWarning: 4 left",), ()], 10)
     ('UserWarning in 2 of 10 folds: 3 left',)
     """
-    first: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    for texts in heard:
-        kinds = {re.sub(r"\d[\d.e+-]*", "0", text): text for text in reversed(texts)}
-        for kind in dict.fromkeys(re.sub(r"\d[\d.e+-]*", "0", text) for text in texts):
-            first.setdefault(kind, kinds[kind])
-            counts[kind] = counts.get(kind, 0) + 1
-    sentences = []
-    for kind, text in first.items():
-        category, _, words = text.partition(": ")
-        sentences.append(f"{category} in {counts[kind]} of {total} {noun}: {words}")
-    return tuple(sentences)
+    first: dict[str, tuple[str, ...]] = {}
+    counts: Counter[str] = Counter()
+    for texts in messages:
+        kinds = [re.sub(r"\d[\d.e+-]*", "0", text) for text in texts]
+        counts.update(set(kinds))
+        for kind, text in zip(kinds, texts, strict=True):
+            first.setdefault(kind, text.partition(": "))
+    return tuple(
+        f"{category} in {counts[kind]} of {total} {noun}: {words}" for kind, (category, _, words) in first.items()
+    )

@@ -21,7 +21,7 @@ from heldout.resampling.learning_report import verdict
 from heldout.resampling.outcome import Run
 from heldout.resampling.power_law import PowerLaw, fit_power_law
 from heldout.resampling.run import OnError, run
-from heldout.resampling.training_sizes import Growing, Sizes, growing_sets
+from heldout.resampling.training_sizes import NestedTrainingSets, Sizes, draw_training_sets
 from heldout.resampling.workers import Jobs, Progress
 from heldout.result import ROW_KEYS, Result, bound_late
 from heldout.review import Finding, Review
@@ -184,7 +184,7 @@ def learn(
     ((10, 20, 40, 80), (5, 4))
     """
     check_level(level)
-    made = growing_sets(problem, sizes=sizes, points=points, draws=draws, test=test, seed=seed)
+    made = draw_training_sets(problem, sizes=sizes, points=points, draws=draws, test=test, seed=seed)
     seen = run(
         estimator, problem, made.splits, jobs=jobs, on_error=on_error, seed=seed, progress=progress,
         plan_text=f"learning curve of {len(made.sizes)} sizes and {made.draws} draws",
@@ -203,7 +203,7 @@ def learn(
     )  # fmt: skip
 
 
-def _errors(made: Growing, split: NDArray[np.int64], wrong: NDArray[np.bool_]) -> Floats:
+def _errors(made: NestedTrainingSets, split: NDArray[np.int64], wrong: NDArray[np.bool_]) -> Floats:
     """The error of every split, one row per draw and one column per size; nan where a split did not finish."""
     splits = made.draws * len(made.sizes)
     held = np.bincount(split, minlength=splits)
@@ -213,7 +213,7 @@ def _errors(made: Growing, split: NDArray[np.int64], wrong: NDArray[np.bool_]) -
 
 
 def _limits(
-    problem: Problem, made: Growing, seen: Run, wrong: NDArray[np.bool_], errors: Floats, level: float
+    problem: Problem, made: NestedTrainingSets, seen: Run, wrong: NDArray[np.bool_], errors: Floats, level: float
 ) -> tuple[Floats, Floats, tuple[int, ...], Floats]:
     """Wilson's limits of the mean test error at each size, how many distinct rows were tested, and what they tell."""
     mean = _over_draws(np.nanmean, errors)
@@ -271,7 +271,7 @@ def _deviation(values: Floats) -> float:
     return float(values.std(ddof=1)) if len(values) > 1 else np.nan
 
 
-def _notes(made: Growing, seen: Run, law: PowerLaw) -> tuple[str, ...]:
+def _notes(made: NestedTrainingSets, seen: Run, law: PowerLaw) -> tuple[str, ...]:
     notes = []
     if law.undefined:
         notes.append(f"No power law was fitted: {law.undefined}.")

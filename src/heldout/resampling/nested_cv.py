@@ -56,7 +56,7 @@ class NestedCV:
 
 
 @dataclass
-class Sums:
+class RepetitionErrors:
     """The errors of the repetitions so far; each list has one entry per set-aside fold."""
 
     between: list[Floats] = field(default_factory=list)
@@ -105,23 +105,23 @@ def nested_cv(
     cases = Cases(problem.truth, problem.labels)
     plan = kfold(k, repeats=repeats, stratified=stratified, seed=seed)
     folds = plan.splits(cases)
-    sums, complete = Sums(), True
+    sums, complete = RepetitionErrors(), True
     with Ticker(repeats * k * (k + 1) // 2, progress) as ticker:
         for number in range(repeats):
             fold = np.empty(problem.n, dtype=np.int64)
-            for place in range(k):
-                fold[folds.test(number * k + place)] = place
+            for position in range(k):
+                fold[folds.test(number * k + position)] = position
             try:
                 done = run(
-                    estimator, problem, _splits(fold), jobs=jobs, on_error=on_error, shortcuts=shortcuts,
+                    estimator, problem, _make_splits(fold), jobs=jobs, on_error=on_error, shortcuts=shortcuts,
                     training=False, seed=seed, plan_text=f"repetition {number + 1} of nested {plan.text}",
-                    progress=_onward(ticker),
+                    progress=_forward_ticks(ticker),
                 )  # fmt: skip
             except KeyboardInterrupt:
                 complete = False
                 break
             if done.complete and not done.failures:
-                sums.add(fold, *_wrong(done, problem.truth, fold))
+                sums.add(fold, *_count_errors(done, problem.truth, fold))
             elif not done.complete:
                 complete = False
                 break
@@ -132,10 +132,10 @@ def nested_cv(
             f"{type(estimator).__name__} failed in every repetition of nested {plan.text}.",
             hint="without on_error='record' (--on-error record) you see the first failure.",
         )
-    return _interval(sums, problem.n, k, level, complete=complete)
+    return _make_interval(sums, problem.n, k, level, complete=complete)
 
 
-def _onward(ticker: Ticker) -> Callable[[int, int], None]:
+def _forward_ticks(ticker: Ticker) -> Callable[[int, int], None]:
     """Counts the fits of one repetition among those of all."""
     before = ticker.done
 
@@ -163,15 +163,15 @@ def check_folds(problem: Problem, k: int) -> None:
         )
 
 
-def rounds(k: int) -> Iterator[list[tuple[int, ...]]]:
+def pair_folds(k: int) -> Iterator[list[tuple[int, ...]]]:
     """Every fold alone and every pair of folds once, in rounds in which each fold takes part once.
 
     As in a tournament: the last fold stays and the others turn; among an odd number one has a bye. Each round is thus a
     partition of the rows, which is what lets a learner with a fast path take it.
 
-    >>> list(rounds(3))
+    >>> list(pair_folds(3))
     [[(0,), (1, 2)], [(1,), (0, 2)], [(2,), (0, 1)]]
-    >>> list(rounds(4))
+    >>> list(pair_folds(4))
     [[(0, 3), (1, 2)], [(1, 3), (0, 2)], [(2, 3), (0, 1)], [(0,), (1,), (2,), (3,)]]
     """
     turning = k if k % 2 else k - 1
@@ -179,24 +179,26 @@ def rounds(k: int) -> Iterator[list[tuple[int, ...]]]:
         pairs = [sorted(((first + step) % turning, (first - step) % turning)) for step in range(1, (turning + 1) // 2)]
         yield [(first,) if k % 2 else (first, k - 1), *((low, high) for low, high in pairs)]
     if not k % 2:
-        yield [(place,) for place in range(k)]
+        yield [(fold,) for fold in range(k)]
 
 
-def _splits(fold: Codes) -> Splits:
+def _make_splits(fold: Codes) -> Splits:
     """A split for every fold and every pair of folds: it tests their rows, and trains on all others."""
     k = int(fold.max()) + 1
-    entries = [(number, place, out) for number, held in enumerate(rounds(k)) for place, out in enumerate(held)]
+    entries = [
+        (number, position, out) for number, group in enumerate(pair_folds(k)) for position, out in enumerate(group)
+    ]
     tests = [np.flatnonzero(np.isin(fold, out)) for _, _, out in entries]
     return Splits.of(len(fold), tests, repeat=[e[0] for e in entries], fold=[e[1] for e in entries])
 
 
-def _wrong(done: Run, truth: Codes, fold: Codes) -> tuple[Floats, Floats]:
+def _count_errors(done: Run, truth: Codes, fold: Codes) -> tuple[Floats, Floats]:
     """How many cases of each fold were wrong: without that fold, and without folds a and b, of b at [a, b]."""
     k = int(fold.max()) + 1
     wrong = (done.predicted != truth[done.rows]).astype(np.float64)
     counts = np.bincount(done.fold * k + fold[done.rows], weights=wrong, minlength=len(done.splits) * k).reshape(-1, k)
     alone, paired = np.zeros(k), np.zeros((k, k))
-    for split, out in enumerate(out for held in rounds(k) for out in held):
+    for split, out in enumerate(out for group in pair_folds(k) for out in group):
         if len(out) == 1:
             alone[out[0]] = counts[split, out[0]]
         else:
@@ -205,17 +207,17 @@ def _wrong(done: Run, truth: Codes, fold: Codes) -> tuple[Floats, Floats]:
     return alone, paired
 
 
-def _interval(sums: Sums, n: int, k: int, level: float, *, complete: bool) -> NestedCV:
+def _make_interval(sums: RepetitionErrors, n: int, k: int, level: float, *, complete: bool) -> NestedCV:
     inner, outer = float(np.mean(sums.inner)), float(np.mean(sums.outer))
     # If the error falls like 1 / (training cases), the models of n − 2n/k cases are this many times as far from those
     # of n cases as from those of n − n/k.
     bias = (1 + (k - 2) / k) * (inner - outer)
     # (k − 1) / k, because the folds other than the one set aside are so much fewer cases.
-    found = (k - 1) / k * float(np.mean(sums.between) - np.mean(sums.within))
+    measured = (k - 1) / k * float(np.mean(sums.between) - np.mean(sums.within))
     errors = len(sums.inner) * n * (k - 1)
     naive = inner * (1 - inner) * errors / (errors - 1) / n
     # Folds that tell nothing of each other, or all the same, are the ends between which it must lie.
-    mse = min(max(found, naive), k * naive)
+    mse = min(max(measured, naive), k * naive)
     error = min(max(inner - bias, 0.0), 1.0)
     half = z_value(level) * math.sqrt(mse) if mse > 0 else math.nan
     return NestedCV(

@@ -15,11 +15,11 @@ from heldout.evidence.probabilities import Unfit
 from heldout.intervals.target import Dependence
 from heldout.learners.problem import Problem
 from heldout.plans.plan import Correction, Plan
-from heldout.plans.splits import Drawn, Splits
+from heldout.plans.splits import LazyDraws, Splits
 from heldout.predictions.case_values import RawScores, Scores, settle_scores
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.table import Predictions
-from heldout.resampling.fit_warnings import told
+from heldout.resampling.fit_warnings import summarise_warnings
 
 __all__ = ["Codes", "Failure", "Outcome", "Problem", "Run", "ScoreKind"]
 
@@ -113,11 +113,11 @@ class Run:
             tuple(o.chosen for o in done if o.chosen is not None),
             failures,
             complete,
-            warnings=told((o.warnings for o in done), len(splits), noun(splits)),
+            warnings=summarise_warnings((o.warnings for o in done), len(splits), split_noun(splits)),
         )
 
 
-def noun(splits: Splits) -> str:
+def split_noun(splits: Splits) -> str:
     """What a message calls several of them: "folds" or "splits"."""
     return "splits" if splits.label(0).startswith("split") else "folds"
 
@@ -130,7 +130,7 @@ DIRECT_CELLS = 1 << 20
 TRAINING_CASES = "the cases are those it was trained on, so no interval says anything of new ones"
 
 
-def gathered(run: Run, problem: Problem, positive: Label | None) -> Predictions:
+def collect_predictions(run: Run, problem: Problem, positive: Label | None) -> Predictions:
     """The predictions of all splits, one row each, with the fold and the case that each belongs to."""
     labels = problem.labels
     group = None
@@ -144,7 +144,7 @@ def gathered(run: Run, problem: Problem, positive: Label | None) -> Predictions:
         predicted_place=np.arange(len(labels)),
         group=group,
         keep_labels=True,
-        scores=_scores(run, labels, positive),
+        scores=_settle_run_scores(run, labels, positive),
         positive=positive,
         fold=Coded(run.fold, 0, tuple(range(1, len(run.splits) + 1))),
         id=Coded(run.rows, 0, tuple(range(1, problem.n + 1))),
@@ -152,7 +152,7 @@ def gathered(run: Run, problem: Problem, positive: Label | None) -> Predictions:
     )
 
 
-def _scores(run: Run, labels: tuple[Label, ...], positive: Label | None) -> Scores | None:
+def _settle_run_scores(run: Run, labels: tuple[Label, ...], positive: Label | None) -> Scores | None:
     values = run.scores
     if values is None:
         return None
@@ -165,7 +165,7 @@ def _scores(run: Run, labels: tuple[Label, ...], positive: Label | None) -> Scor
     return settled
 
 
-def counted(
+def count_pairs(
     truth: Codes,
     predicted: Codes,
     labels: tuple[Label, ...],
@@ -185,32 +185,32 @@ def counted(
     cells, where = np.unique(flat, return_inverse=True)
     cases = np.bincount(where)
     counts = cases if weight is None else np.bincount(where, weights=weight)
-    clusters = None if group is None else _clusters(group, where, len(cells), weight)
+    clusters = None if group is None else _count_clusters(group, where, len(cells), weight)
     return Confusion(labels, cells // k, cells % k, counts, clusters=clusters)
 
 
-def _clusters(group: Coded, cell: Codes, cells: int, weight: NDArray[np.float64] | None) -> Clusters:
+def _count_clusters(group: Coded, cell: Codes, cells: int, weight: NDArray[np.float64] | None) -> Clusters:
     """How much of each cell every group holds, weighed as the counts are."""
     codes = group.codes.astype(np.int64) - group.offset
-    pairs, place = np.unique(codes * cells + cell, return_inverse=True)
-    met, dense = np.unique(pairs // cells, return_inverse=True)
-    keys = np.array([group.labels[code] for code in met.tolist()])
-    return Clusters(keys, dense, pairs % cells, np.bincount(place, weights=weight))
+    pairs, pair_of = np.unique(codes * cells + cell, return_inverse=True)
+    present, dense = np.unique(pairs // cells, return_inverse=True)
+    keys = np.array([group.labels[code] for code in present.tolist()])
+    return Clusters(keys, dense, pairs % cells, np.bincount(pair_of, weights=weight))
 
 
-def every_case_once(run: Run, problem: Problem) -> Confusion:
+def count_every_case_once(run: Run, problem: Problem) -> Confusion:
     """Counts in which the predictions of one case together weigh as much as one."""
     times = np.bincount(run.rows, minlength=problem.n)
     weight = None if times.max(initial=0) == 1 else 1 / times[run.rows]
     group = None if problem.group is None else Coded(problem.group[run.rows], 0, tuple(problem.group_names))
-    return counted(problem.truth[run.rows], run.predicted, problem.labels, weight, group)
+    return count_pairs(problem.truth[run.rows], run.predicted, problem.labels, weight, group)
 
 
-def training_counts(run: Run, problem: Problem) -> Confusion | None:
+def count_training(run: Run, problem: Problem) -> Confusion | None:
     """The counts of training rows, as the models of the splits that trained on them see them."""
     if not len(run.training_rows):
         return None
-    return counted(problem.truth[run.training_rows], run.training_predicted, problem.labels, None)
+    return count_pairs(problem.truth[run.training_rows], run.training_predicted, problem.labels, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,10 +247,10 @@ def size_ratio(tested: Codes, trained: Codes) -> float:
     return float(tested.mean() / max(float(trained.mean()), 1.0))
 
 
-def sharing(case: Codes, split: Codes) -> Sharing:
+def find_sharing(case: Codes, split: Codes) -> Sharing:
     """What splits share, from the number of the case and of the split of every prediction.
 
-    >>> found = sharing(np.array([0, 1, 2, 0, 1, 2]), np.array([0, 0, 1, 2, 3, 3]))
+    >>> found = find_sharing(np.array([0, 1, 2, 0, 1, 2]), np.array([0, 0, 1, 2, 3, 3]))
     >>> found.n, found.even, found.independent
     (3, True, 2)
     """
@@ -260,15 +260,15 @@ def sharing(case: Codes, split: Codes) -> Sharing:
     return Sharing(len(times), sizes, even, len(sizes) // often if even else len(sizes))
 
 
-def case_counts(predictions: Predictions, *, once: bool = False) -> Confusion:
+def count_cases(predictions: Predictions, *, once: bool = False) -> Confusion:
     """The counts of distinct cases, where a case may have several predictions; `once` weighs all cases alike."""
     plain = memory.count(predictions)
     if predictions.id is None or predictions.fold is None:
         return plain
-    case, split = _places(predictions.id), _places(predictions.fold)
-    found = sharing(case, split)
-    if not once and not found.once:
-        return plain.thinned(found.n)
+    case, split = _subtract_offset(predictions.id), _subtract_offset(predictions.fold)
+    shared_cases = find_sharing(case, split)
+    if not once and not shared_cases.once:
+        return plain.thinned(shared_cases.n)
     part = 1 / np.bincount(case)[case]
     weight = predictions.weight
     shared = memory.count(replace(predictions, weight=part if weight is None else part * weight))
@@ -276,24 +276,24 @@ def case_counts(predictions: Predictions, *, once: bool = False) -> Confusion:
     return shared if weight is not None else replace(shared, squares=None, rows=None)
 
 
-def _places(coded: Coded) -> Codes:
+def _subtract_offset(coded: Coded) -> Codes:
     return coded.codes.astype(np.int64) - coded.offset
 
 
-def dependence(plan: Plan, run: Run, refused: str = "") -> Dependence:
+def find_dependence(plan: Plan, run: Run, refused: str = "") -> Dependence:
     """What intervals must know: distinct cases, the plan's factor, and how much the splits share."""
     splits = run.splits
-    found = sharing(run.rows, run.fold)
+    shared = find_sharing(run.rows, run.fold)
     if plan.judging.kind == "resubstitution":
-        return Dependence(found.n, target=plan.target, refused=TRAINING_CASES)
+        return Dependence(shared.n, target=plan.target, refused=TRAINING_CASES)
     done = run.finished
     # What a bootstrap trains on is counted in distinct cases: those that it does not test.
-    trained = splits.n - splits.sizes if isinstance(splits.train_rows, Drawn) else splits.train_sizes
+    trained = splits.n - splits.sizes if isinstance(splits.train_rows, LazyDraws) else splits.train_sizes
     ratio = size_ratio(splits.sizes[done], trained[done])
     repeats = int(splits.repeat.max(initial=0)) + 1
     # Of repetitions that were made as such the plan knows, even where some of their splits failed.
-    independent = found.independent if repeats == len(splits) else max(1, len(splits) // repeats)
-    return Dependence(found.n, plan.factor_of(splits), ratio, independent, plan.target, refused)
+    independent = shared.independent if repeats == len(splits) else max(1, len(splits) // repeats)
+    return Dependence(shared.n, plan.factor_of(splits), ratio, independent, plan.target, refused)
 
 
 # The .632 and .632+ rules: the training set's counts and the out-of-bag counts, mixed.
@@ -313,7 +313,7 @@ class Optimism:
     """What the rule found: the errors it mixes, the no-information rate, the relative overfitting and the weight.
 
     >>> train, out = Confusion.of([[50, 0], [0, 50]]), Confusion.of([[25, 25], [25, 25]])
-    >>> found = mix(train, out, ".632+")
+    >>> found = mix_632(train, out, ".632+")
     >>> found.no_information, found.overfitting, found.weight, found.error
     (0.5, 1.0, 1.0, 0.5)
     """
@@ -329,7 +329,7 @@ class Optimism:
     @property
     def error(self) -> float:
         """The corrected error."""
-        return _error(self.table)
+        return _error_rate(self.table)
 
     @property
     def refused(self) -> str:
@@ -343,13 +343,13 @@ class Optimism:
         )
 
 
-def mix(training: Confusion, out_of_bag: Confusion, rule: Correction) -> Optimism:
+def mix_632(training: Confusion, out_of_bag: Confusion, rule: Correction) -> Optimism:
     """Mix the counts of the training set with those out of bag; both over the same labels."""
     n = float(training.n)
     train = np.asarray(training.matrix, dtype=np.float64)
     out = np.asarray(out_of_bag.matrix, dtype=np.float64)
     out *= n / out.sum()
-    apparent, tested = _error(training), _error(out_of_bag)
+    apparent, tested = _error_rate(training), _error_rate(out_of_bag)
     truth, predicted = train.sum(axis=1) / n, train.sum(axis=0) / n
     nothing = float(truth @ (1 - predicted))
     overfitting, weight = 0.0, 0.632
@@ -365,9 +365,9 @@ def mix(training: Confusion, out_of_bag: Confusion, rule: Correction) -> Optimis
             # Their last term then holds the no-information rate in place of the training error.
             mixed = 0.368 * n * np.outer(truth, predicted) + 0.632 * out
     table = Confusion.of(mixed, training.labels)
-    held = Confusion(table.labels, table.truth, table.predicted, table.counts.astype(np.float64))
-    return Optimism(rule, apparent, tested, nothing, overfitting, weight, held)
+    weighted = Confusion(table.labels, table.truth, table.predicted, table.counts.astype(np.float64))
+    return Optimism(rule, apparent, tested, nothing, overfitting, weight, weighted)
 
 
-def _error(confusion: Confusion) -> float:
+def _error_rate(confusion: Confusion) -> float:
     return 1 - float(confusion.hits.sum()) / float(confusion.n)

@@ -36,7 +36,7 @@ METHOD = "bootstrap over draws"
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class LawFigure:
     """A value and the interval around it; nan where there is none."""
 
     value: float = math.nan
@@ -66,38 +66,40 @@ class PowerLaw:
     shape. `begins` is the smallest size that the law was fitted to.
     """
 
-    floor: Figure
-    scale: Figure
-    exponent: Figure
-    slope: Figure
+    floor: LawFigure
+    scale: LawFigure
+    exponent: LawFigure
+    slope: LawFigure
     shape: Shape
     present: float
     level: float
     undefined: str = ""
     method: str = METHOD
     begins: float = math.nan
-    replicates: tuple[Floats, Floats, Floats] = field(default_factory=lambda: (_NONE, _NONE, _NONE), repr=False)
+    replicates: tuple[Floats, Floats, Floats] = field(
+        default_factory=lambda: (_NO_REPLICATES, _NO_REPLICATES, _NO_REPLICATES), repr=False
+    )
 
-    def at(self, size: float) -> Figure:
+    def at(self, size: float) -> LawFigure:
         """The error that the law expects at one size.
 
         >>> law = fit_power_law([10, 20, 40, 80], [[0.35, 0.30, 0.275, 0.2625]])
         >>> round(law.at(160).value, 5)
         0.25625
         """
-        found = self.predict([size])
-        return Figure(float(found.value[0]), float(found.low[0]), float(found.high[0]))
+        prediction = self.predict([size])
+        return LawFigure(float(prediction.value[0]), float(prediction.low[0]), float(prediction.high[0]))
 
     def predict(self, sizes: ArrayLike) -> Prediction:
         """The error that the law expects at each of these sizes."""
         where = np.asarray(sizes, dtype=np.float64)
         floor, scale, exponent = self.replicates
-        value = _law(self.floor.value, self.scale.value, self.exponent.value, where)
-        drawn = _law(floor[:, None], scale[:, None], exponent[:, None], where)
+        value = _evaluate_law(self.floor.value, self.scale.value, self.exponent.value, where)
+        drawn = _evaluate_law(floor[:, None], scale[:, None], exponent[:, None], where)
         low, high = _limits(drawn, self.level) if len(drawn) else (np.full(where.shape, np.nan),) * 2
         return Prediction(where, value, low, high)
 
-    def rows_for(self, drop: float, size: float | None = None) -> Figure:
+    def rows_for(self, drop: float, size: float | None = None) -> LawFigure:
         """How many more rows than `size`, or than there are at present, bring the error down by `drop`.
 
         Infinity where the floor forbids it.
@@ -111,14 +113,14 @@ class PowerLaw:
                 f"A drop in error must be more than 0. Got {drop!r}.", hint="one point less error is rows_for(0.01)."
             )
         start = self.present if size is None else float(size)
-        value = _more(self.floor.value, self.scale.value, self.exponent.value, start, drop)
+        value = _count_more_rows(self.floor.value, self.scale.value, self.exponent.value, start, drop)
         if not len(self.replicates[0]):
-            return Figure(float(value))
-        low, high = _limits(_more(*self.replicates, start, drop), self.level)
-        return Figure(float(value), float(low), float(high))
+            return LawFigure(float(value))
+        low, high = _limits(_count_more_rows(*self.replicates, start, drop), self.level)
+        return LawFigure(float(value), float(low), float(high))
 
 
-_NONE: Floats = np.empty(0)
+_NO_REPLICATES: Floats = np.empty(0)
 
 
 def fit_power_law(
@@ -145,36 +147,36 @@ def fit_power_law(
     check_level(level)
     check_whole("replicates", replicates, 1)
     check_whole("seed", seed, 0)
-    where, table, known = _checked(sizes, errors, variance)
+    where, table, known = _check_curve(sizes, errors, variance)
     now = float(where[-1]) if present is None and len(where) else float(present or math.nan)
     if len(where) < 3:
-        found = "is only 1 size" if len(where) == 1 else f"are only {len(where)} sizes"
-        reason = f"the law has three parameters, and there {found}"
-        return PowerLaw(Figure(), Figure(), Figure(), Figure(), "unknown", now, level, reason)
+        number = "is only 1 size" if len(where) == 1 else f"are only {len(where)} sizes"
+        reason = f"the law has three parameters, and there {number}"
+        return PowerLaw(LawFigure(), LawFigure(), LawFigure(), LawFigure(), "unknown", now, level, reason)
     curve = np.nanmean(table, axis=0)
-    own = _own_variance(table)
-    weight = _weights(own if known is None else known)
-    away = _few_draws(len(table), level) * (_resampled(table, curve, replicates, seed) - curve)
+    own = _variance_of_means(table)
+    weight = _weigh_points(own if known is None else known)
+    away = _widen_for_few_draws(len(table), level) * (_resample_draws(table, curve, replicates, seed) - curve)
     # Whether the curve falls is told by its points, all tested on the same rows: what these rows are does not matter.
-    slopes = _slopes(where, np.vstack([curve, curve + away]), weight)
+    slopes = _fit_slopes(where, np.vstack([curve, curve + away]), weight)
     slope = _figure(slopes[0], slopes[1:], level)
     if known is not None and len(away):
         away *= np.sqrt(np.maximum(known / np.where(own > 0, own, np.inf), 1))
     drawn = np.clip(curve + away, 0, None)
-    shape = _shape(slope)
+    shape = _classify_shape(slope)
     if shape == "rising":
         reason = "the error rises with the size of the training set, and a power law can only fall"
-        return PowerLaw(Figure(), Figure(), Figure(), slope, shape, now, level, reason)
+        return PowerLaw(LawFigure(), LawFigure(), LawFigure(), slope, shape, now, level, reason)
     if shape == "flat":
         # The exponents of the replicates describe their noise; the law is a constant, and only its height is known.
         level_line = np.average(np.vstack([curve, drawn]), axis=1, weights=weight)
         reason = "the curve is flat within its noise, so nothing is known of an exponent"
-        nothing, any_power = Figure(0.0, 0.0, 0.0), np.ones(len(drawn))
+        nothing, any_power = LawFigure(0.0, 0.0, 0.0), np.ones(len(drawn))
         constant = (level_line[1:], np.zeros(len(drawn)), any_power)
         height = _figure(level_line[0], level_line[1:], level)
-        return PowerLaw(height, nothing, Figure(), slope, shape, now, level, reason, replicates=constant)
-    first = _first(where, table, weight)
-    floor, scale, exponent = _fitted(where[first:], np.vstack([curve, drawn])[:, first:], weight[first:])
+        return PowerLaw(height, nothing, LawFigure(), slope, shape, now, level, reason, replicates=constant)
+    first = _find_first_size(where, table, weight)
+    floor, scale, exponent = _fit_law(where[first:], np.vstack([curve, drawn])[:, first:], weight[first:])
     figures = [_figure(values[0], values[1:], level) for values in (floor, scale, exponent)]
     return PowerLaw(
         figures[0], figures[1], figures[2], slope, shape, now, level, begins=float(where[first]),
@@ -182,7 +184,7 @@ def fit_power_law(
     )  # fmt: skip
 
 
-def _checked(sizes: Any, errors: ArrayLike, variance: ArrayLike | None) -> tuple[Floats, Floats, Floats | None]:
+def _check_curve(sizes: Any, errors: ArrayLike, variance: ArrayLike | None) -> tuple[Floats, Floats, Floats | None]:
     where = np.asarray(sizes, dtype=np.float64)
     table = np.atleast_2d(np.asarray(errors, dtype=np.float64))
     known = None if variance is None else np.asarray(variance, dtype=np.float64)
@@ -204,7 +206,7 @@ def _checked(sizes: Any, errors: ArrayLike, variance: ArrayLike | None) -> tuple
     return where[kept], table[:, kept], known if known is None else known[kept]
 
 
-def _own_variance(table: Floats) -> Floats:
+def _variance_of_means(table: Floats) -> Floats:
     """The variance of each mean over the draws; nan where there is one draw."""
     draws = (~np.isnan(table)).sum(axis=0)
     if (draws < 2).any():
@@ -212,7 +214,7 @@ def _own_variance(table: Floats) -> Floats:
     return np.asarray(np.nanvar(table, axis=0, ddof=1) / draws)
 
 
-def _weights(variance: Floats) -> Floats:
+def _weigh_points(variance: Floats) -> Floats:
     """One over the variance of each point, half of it its own and half that of all points: ten draws alone wobble."""
     mixed = (variance + variance.mean()) / 2
     # The comparison also fails for nan.
@@ -220,14 +222,14 @@ def _weights(variance: Floats) -> Floats:
     return np.asarray(weight / weight.mean())
 
 
-def _few_draws(draws: int, level: float) -> float:
+def _widen_for_few_draws(draws: int, level: float) -> float:
     """What the bootstrap of a few draws lacks: their variance is unbiased over draws − 1, and t is wider than z."""
     if draws < 2:
         return 1.0
     return math.sqrt(draws / (draws - 1)) * float(t_value(level, draws - 1)) / z_value(level)
 
 
-def _resampled(table: Floats, curve: Floats, replicates: int, seed: int) -> Floats:
+def _resample_draws(table: Floats, curve: Floats, replicates: int, seed: int) -> Floats:
     """Mean curves of draws taken with replacement; none where there is one draw."""
     draws = len(table)
     if draws < 2:
@@ -239,7 +241,7 @@ def _resampled(table: Floats, curve: Floats, replicates: int, seed: int) -> Floa
     return np.where(counted > 0, means, curve)
 
 
-def _first(sizes: Floats, table: Floats, weight: Floats) -> int:
+def _find_first_size(sizes: Floats, table: Floats, weight: Floats) -> int:
     """The place of the first size to fit: small ones are left out while the law clearly misses the largest.
 
     Power laws hold once there is enough data, and what lies ahead matters more than what lies behind (Viering & Loog
@@ -248,8 +250,8 @@ def _first(sizes: Floats, table: Floats, weight: Floats) -> int:
     """
     curve = np.nanmean(table, axis=0)
     for first in range(max(len(sizes) - FEWEST, 0) + 1):
-        floor, scale, exponent = _fitted(sizes[first:], curve[None, first:], weight[first:])
-        left = table[:, first:] - _law(floor, scale, exponent, sizes[first:])
+        floor, scale, exponent = _fit_law(sizes[first:], curve[None, first:], weight[first:])
+        left = table[:, first:] - _evaluate_law(floor, scale, exponent, sizes[first:])
         last = left[:, -1] - left[:, :-1].mean(axis=1)
         last = last[~np.isnan(last)]
         if len(last) < 2 or abs(last.mean()) <= CLEARLY * last.std(ddof=1) / math.sqrt(len(last)):
@@ -257,43 +259,43 @@ def _first(sizes: Floats, table: Floats, weight: Floats) -> int:
     return 0
 
 
-def _slopes(sizes: Floats, curves: Floats, weight: Floats) -> Floats:
+def _fit_slopes(sizes: Floats, curves: Floats, weight: Floats) -> Floats:
     """Change of the error per doubling, by a weighted line over the logarithm of the size."""
     x = np.log2(sizes)
     x = x - np.average(x, weights=weight)
     return np.asarray((curves * weight * x).sum(axis=1) / (weight * x * x).sum())
 
 
-def _shape(slope: Figure) -> Shape:
+def _classify_shape(slope: LawFigure) -> Shape:
     if math.isnan(slope.low):
         # One draw: its sign is all there is.
         return "falling" if slope.value < -1e-12 else "rising" if slope.value > 1e-12 else "flat"
     return "falling" if slope.high < 0 else "rising" if slope.low > 0 else "flat"
 
 
-def _fitted(sizes: Floats, curves: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
+def _fit_law(sizes: Floats, curves: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
     """Floor, scale and exponent of every curve (one row each)."""
     # Sizes in units of their middle, so that powers of them stay near 1.
     unit = float(np.exp(np.log(sizes).mean()))
     x = sizes / unit
-    best = _best(x, curves, weight, np.broadcast_to(GRID, (len(curves), len(GRID))))
+    best = _find_best_exponents(x, curves, weight, np.broadcast_to(GRID, (len(curves), len(GRID))))
     span = np.full(len(curves), math.log(GRID[1] / GRID[0]))
     for _ in range(ROUNDS):
         near = np.clip(np.exp(np.log(best)[:, None] + span[:, None] * NARROW), SHALLOWEST, STEEPEST)
-        best = _best(x, curves, weight, near)
+        best = _find_best_exponents(x, curves, weight, near)
         span = span / 5
-    floor, scale, _ = _linear(x ** -best[:, None], curves, weight)
+    floor, scale, _ = _fit_linear(x ** -best[:, None], curves, weight)
     return floor, scale * unit**best, best
 
 
-def _best(x: Floats, curves: Floats, weight: Floats, exponents: Floats) -> Floats:
+def _find_best_exponents(x: Floats, curves: Floats, weight: Floats, exponents: Floats) -> Floats:
     missed = np.stack(
-        [_linear(x ** -exponents[:, [at]], curves, weight)[2] for at in range(exponents.shape[1])], axis=1
+        [_fit_linear(x ** -exponents[:, [at]], curves, weight)[2] for at in range(exponents.shape[1])], axis=1
     )
     return np.take_along_axis(exponents, missed.argmin(axis=1)[:, None], axis=1)[:, 0]
 
 
-def _linear(x: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
+def _fit_linear(x: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
     """Floor and scale, neither below 0, that bring floor + scale·x nearest to y, and the weighted squares left.
 
     Where the free optimum breaks one bound, the bounded one lies on it; it cannot break both, since y is not negative.
@@ -312,26 +314,26 @@ def _linear(x: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats, Float
     return floor, scale, left
 
 
-def _law(floor: Any, scale: Any, exponent: Any, size: Any) -> Any:
+def _evaluate_law(floor: Any, scale: Any, exponent: Any, size: Any) -> Any:
     # A flat law has no exponent, and needs none.
     power = np.where(np.isnan(exponent) & (np.asarray(scale) == 0), 1.0, exponent)
     return np.asarray(floor + scale * size**-power)
 
 
-def _more(floor: Any, scale: Any, exponent: Any, start: float, drop: float) -> Any:
+def _count_more_rows(floor: Any, scale: Any, exponent: Any, start: float, drop: float) -> Any:
     """Rows beyond `start` until the law has fallen by `drop`; nan where there is no law."""
-    above = np.asarray(_law(0.0, scale, exponent, start) - drop)
+    above = np.asarray(_evaluate_law(0.0, scale, exponent, start) - drop)
     power = np.where(np.isnan(exponent), 1.0, exponent)
     with np.errstate(divide="ignore", over="ignore"):
         needed = (np.asarray(scale) / np.where(above > 0, above, 1.0)) ** (1 / power) - start
     return np.where(np.isnan(floor), np.nan, np.where(above > 0, needed, np.inf))
 
 
-def _figure(value: Any, drawn: Floats, level: float) -> Figure:
+def _figure(value: Any, drawn: Floats, level: float) -> LawFigure:
     if not len(drawn):
-        return Figure(float(value))
+        return LawFigure(float(value))
     low, high = _limits(drawn, level)
-    return Figure(float(value), min(float(low), float(value)), max(float(high), float(value)))
+    return LawFigure(float(value), min(float(low), float(value)), max(float(high), float(value)))
 
 
 def _limits(drawn: Floats, level: float) -> tuple[Any, Any]:

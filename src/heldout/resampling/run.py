@@ -12,11 +12,27 @@ import numpy as np
 from heldout.arrays import Integers
 from heldout.errors import HeldoutError, LearnerError, OptionError, ValuesError
 from heldout.plans.splits import Splits
-from heldout.resampling.fast_paths import Asked, Found, ask, complementary, path_for, pays
-from heldout.resampling.fit_warnings import told
-from heldout.resampling.outcome import Failure, Outcome, Problem, Run, noun
-from heldout.resampling.split_task import NOTHING, Drawn, Inner, Setting, Task, Trouble, check_tunes, draw
-from heldout.resampling.workers import Jobs, Progress, Ticker, check_jobs, work
+from heldout.resampling.fast_paths import (
+    FastPredictions,
+    PredictionRequest,
+    find_path,
+    is_complementary,
+    is_worthwhile,
+    make_request,
+)
+from heldout.resampling.fit_warnings import summarise_warnings
+from heldout.resampling.outcome import Failure, Outcome, Problem, Run, split_noun
+from heldout.resampling.split_task import (
+    NOTHING,
+    FailedSplit,
+    Inner,
+    Setting,
+    Task,
+    TrainingSample,
+    check_tunes,
+    sample_training_rows,
+)
+from heldout.resampling.workers import Jobs, Progress, Ticker, check_jobs, run_tasks
 
 OnError = Literal["raise", "record"]
 
@@ -47,23 +63,23 @@ def run(
     >>> run(KNeighborsClassifier(1), problem, Splits.partition(np.arange(6))).predicted.tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    _check(estimator, problem, splits, jobs, on_error, inner)
+    _check_arguments(estimator, problem, splits, jobs, on_error, inner)
     setting = Setting.of(estimator, problem, splits=len(splits), training=training, seed=seed, inner=inner)
-    drawn = _drawn(splits, seed) if training else None
-    going = Going(setting, splits, plan_text, jobs, on_error, progress)
-    path = path_for(estimator) if shortcuts and inner is None else None
+    sample = _sample_training_rows(splits, seed) if training else None
+    running = RunInProgress(setting, splits, plan_text, jobs, on_error, progress)
+    path = find_path(estimator) if shortcuts and inner is None else None
     if path is not None:
-        nothing = Drawn(NOTHING, np.zeros(len(splits) + 1, dtype=np.int64))
-        asked = ask(as_floats(setting.features), setting.truth, setting.classes, splits, drawn or nothing)
-        found = path(estimator, asked) if asked is not None else None
-        if asked is not None and found is not None and pays(asked, found):
-            return _shortened(setting, asked, found, going)
-    outcomes = going.through(_tasks(splits, drawn), len(splits))
-    return Run.collect(splits, outcomes, failures=tuple(going.failures), complete=going.complete)
+        nothing = TrainingSample(NOTHING, np.zeros(len(splits) + 1, dtype=np.int64))
+        request = make_request(as_floats(setting.features), setting.truth, setting.classes, splits, sample or nothing)
+        fast = path(estimator, request) if request is not None else None
+        if request is not None and fast is not None and is_worthwhile(request, fast):
+            return _run_fast_path(setting, request, fast, running)
+    outcomes = running.through(_make_tasks(splits, sample), len(splits))
+    return Run.collect(splits, outcomes, failures=tuple(running.failures), complete=running.complete)
 
 
 @dataclass(eq=False)
-class Going:
+class RunInProgress:
     """A run under way: what failed so far, and whether somebody stopped it."""
 
     setting: Setting
@@ -78,13 +94,13 @@ class Going:
     def through(self, tasks: Iterable[Task], count: int) -> list[Outcome]:
         """Do these tasks, of which there are `count`; what cannot go on is raised."""
         outcomes: list[Outcome] = []
-        trouble: Trouble | None = None
+        trouble: FailedSplit | None = None
         total = len(self.splits)
         with Ticker(total, self.progress) as ticker:
             if count < total:
                 ticker.tick(total - count)
             try:
-                with closing(work(self.setting, tasks, count, self.jobs)) as results:
+                with closing(run_tasks(self.setting, tasks, count, self.jobs)) as results:
                     for result in results:
                         if isinstance(result, Outcome):
                             outcomes.append(result)
@@ -92,7 +108,9 @@ class Going:
                             trouble = trouble if trouble and trouble.split < result.split else result
                             if self.on_error == "raise":
                                 break
-                            self.failures.append(Failure(result.split, self.splits.label(result.split), _said(result)))
+                            self.failures.append(
+                                Failure(result.split, self.splits.label(result.split), _describe_failure(result))
+                            )
                         ticker.tick()
             except KeyboardInterrupt:
                 if not outcomes and count == total:
@@ -103,18 +121,18 @@ class Going:
             raise self._error(trouble) from trouble.error
         return outcomes
 
-    def _error(self, trouble: Trouble) -> LearnerError:
+    def _error(self, trouble: FailedSplit) -> LearnerError:
         where = self.splits.label(trouble.split)
         plan = f" of {self.plan_text}" if self.plan_text else ""
         if self.on_error == "record":
-            where, plan = f"all {len(self.splits)} {noun(self.splits)}", f"{plan}, first in {where}"
+            where, plan = f"all {len(self.splits)} {split_noun(self.splits)}", f"{plan}, first in {where}"
             hint = "try the learner on all rows first: fit(X, y) will show the same error."
         else:
-            hint = f"on_error='record' (--on-error record) keeps the other {noun(self.splits)}."
+            hint = f"on_error='record' (--on-error record) keeps the other {split_noun(self.splits)}."
             if isinstance(trouble.error, HeldoutError):
                 hint = f"{trouble.error.hint} Or {hint}"
         name = type(self.setting.estimator).__name__
-        return LearnerError(f"{name} failed in {where}{plan}: {_said(trouble)}.", hint=hint)
+        return LearnerError(f"{name} failed in {where}{plan}: {_describe_failure(trouble)}.", hint=hint)
 
 
 def as_floats(features: Any) -> Any:
@@ -123,12 +141,14 @@ def as_floats(features: Any) -> Any:
     return features.astype(np.float64) if whole else features
 
 
-def _said(trouble: Trouble) -> str:
-    one = f"the training rows hold one class only, {trouble.only}: " if trouble.only else ""
-    return f"{one}{trouble.message}"
+def _describe_failure(trouble: FailedSplit) -> str:
+    prefix = f"the training rows hold one class only, {trouble.only}: " if trouble.only else ""
+    return f"{prefix}{trouble.message}"
 
 
-def _check(estimator: Any, problem: Problem, splits: Splits, jobs: Jobs, on_error: str, inner: Inner | None) -> None:
+def _check_arguments(
+    estimator: Any, problem: Problem, splits: Splits, jobs: Jobs, on_error: str, inner: Inner | None
+) -> None:
     check_jobs(jobs)
     if on_error not in {"raise", "record"}:
         raise OptionError(f"on_error is {on_error!r}.", hint="use 'raise' or 'record'.")
@@ -143,40 +163,41 @@ def _check(estimator: Any, problem: Problem, splits: Splits, jobs: Jobs, on_erro
         check_tunes(estimator)
 
 
-def _drawn(splits: Splits, seed: int) -> Drawn | None:
+def _sample_training_rows(splits: Splits, seed: int) -> TrainingSample | None:
     """Training rows to predict as well; None where each split is to draw its own."""
     if splits.train_rows is None:
-        return draw(splits, seed)
-    if len(splits.test_rows) % splits.n == 0 and complementary(splits):
+        return sample_training_rows(splits, seed)
+    if len(splits.test_rows) % splits.n == 0 and is_complementary(splits):
         # The same rows whether a plan lists its training rows or not.
-        return draw(replace(splits, train_rows=None), seed)
+        return sample_training_rows(replace(splits, train_rows=None), seed)
     return None
 
 
-def _tasks(splits: Splits, drawn: Drawn | None) -> Iterator[Task]:
+def _make_tasks(splits: Splits, sample: TrainingSample | None) -> Iterator[Task]:
     for i in range(len(splits)):
         test = splits.test(i)
         train = None if splits.train_rows is None else splits.train(i)
-        yield Task(i, test, train, test, None if drawn is None else drawn.of(i))
+        yield Task(i, test, train, test, None if sample is None else sample.of(i))
 
 
-def _shortened(setting: Setting, asked: Asked, found: Found, going: Going) -> Run:
+def _run_fast_path(setting: Setting, request: PredictionRequest, fast: FastPredictions, running: RunInProgress) -> Run:
     """The run that a fast path makes; splits that it is not sure of are fitted, and replace what it found."""
-    splits, n_test = asked.splits, asked.n_test
+    splits, n_test = request.splits, request.n_test
     places = setting.classes.places
-    predicted = places[found.predicted]
+    predicted = places[fast.predicted]
     scores = np.zeros((n_test, len(setting.classes.names)))
-    scores[:, places] = found.scores
-    doubted = np.unique(asked.split[found.unsure])
-    entries = {int(i): _entries(asked, found, int(i)) for i in doubted}
+    scores[:, places] = fast.scores
+    doubted = np.unique(request.split[fast.unsure])
+    entries = {int(i): _find_entries(request, fast, int(i)) for i in doubted}
     tasks = (
-        Task(i, asked.rows[test], splits.train(i), NOTHING, asked.rows[train]) for i, (test, train) in entries.items()
+        Task(i, request.rows[test], splits.train(i), NOTHING, request.rows[train])
+        for i, (test, train) in entries.items()
     )
     outcomes: list[Outcome] = []
     if len(doubted):
-        outcomes = going.through(tasks, len(doubted))
+        outcomes = running.through(tasks, len(doubted))
     else:
-        with Ticker(len(splits), going.progress) as ticker:
+        with Ticker(len(splits), running.progress) as ticker:
             ticker.tick(len(splits))
     for outcome in outcomes:
         test, train = entries[outcome.split]
@@ -190,32 +211,36 @@ def _shortened(setting: Setting, asked: Asked, found: Found, going: Going) -> Ru
     done[[outcome.split for outcome in outcomes]] = True
     if not done.any():
         raise KeyboardInterrupt
-    kept = done[asked.split]
+    kept = done[request.split]
     test, train = np.flatnonzero(kept[:n_test]), n_test + np.flatnonzero(kept[n_test:])
-    plain = f"; {len(doubted)} of {len(splits)} {noun(splits)} were fitted, for {found.because}" if len(doubted) else ""
+    plain = (
+        f"; {len(doubted)} of {len(splits)} {split_noun(splits)} were fitted, for {fast.because}"
+        if len(doubted)
+        else ""
+    )
     return Run(
         splits,
         np.flatnonzero(done),
-        asked.rows[test],
-        asked.split[test],
+        request.rows[test],
+        request.split[test],
         predicted[test],
         scores[test],
         "probability",
-        asked.rows[train],
-        asked.split[train],
+        request.rows[train],
+        request.split[train],
         predicted[train],
-        failures=tuple(going.failures),
-        complete=going.complete,
-        shortcut=f"{found.sentence}{plain}; the predictions are those of fitting every one.",
-        warnings=told((outcome.warnings for outcome in outcomes), len(splits), noun(splits)),
+        failures=tuple(running.failures),
+        complete=running.complete,
+        shortcut=f"{fast.sentence}{plain}; the predictions are those of fitting every one.",
+        warnings=summarise_warnings((outcome.warnings for outcome in outcomes), len(splits), split_noun(splits)),
     )
 
 
-def _entries(asked: Asked, found: Found, split: int) -> tuple[Integers, Integers]:
+def _find_entries(request: PredictionRequest, fast: FastPredictions, split: int) -> tuple[Integers, Integers]:
     """Which of the things asked a split predicts when it is fitted: those in doubt, or all that go with them."""
-    bounds, drawn = asked.splits.bounds, asked.drawn.bounds
+    bounds, sampled = request.splits.bounds, request.sample.bounds
     test = np.arange(bounds[split], bounds[split + 1])
-    train = asked.n_test + np.arange(drawn[split], drawn[split + 1])
-    if found.alone:
-        return test[found.unsure[test]], train[found.unsure[train]]
+    train = request.n_test + np.arange(sampled[split], sampled[split + 1])
+    if fast.alone:
+        return test[fast.unsure[test]], train[fast.unsure[train]]
     return test, train

@@ -17,13 +17,13 @@ from heldout.arrays import Codes, Floats, Integers
 from heldout.errors import HeldoutError, OptionError, ValuesError
 from heldout.learners.learner import clone_learner
 from heldout.plans.splits import Splits
-from heldout.resampling.fit_warnings import hearing
+from heldout.resampling.fit_warnings import capture_warnings
 from heldout.resampling.outcome import Outcome, Problem, ScoreKind
 
 # What a fitted model says, brought to the order of the problem's labels: classes as places, a score for each label.
 
 # Probabilities are exponentials of rounded logarithms: this far outside [0, 1] is rounding, and is clipped.
-HAIR = 1e-6
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +44,12 @@ class Classes:
         size = len(problem.labels)
         first = np.full(size, -1, dtype=np.int64)
         first[problem.truth[::-1]] = np.arange(problem.n - 1, -1, -1)
-        met = np.flatnonzero(first >= 0)
-        labels = np.asarray(problem.target)[first[met]]
+        present = np.flatnonzero(first >= 0)
+        labels = np.asarray(problem.target)[first[present]]
         order = np.argsort(labels, kind="stable")
         rank = np.full(size, -1, dtype=np.int64)
-        rank[met[order]] = np.arange(len(met))
-        return cls(problem.labels, labels[order], met[order], rank)
+        rank[present[order]] = np.arange(len(present))
+        return cls(problem.labels, labels[order], present[order], rank)
 
     def places_of(self, labels: Any) -> Codes:
         """The place of every label; one that the problem does not have is refused."""
@@ -69,7 +69,7 @@ class Classes:
         return np.array([table[label] for label in values.tolist()], dtype=np.int64)
 
 
-def classes_predicted(model: Any, features: Any, n: int, classes: Classes) -> Codes:
+def predict_classes(model: Any, features: Any, n: int, classes: Classes) -> Codes:
     """The places of the classes that a model predicts; `predict` decides, whatever the scores say."""
     predicted = np.asarray(model.predict(features))
     if predicted.ndim == 2 and predicted.shape[1] == 1:
@@ -82,7 +82,7 @@ def classes_predicted(model: Any, features: Any, n: int, classes: Classes) -> Co
     return classes.places_of(predicted)
 
 
-def scores_given(
+def predict_scores(
     model: Any, features: Any, n: int, classes: Classes, trained: Codes
 ) -> tuple[Floats | None, ScoreKind | None]:
     """Probabilities where the model has them, else decision values, else none; `trained` are the truths it saw."""
@@ -93,24 +93,26 @@ def scores_given(
             # Some wrappers have the method for learners that lack it.
             pass
         else:
-            return _probabilities(given, n, _columns(model, classes, trained), len(classes.names)), "probability"
-    if hasattr(model, "decision_function") and not _pairwise(model):
+            return _arrange_probabilities(
+                given, n, _find_columns(model, classes, trained), len(classes.names)
+            ), "probability"
+    if hasattr(model, "decision_function") and not _is_pairwise(model):
         given = model.decision_function(features)
-        return _decisions(given, n, _columns(model, classes, trained), len(classes.names)), "decision"
+        return _arrange_decisions(given, n, _find_columns(model, classes, trained), len(classes.names)), "decision"
     return None, None
 
 
-def _columns(model: Any, classes: Classes, trained: Codes) -> Codes:
+def _find_columns(model: Any, classes: Classes, trained: Codes) -> Codes:
     """The place of each column's label; a model without `classes_` is taken to sort the labels it was trained on."""
     own = getattr(model, "classes_", None)
     if own is None:
-        seen = np.zeros(len(classes.names), dtype=bool)
-        seen[trained] = True
-        return classes.places[seen[classes.places]]
+        trained_on = np.zeros(len(classes.names), dtype=bool)
+        trained_on[trained] = True
+        return classes.places[trained_on[classes.places]]
     return classes.places_of(own)
 
 
-def _pairwise(model: Any) -> bool:
+def _is_pairwise(model: Any) -> bool:
     """Whether decision values are of pairs of classes, which no column of one class can show."""
     model = getattr(model, "best_estimator_", model)
     steps = getattr(model, "steps", None)
@@ -119,7 +121,7 @@ def _pairwise(model: Any) -> bool:
     return several and getattr(last, "decision_function_shape", None) == "ovo"
 
 
-def _matrix(given: Any, n: int, width: int, what: str) -> Floats:
+def _check_shape(given: Any, n: int, width: int, what: str) -> Floats:
     values = np.asarray(given, dtype=np.float64)
     if values.shape != (n, width):
         raise ValuesError(
@@ -129,17 +131,17 @@ def _matrix(given: Any, n: int, width: int, what: str) -> Floats:
     return values
 
 
-def _probabilities(given: Any, n: int, columns: Codes, size: int) -> Floats:
+def _arrange_probabilities(given: Any, n: int, columns: Codes, size: int) -> Floats:
     values = np.asarray(given, dtype=np.float64)
     if values.ndim == 1 and len(columns) == 2:
         values = np.column_stack([1 - values, values])
-    values = _matrix(values, n, len(columns), "probabilities")
+    values = _check_shape(values, n, len(columns), "probabilities")
     if not n:
         return np.zeros((0, size))
     low, high = float(values.min()), float(values.max())
-    if not (low >= -HAIR and high <= 1 + HAIR):
-        _finite(values, "probabilities")
-        worst = low if low < -HAIR else high
+    if not (low >= -ROUNDING and high <= 1 + ROUNDING):
+        _check_finite(values, "probabilities")
+        worst = low if low < -ROUNDING else high
         raise ValuesError(
             f"it gave a probability of {worst:.6g}, outside 0 to 1",
             hint="predict_proba returns probabilities; values of another kind belong in decision_function.",
@@ -153,7 +155,7 @@ def _probabilities(given: Any, n: int, columns: Codes, size: int) -> Floats:
     return whole
 
 
-def _decisions(given: Any, n: int, columns: Codes, size: int) -> Floats:
+def _arrange_decisions(given: Any, n: int, columns: Codes, size: int) -> Floats:
     values = np.asarray(given, dtype=np.float64)
     if values.ndim == 2 and values.shape[1] == 1 and len(columns) == 2:
         values = values[:, 0]
@@ -162,9 +164,9 @@ def _decisions(given: Any, n: int, columns: Codes, size: int) -> Floats:
         values = np.column_stack([-values, values])
         halved = True
     else:
-        values = _matrix(values.reshape(n, -1) if values.ndim == 1 else values, n, len(columns), "decision values")
+        values = _check_shape(values.reshape(n, -1) if values.ndim == 1 else values, n, len(columns), "decision values")
         halved = False
-    _finite(values, "decision values")
+    _check_finite(values, "decision values")
     whole = values
     if len(columns) < size or bool((columns != np.arange(size)).any()):
         # A class that the model never saw ranks below every other; one below the lowest of the row keeps it finite.
@@ -176,7 +178,7 @@ def _decisions(given: Any, n: int, columns: Codes, size: int) -> Floats:
     return whole[:, 1] if halved else whole[:, 1] - whole[:, 0]
 
 
-def _finite(values: Floats, what: str) -> None:
+def _check_finite(values: Floats, what: str) -> None:
     bad = ~np.isfinite(values)
     if bad.any():
         rows = int(bad.any(axis=tuple(range(1, values.ndim))).sum()) if values.ndim > 1 else int(bad.sum())
@@ -197,7 +199,7 @@ ENOUGH = 2000
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class TrainingSample:
     """Training rows of all splits, one split after the other; `bounds` says where each begins."""
 
     rows: Integers
@@ -208,16 +210,16 @@ class Drawn:
         return self.rows[self.bounds[i] : self.bounds[i + 1]]
 
 
-def wanted(train: int, test: int, splits: int) -> int:
+def count_wanted(train: int, test: int, splits: int) -> int:
     """How many distinct training rows a split predicts: as many as it tests, and enough over all splits.
 
-    >>> wanted(train=135, test=15, splits=10)
+    >>> count_wanted(train=135, test=15, splits=10)
     135
     """
     return min(train, max(test, math.ceil(ENOUGH / splits)))
 
 
-def draw(splits: Splits, seed: int) -> Drawn:
+def sample_training_rows(splits: Splits, seed: int) -> TrainingSample:
     """Integers for every split that trains on what it does not test.
 
     One generator serves all splits: making one for each of thousands would take longer than the predictions do.
@@ -231,19 +233,19 @@ def draw(splits: Splits, seed: int) -> Drawn:
     few = 2 * counts**2 <= sizes
     _draw_few(splits, np.flatnonzero(few), counts, bounds, rows, rng)
     for i in np.flatnonzero(~few):
-        rows[bounds[i] : bounds[i + 1]] = _some(splits.train(int(i)), int(counts[i]), rng)
-    return Drawn(rows, bounds)
+        rows[bounds[i] : bounds[i + 1]] = _choose_rows(splits.train(int(i)), int(counts[i]), rng)
+    return TrainingSample(rows, bounds)
 
 
-def draw_listed(train: Integers, test: Integers, split: int, splits: int, seed: int) -> Integers | None:
+def sample_listed_rows(train: Integers, test: Integers, split: int, splits: int, seed: int) -> Integers | None:
     """Integers of one split whose training rows are listed; None where it tests exactly the rows it trains on."""
     distinct = np.flatnonzero(np.bincount(train))
     if len(test) == len(distinct) and np.array_equal(np.sort(test), distinct):
         return None
-    return _some(distinct, wanted(len(distinct), len(test), splits), np.random.default_rng([seed, split]))
+    return _choose_rows(distinct, count_wanted(len(distinct), len(test), splits), np.random.default_rng([seed, split]))
 
 
-def _some(rows: Integers, count: int, rng: np.random.Generator) -> Integers:
+def _choose_rows(rows: Integers, count: int, rng: np.random.Generator) -> Integers:
     if count == len(rows):
         return rows
     chosen: Integers = rows[rng.choice(len(rows), count, replace=False, shuffle=False)]
@@ -323,7 +325,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Trouble:
+class FailedSplit:
     """Why a split gave nothing: a line for the reader, the error itself, and the class if it trained on one only."""
 
     split: int
@@ -332,31 +334,31 @@ class Trouble:
     only: str = ""
 
 
-def perform(setting: Setting, task: Task) -> Outcome | Trouble:
+def run_split(setting: Setting, task: Task) -> Outcome | FailedSplit:
     """Do one split; an error of the learner comes back as Trouble, whatever it is."""
-    train = task.train if task.train is not None else _others(len(setting.truth), task.left_out)
-    with hearing() as heard:
+    train = task.train if task.train is not None else _find_complement(len(setting.truth), task.left_out)
+    with capture_warnings() as messages:
         try:
-            return _outcome(setting, task, train, heard)
+            return _fit_and_predict(setting, task, train, messages)
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - learners raise whatever they like
             error = raised if isinstance(raised, Exception) else RuntimeError(f"it called sys.exit({raised.code!r})")
-            seen = np.unique(setting.truth[train])
-            only = repr(setting.classes.names[int(seen[0])]) if len(seen) == 1 else ""
-            return Trouble(task.split, _line(error), error, only)
+            present = np.unique(setting.truth[train])
+            only = repr(setting.classes.names[int(present[0])]) if len(present) == 1 else ""
+            return FailedSplit(task.split, _describe_error(error), error, only)
 
 
-def perform_away(setting: Setting, task: Task) -> Outcome | Trouble:
+def run_split_in_worker(setting: Setting, task: Task) -> Outcome | FailedSplit:
     """Do one split in another process: an error that cannot travel is put into words."""
-    result = perform(setting, task)
-    if isinstance(result, Trouble):
+    result = run_split(setting, task)
+    if isinstance(result, FailedSplit):
         try:
             pickle.loads(pickle.dumps(result.error))  # noqa: S301 - our own bytes
         except Exception:  # noqa: BLE001 - classes may refuse in any way
-            return Trouble(task.split, result.message, RuntimeError(result.message), result.only)
+            return FailedSplit(task.split, result.message, RuntimeError(result.message), result.only)
     return result
 
 
-def rows_of(features: Any, rows: Integers) -> Any:
+def take_rows(features: Any, rows: Integers) -> Any:
     """Some rows of the features, in whatever form they are."""
     if isinstance(features, np.ndarray):
         # Nearly twice as fast as indexing.
@@ -368,17 +370,17 @@ def rows_of(features: Any, rows: Integers) -> Any:
     return _safe_indexing(features, rows)
 
 
-def _others(n: int, rows: Integers) -> Integers:
+def _find_complement(n: int, rows: Integers) -> Integers:
     keep = np.ones(n, dtype=bool)
     keep[rows] = False
     return np.flatnonzero(keep)
 
 
-def _outcome(setting: Setting, task: Task, train: Integers, heard: list[str]) -> Outcome:
+def _fit_and_predict(setting: Setting, task: Task, train: Integers, messages: list[str]) -> Outcome:
     model = clone_learner(setting.estimator)
     if setting.inner is not None:
         model.set_params(cv=setting.inner(train))
-    features, target = rows_of(setting.features, train), setting.target[train]
+    features, target = take_rows(setting.features, train), setting.target[train]
     began = perf_counter()
     fitted = model.fit(features, target)
     # Some learners return a fitted copy and stay as they were; most return themselves.
@@ -389,13 +391,13 @@ def _outcome(setting: Setting, task: Task, train: Integers, heard: list[str]) ->
     predicted = NOTHING
     predict_seconds = 0.0
     if n:
-        test = rows_of(setting.features, task.test)
+        test = take_rows(setting.features, task.test)
         began = perf_counter()
-        predicted = classes_predicted(model, test, n, setting.classes)
-        scores, kind = scores_given(model, test, n, setting.classes, setting.truth[train])
+        predicted = predict_classes(model, test, n, setting.classes)
+        scores, kind = predict_scores(model, test, n, setting.classes, setting.truth[train])
         predict_seconds = perf_counter() - began
 
-    rows, training_predicted = _training(setting, task, train, model, predicted)
+    rows, training_predicted = _predict_training_rows(setting, task, train, model, predicted)
     return Outcome(
         task.split,
         predicted,
@@ -405,23 +407,25 @@ def _outcome(setting: Setting, task: Task, train: Integers, heard: list[str]) ->
         training_predicted,
         fit_seconds,
         predict_seconds,
-        _chosen(model),
-        tuple(dict.fromkeys(heard)),
+        _read_best_params(model),
+        tuple(dict.fromkeys(messages)),
     )
 
 
-def _training(setting: Setting, task: Task, train: Integers, model: Any, predicted: Codes) -> tuple[Integers, Codes]:
+def _predict_training_rows(
+    setting: Setting, task: Task, train: Integers, model: Any, predicted: Codes
+) -> tuple[Integers, Codes]:
     """What the model says of some rows that it was trained on."""
     if not setting.training:
         return NOTHING, NOTHING
     rows = task.training_rows
     if rows is None:
-        rows = draw_listed(train, task.test, task.split, setting.splits, setting.seed)
+        rows = sample_listed_rows(train, task.test, task.split, setting.splits, setting.seed)
         if rows is None:
             return task.test, predicted
     if not len(rows):
         return NOTHING, NOTHING
-    return rows, classes_predicted(model, rows_of(setting.features, rows), len(rows), setting.classes)
+    return rows, predict_classes(model, take_rows(setting.features, rows), len(rows), setting.classes)
 
 
 def check_tunes(model: Any) -> None:
@@ -433,12 +437,12 @@ def check_tunes(model: Any) -> None:
         )
 
 
-def _chosen(model: Any) -> dict[str, Any] | None:
+def _read_best_params(model: Any) -> dict[str, Any] | None:
     best = getattr(model, "best_params_", None)
     return dict(best) if best is not None else None
 
 
-def _line(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, HeldoutError):
         return error.what.rstrip(".")
     text = str(error).strip().splitlines()

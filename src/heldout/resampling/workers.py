@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from heldout.errors import LearnerError, OptionError
-from heldout.resampling.fit_warnings import listening
+from heldout.resampling.fit_warnings import redirect_warnings
 from heldout.resampling.outcome import Outcome
-from heldout.resampling.split_task import Setting, Task, Trouble, perform, perform_away
+from heldout.resampling.split_task import FailedSplit, Setting, Task, run_split, run_split_in_worker
 
-Results = Generator[Outcome | Trouble, None, None]
+Results = Generator[Outcome | FailedSplit, None, None]
 Jobs = int | Literal["auto"] | None
 
 # Starting processes and sending them the data takes about a second; below this it is not worth it.
@@ -36,65 +36,65 @@ def check_jobs(jobs: Jobs) -> None:
         )
 
 
-def work(setting: Setting, tasks: Iterable[Task], total: int, jobs: Jobs = None) -> Results:
+def run_tasks(setting: Setting, tasks: Iterable[Task], total: int, jobs: Jobs = None) -> Results:
     """The results of all tasks, as they are finished."""
     if jobs == "auto":
-        return _as_needed(setting, iter(tasks), total)
-    if jobs == 1 or total <= 1 or (jobs is None and _alone()):
-        return _here(setting, tasks)
-    return _away(setting, tasks, jobs)
+        return _run_as_needed(setting, iter(tasks), total)
+    if jobs == 1 or total <= 1 or (jobs is None and _is_sequential()):
+        return _run_here(setting, tasks)
+    return _run_by_workers(setting, tasks, jobs)
 
 
-def _here(setting: Setting, tasks: Iterable[Task]) -> Results:
-    with listening():
+def _run_here(setting: Setting, tasks: Iterable[Task]) -> Results:
+    with redirect_warnings():
         for task in tasks:
-            yield perform(setting, task)
+            yield run_split(setting, task)
 
 
-def _as_needed(setting: Setting, tasks: Iterator[Task], total: int) -> Results:
+def _run_as_needed(setting: Setting, tasks: Iterator[Task], total: int) -> Results:
     """The first split here; the others by all cores, if they would take long."""
     began = perf_counter()
     first = next(tasks, None)
     if first is None:
         return
-    yield perform(setting, first)
+    yield run_split(setting, first)
     left = (perf_counter() - began) * (total - 1)
-    results = _away(setting, tasks, -1) if left > WORTHWHILE else _here(setting, tasks)
+    results = _run_by_workers(setting, tasks, -1) if left > WORTHWHILE else _run_here(setting, tasks)
     # Closed with us, so that workers stop when the reader does.
     with closing(results):
         yield from results
 
 
-def _alone() -> bool:
+def _is_sequential() -> bool:
     """Whether joblib is left as it is, or set to one worker of its own."""
     import joblib
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend()
     # One worker of Dask or Ray may be another machine: that is for them to say.
-    return joblib.effective_n_jobs(None) == 1 and _joblibs_own(backend)
+    return joblib.effective_n_jobs(None) == 1 and _is_joblib_backend(backend)
 
 
-def _joblibs_own(backend: Any) -> bool:
+def _is_joblib_backend(backend: Any) -> bool:
     return type(backend).__module__.startswith("joblib._parallel")
 
 
-def _away(setting: Setting, tasks: Iterable[Task], jobs: int | None) -> Results:
+def _run_by_workers(setting: Setting, tasks: Iterable[Task], jobs: int | None) -> Results:
     import joblib
     from joblib.parallel import get_active_backend
 
     backend, told = get_active_backend()
-    if jobs is None and told is None and not _joblibs_own(backend):
+    if jobs is None and told is None and not _is_joblib_backend(backend):
         # Somebody chose a cluster and no number: all of it. Ray by itself would take one worker.
         jobs = -1
     streams = getattr(backend, "supports_return_generator", False)
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered" if streams else "list")
-    call = joblib.delayed(_in_worker)
-    with listening():
+    call = joblib.delayed(_call_in_worker)
+    with redirect_warnings():
         try:
             calls = (call(setting, task, os.getpid()) for task in tasks)
             if streams:
-                with _quiet_children():
+                with _ignore_interrupts():
                     results: Any = parallel(calls)
                 with closing(results):
                     yield from results
@@ -109,7 +109,7 @@ def _away(setting: Setting, tasks: Iterable[Task], jobs: int | None) -> Results:
 
 
 @contextmanager
-def _quiet_children() -> Iterator[None]:
+def _ignore_interrupts() -> Iterator[None]:
     """Start processes that ignore Ctrl-C, which a terminal sends to all of them: the one that was asked decides.
 
     A process inherits this from the one that starts it. For the moment that takes, Ctrl-C is ignored here too.
@@ -125,11 +125,11 @@ def _quiet_children() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _in_worker(setting: Setting, task: Task, parent: int) -> Outcome | Trouble:
+def _call_in_worker(setting: Setting, task: Task, parent: int) -> Outcome | FailedSplit:
     if os.getpid() != parent and threading.current_thread() is threading.main_thread():
         # This worker may have been started earlier, by somebody else.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return perform_away(setting, task)
+    return run_split_in_worker(setting, task)
 
 
 # The progress bar of a long run, on standard error, and only for somebody who watches.

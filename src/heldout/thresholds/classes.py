@@ -39,13 +39,13 @@ def decide(probabilities: ArrayLike, costs: Any, labels: Sequence[Label] | None 
     >>> decide([[0.95, 0.05], [0.8, 0.2]], {(1, 0): 10, (0, 1): 1})
     array([0, 1])
     """
-    table, names, matrix = _settled(probabilities, costs, labels)
+    table, names, matrix = _resolve_input(probabilities, costs, labels)
     del names
     chosen = [codes for codes, _, _ in _blocks(table, matrix)]
     return np.concatenate(chosen) if chosen else np.zeros(0, dtype=np.int64)
 
 
-def _settled(
+def _resolve_input(
     probabilities: ArrayLike, costs: Any, labels: Sequence[Label] | None
 ) -> tuple[Any, Sequence[Label], Floats]:
     table = np.asarray(probabilities)
@@ -125,13 +125,13 @@ class CostOfDecision(Result):
     def rows(self) -> list[dict[str, object]]:
         """The realised costs and what is saved, with the expected costs beside them."""
         roles = ("least expected cost", "likeliest class")
-        made: list[dict[str, object]] = [
+        rows: list[dict[str, object]] = [
             row | {"role": role, "expected": expected}
             for role, estimate, expected in zip(roles, self.realised, self.expected, strict=True)
             for row in estimate.rows()
         ]
         saved = self.saved.rows()[0]
-        return [*made, saved | {"role": "saved", "expected": self.expected[1] - self.expected[0]}]
+        return [*rows, saved | {"role": "saved", "expected": self.expected[1] - self.expected[0]}]
 
     def facts(self) -> dict[str, object]:
         """What stands beside the rows in the document."""
@@ -153,7 +153,7 @@ class CostOfDecision(Result):
         )
         blocks: list[Block] = [
             Title(f"{count(self.n)} cases · cost of a case"),
-            Prose(_said(self), label="Verdict"),
+            Prose(_phrase_verdict(self), label="Verdict"),
             Table(columns, rows),
         ]
         if not self.realised[0].low <= self.expected[0] <= self.realised[0].high:
@@ -167,7 +167,7 @@ class CostOfDecision(Result):
         return blocks
 
 
-def _said(answer: CostOfDecision) -> str:
+def _phrase_verdict(answer: CostOfDecision) -> str:
     e = answer.saved
     share = f"The costs change the answer to {100 * answer.changed:.3g} % of the cases"
     ends = limits(e.low, e.high, "plain")
@@ -197,7 +197,7 @@ def cost_of_decision(
     >>> [e.value for e in answer.realised], answer.changed
     ([0.5, 2.5], 0.75)
     """
-    table, names, matrix = _settled(probabilities, costs, labels)
+    table, names, matrix = _resolve_input(probabilities, costs, labels)
     codes = _truth_codes(truth, len(table), len(names))
     level, k, n = check_level(level), len(names), len(table)
     cells = np.zeros((2, k * k), dtype=np.int64)
@@ -219,7 +219,7 @@ def cost_of_decision(
     return CostOfDecision(
         (float(promised[0] / n), float(promised[1] / n)),
         (realised[0], realised[1]),
-        _saved(gains, matrix, level),
+        _estimate_saved(gains, matrix, level),
         (confusions[0], confusions[1]),
         changed / n,
     )
@@ -242,10 +242,10 @@ def _truth_codes(truth: ArrayLike, n: int, k: int) -> Codes:
     return codes.astype(np.int64)
 
 
-def _saved(gains: list[tuple[Floats, Codes]], matrix: Floats, level: float) -> Estimate:
+def _estimate_saved(gains: list[tuple[Floats, Codes]], matrix: Floats, level: float) -> Estimate:
     """Mean of what each case cost less, with the score interval over what a case could save or lose at most."""
     most = float((matrix.max(axis=1) - matrix.min(axis=1)).max())
-    values = np.concatenate([[-most, most], *(held for held, _ in gains)])
+    values = np.concatenate([[-most, most], *(gained for gained, _ in gains)])
     counts = np.concatenate([[0, 0], *(times for _, times in gains)])
     distinct, where = np.unique(values, return_inverse=True)
     total = np.bincount(where, weights=counts, minlength=len(distinct))

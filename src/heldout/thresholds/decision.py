@@ -13,7 +13,7 @@ from heldout.result import Result
 from heldout.show.blocks import Block
 from heldout.thresholds.decision_report import decision_blocks, decision_page, knowing_of_the_choice
 from heldout.thresholds.figures import Figures
-from heldout.thresholds.objective import settled
+from heldout.thresholds.objective import resolve_quantity
 
 GIVEN = "as if the threshold had been given: the optimism of its choice is not in the interval"
 
@@ -119,12 +119,12 @@ class Decision(Result):
 
     def __getitem__(self, name: str) -> Estimate:
         """Any measure at the chosen threshold, of the positive class where a class is needed."""
-        found = self.figures.of_quantity(settled(name, self.figures.classes, self.figures.costs))
-        return self._at_given_threshold(found)
+        estimate = self.figures.of_quantity(resolve_quantity(name, self.figures.classes, self.figures.costs))
+        return self._at_given_threshold(estimate)
 
-    def _at_given_threshold(self, found: Estimate) -> Estimate:
+    def _at_given_threshold(self, estimate: Estimate) -> Estimate:
         """What was optimised has two intervals, so that of a threshold which was not chosen says that it is that."""
-        return found if knowing_of_the_choice(found, self) is found else replace(found, note=GIVEN)
+        return estimate if knowing_of_the_choice(estimate, self) is estimate else replace(estimate, note=GIVEN)
 
     def rows(self) -> list[dict[str, object]]:
         """The threshold, the criterion, what the alternatives give, and every measure at the threshold."""

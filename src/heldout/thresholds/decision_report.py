@@ -30,7 +30,7 @@ from heldout.show.blocks import (
 from heldout.show.numbers import UNDEFINED, count, limits, number, percent
 from heldout.show.provenance import provenance_section
 from heldout.thresholds.objective import CORNER
-from heldout.thresholds.selection_rule import Rule
+from heldout.thresholds.selection_rule import SelectionRule
 from heldout.thresholds.uncertainty import Resampled
 
 if TYPE_CHECKING:
@@ -66,13 +66,13 @@ def _answer(decision: Decision) -> str:
 
 def _cases(decision: Decision) -> str:
     confusion = decision.confusion
-    held = float(confusion.truth_totals[1] / confusion.n)
+    share = float(confusion.truth_totals[1] / confusion.n)
     parts = [f"{count(confusion.n_cases)} cases"]
     if confusion.weighted:
         parts.append(f"weight {count(confusion.n)}")
     if confusion.clusters is not None:
         parts.append(f"{count(confusion.clusters.number)} groups")
-    parts.append(f'"{decision.positive}": {percent(held)} of them')
+    parts.append(f'"{decision.positive}": {percent(share)} of them')
     low, high = f"{decision.above:.6g}", f"{decision.threshold:.6g}"
     if math.isfinite(decision.above) and math.isfinite(decision.threshold) and low != high:
         parts.append(f"the same answers from just above {low} to {high}")
@@ -82,15 +82,15 @@ def _cases(decision: Decision) -> str:
 def _verdict(decision: Decision) -> str:
     chosen = decision.criterion
     title = titled(chosen)
-    said = [f"{title[0].upper()}{title[1:]} is {_figure(chosen)} on these cases"]
+    sentences = [f"{title[0].upper()}{title[1:]} is {_figure(chosen)} on these cases"]
     others = [
         f"{number(other.estimate.value, other.estimate.style)} for {other.name}"
         for other in decision.alternatives
         if other.meets and not math.isnan(other.estimate.value) and not other.name.startswith("if")
     ]
     if others:
-        said[0] += f", against {', '.join(others[:-1])}{' and ' * (len(others) > 1)}{others[-1]}"
-    text = said[0] + "."
+        sentences[0] += f", against {', '.join(others[:-1])}{' and ' * (len(others) > 1)}{others[-1]}"
+    text = sentences[0] + "."
     if decision.honest is not None:
         honest = decision.honest
         text += f" Judged on cases that had no part in the choice it is {_figure(honest.estimate)}."
@@ -134,16 +134,16 @@ def _measures(decision: Decision) -> Table:
     return Table(columns, tuple(rows))
 
 
-def knowing_of_the_choice(found: Estimate, decision: Decision) -> Estimate:
+def knowing_of_the_choice(estimate: Estimate, decision: Decision) -> Estimate:
     """An estimate with the interval of what was optimised, where it is that; a total cost is so many times the mean."""
     chosen = decision.criterion
-    if (found.measure, found.class_, found.average) == (chosen.measure, chosen.class_, chosen.average):
+    if (estimate.measure, estimate.class_, estimate.average) == (chosen.measure, chosen.class_, chosen.average):
         return chosen
-    if {found.measure, chosen.measure} != {"expected_cost", "total_cost"}:
-        return found
+    if {estimate.measure, chosen.measure} != {"expected_cost", "total_cost"}:
+        return estimate
     n = float(decision.confusion.n)
-    factor = n if found.measure == "total_cost" else 1 / n
-    return replace(found, low=chosen.low * factor, high=chosen.high * factor, method=chosen.method, note="")
+    factor = n if estimate.measure == "total_cost" else 1 / n
+    return replace(estimate, low=chosen.low * factor, high=chosen.high * factor, method=chosen.method, note="")
 
 
 def _line(e: Estimate, floor: float) -> tuple[Cell, ...]:
@@ -162,7 +162,7 @@ def _matrix(decision: Decision) -> Table:
     names = [str(label) for label in (decision.positive, decision.negative)]
     columns = (Column("truth ↓  predicted →"), *(Column(name, "right") for name in names))
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (names[i], *(Heat(float(held), float(held / totals[i])) for held in matrix[i])) for i in range(len(names))
+        (names[i], *(Heat(float(cell), float(cell / totals[i])) for cell in matrix[i])) for i in range(len(names))
     )
     return Table(columns, rows)
 
@@ -249,31 +249,31 @@ FEW_ERRORS = 5
 GET_ROWS = "read the files with engine='memory' (--engine memory), or collect the frame"
 
 
-def warnings_of(decision: Decision, rule: Rule, drawn: Resampled, *, counted: bool = False) -> tuple[str, ...]:
+def warnings_of(decision: Decision, rule: SelectionRule, drawn: Resampled, *, counted: bool = False) -> tuple[str, ...]:
     """Sentences that must stand with the decision; `counted` says that there are no rows to judge it on."""
-    said = [_optimism(decision, counted=counted)]
+    warnings = [_optimism(decision, counted=counted)]
     for requirement, estimate in zip(rule.requirements, decision.required, strict=True):
         far = estimate.low if requirement.sign[0] == ">" else estimate.high
         if not requirement.is_met(far):
-            said.append(
+            warnings.append(
                 f"{requirement.text} holds on these cases ({number(estimate.value, estimate.style)}), but the interval "
                 f"reaches {number(far, estimate.style)}: on new cases it may not hold."
             )
     if rule.requirements and drawn.unmet > 0:
-        said.append(
+        warnings.append(
             f"In {percent(drawn.unmet)} of the resampled sets of cases no threshold met the requirements; "
             "the interval of the threshold leaves them out."
         )
-    said += _few(decision)
+    warnings += _few(decision)
     if math.isinf(decision.threshold) or math.isinf(decision.above):
         answer = "no" if math.isinf(decision.threshold) else "yes"
-        said.append(f"The best is to answer {answer} to every case: by this rule the scores are of no use here.")
+        warnings.append(f"The best is to answer {answer} to every case: by this rule the scores are of no use here.")
     if decision.honest is not None and decision.honest.unmet:
-        said.append(
+        warnings.append(
             f"In {decision.honest.unmet} of {decision.honest.folds} folds no threshold met the requirements; "
             "the nearest one was taken."
         )
-    return tuple(said)
+    return tuple(warnings)
 
 
 def bins_note(ranking: Ranking) -> tuple[str, ...]:
@@ -314,9 +314,9 @@ def _few(decision: Decision) -> list[str]:
     if math.isinf(decision.threshold) or math.isinf(decision.above):
         return []
     rare = [
-        f"{held} {name}{'s' * (held != 1)}"
-        for held, name in ((missed, "missed positive"), (alarms, "false alarm"))
-        if held < FEW_ERRORS
+        f"{errors} {name}{'s' * (errors != 1)}"
+        for errors, name in ((missed, "missed positive"), (alarms, "false alarm"))
+        if errors < FEW_ERRORS
     ]
     if not rare:
         return []

@@ -24,10 +24,10 @@ from heldout.thresholds.uncertainty import Resampled
 # Counts as they would be with another share of positives.
 
 
-def at_prevalence(confusion: Confusion, prevalence: float) -> Confusion:
+def reweight_to_prevalence(confusion: Confusion, prevalence: float) -> Confusion:
     """The same cases, weighted by class so that this share of them is of the second class.
 
-    >>> at_prevalence(Confusion.of([[60, 20], [5, 15]]), 0.4).matrix
+    >>> reweight_to_prevalence(Confusion.of([[60, 20], [5, 15]]), 0.4).matrix
     array([[45., 15.],
            [10., 30.]])
     """
@@ -77,7 +77,7 @@ class Figures:
     def weighted(self) -> Estimator:
         """What makes them where rows are grouped and the prevalence is another one."""
         share = self.prevalence if self.prevalence is not None else 0.5
-        return Estimator(at_prevalence(self.confusion, share), self.level, self.seed, self.replicates)
+        return Estimator(reweight_to_prevalence(self.confusion, share), self.level, self.seed, self.replicates)
 
     def of_quantity(self, quantity: Quantity) -> Estimate:
         """A measure at this threshold."""
@@ -163,11 +163,11 @@ class Figures:
     def everything(self) -> tuple[Estimate, ...]:
         """Every measure of the counts, of all cases or of the positive class."""
         positive = self.classes[1]
-        made = []
+        estimates = []
         for bound in self._bounds():
             whole = bound.measure.scope == "table" or bound.measure.overall
-            made.append(self.of_quantity(Quantity(bound) if whole else Quantity(bound, class_=positive)))
-        return tuple(made)
+            estimates.append(self.of_quantity(Quantity(bound) if whole else Quantity(bound, class_=positive)))
+        return tuple(estimates)
 
     def _bounds(self) -> list[Bound]:
         bounds: list[Bound] = []
@@ -185,7 +185,7 @@ class Figures:
         return bounds
 
 
-def stretched(estimate: Estimate, optimism: float, objective: Objective) -> Estimate:
+def stretch_interval(estimate: Estimate, optimism: float, objective: Objective) -> Estimate:
     """The interval at a fixed threshold, reaching further to the bad side by the optimism of the choice."""
     if math.isnan(optimism):
         return estimate
@@ -200,7 +200,7 @@ def stretched(estimate: Estimate, optimism: float, objective: Objective) -> Esti
     return replace(estimate, low=low, high=high, method=f"{estimate.method} + optimism")
 
 
-def threshold_estimate(threshold: float, drawn: Resampled, level: float, n: int) -> Estimate:
+def make_threshold_estimate(threshold: float, drawn: Resampled, level: float, n: int) -> Estimate:
     """The chosen threshold with its bootstrap interval."""
     tail = (1 - level) / 2
     low: Any = np.nan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,17 +43,17 @@ def read_objective(by: str, classes: Classes, costs: Floats | None, prevalence: 
     """
     word = by.strip().casefold()
     if word == "closest":
-        return _corner()
+        return _make_corner_objective()
     if word in ("cost", "iso"):
-        return _cost(word, classes, costs, prevalence)
-    quantity = settled(by, classes, costs)
-    objective = of_quantity(quantity, classes)
+        return _make_cost_objective(word, classes, costs, prevalence)
+    quantity = resolve_quantity(by, classes, costs)
+    objective = objective_from_quantity(quantity, classes)
     if word == "youden":
-        return Objective(**{**vars(objective), "sentence": "the highest Youden index (recall + specificity - 1)"})
+        return replace(objective, sentence="the highest Youden index (recall + specificity - 1)")
     return objective
 
 
-def settled(text: str, classes: Classes, costs: Floats | None) -> Quantity:
+def resolve_quantity(text: str, classes: Classes, costs: Floats | None) -> Quantity:
     """The quantity that a text names, of the positive class where a class is needed."""
     quantity = read_quantity(text, classes, costs=costs)
     measure = quantity.bound.measure
@@ -67,7 +67,7 @@ def settled(text: str, classes: Classes, costs: Floats | None) -> Quantity:
     return quantity if measure.overall else quantity.check(classes[1])
 
 
-def of_quantity(quantity: Quantity, classes: Classes) -> Objective:
+def objective_from_quantity(quantity: Quantity, classes: Classes) -> Objective:
     """The best of a measure, in the direction that the measure declares."""
     measure = quantity.bound.measure
     if measure.direction not in ("higher", "lower"):
@@ -102,15 +102,15 @@ def quantity_values(quantity: Quantity, cells: Cells, classes: Classes) -> Any:
     """
     bound = quantity.bound
     if quantity.average is not None:
-        return averaged_tables(bound, quantity.average, _tables(cells))
+        return averaged_tables(bound, quantity.average, _make_tables(cells))
     if not all(name in cells or name in SUMS for name in bound.measure.cells):
-        return bound.of_tables(_tables(cells))
+        return bound.of_tables(_make_tables(cells))
     if quantity.class_ is not None and quantity.class_ != classes[1]:
         cells = class_cells(cells["tn"], cells["fp"], cells["fn"], cells["tp"])
     return bound.value(cells)
 
 
-def _tables(cells: Cells) -> TableBatch:
+def _make_tables(cells: Cells) -> TableBatch:
     corners = np.broadcast_arrays(cells["tn"], cells["fp"], cells["fn"], cells["tp"])
     stacked = np.stack(corners, axis=-1).astype(np.float64)
     return TableBatch(stacked.reshape(*stacked.shape[:-1], 2, 2))
@@ -123,27 +123,27 @@ def corner_distance(cells: Cells) -> Any:
     return np.hypot(missed, false)
 
 
-def _corner() -> Objective:
-    said = "the point of the ROC curve closest to the corner (0, 1)"
-    return Objective(CORNER, "distance to the corner", said, lower=True, style="plain", quantity=None,
+def _make_corner_objective() -> Objective:
+    sentence = "the point of the ROC curve closest to the corner (0, 1)"
+    return Objective(CORNER, "distance to the corner", sentence, lower=True, style="plain", quantity=None,
                      values=corner_distance)  # fmt: skip
 
 
-def _cost(word: str, classes: Classes, costs: Floats | None, prevalence: float) -> Objective:
+def _make_cost_objective(word: str, classes: Classes, costs: Floats | None, prevalence: float) -> Objective:
     if costs is None:
         raise OptionError(
             f"by={word!r} needs costs, and none were given.",
             hint="pass costs={(truth, predicted): cost}, such as {(1, 0): 100, (0, 1): 1}.",
         )
-    objective = of_quantity(settled("expected_cost", classes, costs), classes)
-    said = f"the least expected cost ({costs_sentence(costs, classes)})"
+    objective = objective_from_quantity(resolve_quantity("expected_cost", classes, costs), classes)
+    sentence = f"the least expected cost ({costs_sentence(costs, classes)})"
     if word == "iso":
         slope = iso_slope(costs, prevalence)
-        said = (
+        sentence = (
             f"where the iso-performance line of slope {plain(slope)} touches the ROC curve "
             f"({costs_sentence(costs, classes)})"
         )
-    return Objective(**{**vars(objective), "sentence": said})
+    return replace(objective, sentence=sentence)
 
 
 def iso_slope(costs: Floats, prevalence: float) -> float:
@@ -185,9 +185,9 @@ def costs_sentence(costs: Floats, classes: Classes) -> str:
     >>> costs_sentence(np.array([[0.0, 1.0], [100.0, -1.0]]), ("no", "yes"))
     'a missed "yes" costs 100, a false alarm 1, a hit -1'
     """
-    said = [f'a missed "{classes[1]}" costs {costs[1, 0]:g}', f"a false alarm {costs[0, 1]:g}"]
+    parts = [f'a missed "{classes[1]}" costs {costs[1, 0]:g}', f"a false alarm {costs[0, 1]:g}"]
     if costs[1, 1]:
-        said.append(f"a hit {costs[1, 1]:g}")
+        parts.append(f"a hit {costs[1, 1]:g}")
     if costs[0, 0]:
-        said.append(f"leaving a negative alone {costs[0, 0]:g}")
-    return ", ".join(said)
+        parts.append(f"leaving a negative alone {costs[0, 0]:g}")
+    return ", ".join(parts)

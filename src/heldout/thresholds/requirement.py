@@ -15,7 +15,7 @@ from heldout.arguments import closest
 from heldout.errors import OptionError
 from heldout.measures.cells import Cells
 from heldout.measures.quantity import Quantity
-from heldout.thresholds.objective import Classes, quantity_values, settled
+from heldout.thresholds.objective import Classes, quantity_values, resolve_quantity
 
 HOW = "write for example 'recall >= 0.9', or 'recall >= 0.9, specificity >= 0.5'."
 # Rounding only: 0.9 of 10 cases must count as 0.9, also after the cases were reweighted.
@@ -46,11 +46,6 @@ class Written:
     limit: float
     baseline: bool = False
 
-    @property
-    def wants_more(self) -> bool:
-        """Whether higher values meet it."""
-        return self.sign[0] == ">"
-
     def is_met(self, value: float) -> bool:
         """Whether a value, or a difference from the baseline, meets it; undefined does not."""
         return bool(shortfall(self.sign, self.limit, np.float64(value)) == 0)
@@ -65,8 +60,8 @@ def shortfall(sign: str, limit: float, values: Any) -> Any:
     missing = limit - values if sign[0] == ">" else values - limit
     slack = SAME * max(1.0, abs(limit))
     # A strict sign is not met at the limit itself.
-    met = missing < -slack if sign in (">", "<") else missing <= slack
-    return np.where(np.isnan(values), np.inf, np.where(met, 0.0, np.maximum(missing, slack)))
+    is_met = missing < -slack if sign in (">", "<") else missing <= slack
+    return np.where(np.isnan(values), np.inf, np.where(is_met, 0.0, np.maximum(missing, slack)))
 
 
 def read_all(texts: str | Iterable[str]) -> list[Written]:
@@ -81,7 +76,7 @@ def read_all(texts: str | Iterable[str]) -> list[Written]:
     for text in each:
         if not isinstance(text, str):
             raise OptionError(f"A requirement is a text. Got {text!r}.", hint=HOW)
-    return [read_written(part) for text in each for part in _filled(text)]
+    return [read_written(part) for text in each for part in _split_requirements(text)]
 
 
 def read_written(text: str) -> Written:
@@ -94,8 +89,8 @@ def read_written(text: str) -> Written:
     text = text.strip()
     match = PART.fullmatch(text)
     # A second sign before the one that counts, as in "recall => 0.8", would make it part of the name.
-    if match is None or not match["bound"] or SIGNS.search(_bare(match["name"])):
-        raise _unreadable(text)
+    if match is None or not match["bound"] or SIGNS.search(_blank_brackets(match["name"])):
+        raise _unreadable_error(text)
     if match["baseline"] and match["size"] and not match["minus"]:
         raise OptionError(
             f"{match['bound']!r} in {text!r} does not say on which side of the baseline.",
@@ -109,11 +104,11 @@ def read_written(text: str) -> Written:
     return Written(text, match["name"], sign, match["bound"].strip(), limit, baseline=bool(match["baseline"]))
 
 
-def _filled(text: str) -> list[str]:
+def _split_requirements(text: str) -> list[str]:
     """The parts of a text, none of which may be empty where there are several."""
-    parts = _parts(text)
+    parts = _split_parts(text)
     if len(parts) > 1 and not all(part.strip() for part in parts):
-        at = next(place for place, part in enumerate(parts) if not part.strip())
+        at = next(index for index, part in enumerate(parts) if not part.strip())
         where = "at the end of" if at == len(parts) - 1 else "at the beginning of" if not at else "in"
         raise OptionError(
             f"A requirement is missing {where} {text!r}: nothing stands {'before' if not at else 'after'} a comma "
@@ -123,24 +118,24 @@ def _filled(text: str) -> list[str]:
     return parts
 
 
-def _parts(text: str) -> list[str]:
+def _split_parts(text: str) -> list[str]:
     """The text cut at commas and "and", except inside brackets, as in f_score(beta=2) or recall[salt and pepper]."""
     cuts = [0]
-    for found in re.finditer(r",|\band\b|&", text):
-        before = text[: found.start()]
+    for separator in re.finditer(r",|\band\b|&", text):
+        before = text[: separator.start()]
         if sum(map(before.count, "([")) <= sum(map(before.count, ")]")):
-            cuts += [found.start(), found.end()]
+            cuts += [separator.start(), separator.end()]
     cuts.append(len(text))
     return [text[start:end] for start, end in zip(cuts[::2], cuts[1::2], strict=True)]
 
 
-def _unreadable(text: str) -> OptionError:
+def _unreadable_error(text: str) -> OptionError:
     """What is wrong with a text that is no requirement."""
     if re.fullmatch(_SIZE + r"\s*%?", text):
         return OptionError(
             f"{text!r} is not a requirement: a number alone.", hint="decimals have a point: 'recall >= 0.9'."
         )
-    bare = _bare(text)
+    bare = _blank_brackets(text)
     signs = list(SIGNS.finditer(bare))
     if not signs:
         word = next((word for word in WORDS if re.search(rf"\b{word}\b", bare, re.IGNORECASE)), "")
@@ -164,15 +159,15 @@ def _unreadable(text: str) -> OptionError:
     if not before or not after:
         what = "measure before" if not before else "number after"
         return OptionError(f"{text!r} is not a requirement: there is no {what} {sign}.", hint=HOW)
-    return _no_bound(text, before, sign, after)
+    return _no_bound_error(text, before, sign, after)
 
 
-def _bare(text: str) -> str:
+def _blank_brackets(text: str) -> str:
     """The text with dots for what stands in brackets, which may hold any character."""
     return re.sub(r"\[.*\]|\([^)]*\)", lambda inside: "·" * len(inside[0]), text, flags=re.DOTALL)
 
 
-def _no_bound(text: str, before: str, sign: str, after: str) -> OptionError:
+def _no_bound_error(text: str, before: str, sign: str, after: str) -> OptionError:
     turned = {">=": "<=", "<=": ">=", ">": "<", "<": ">"}[sign]
     if re.fullmatch(_SIZE + r"\s*%?", before):
         hint = f"the measure stands first: {f'{after} {turned} {before}'!r}."
@@ -187,7 +182,7 @@ def _no_bound(text: str, before: str, sign: str, after: str) -> OptionError:
 
 
 @dataclass(frozen=True)
-class Requirement:
+class ThresholdRequirement:
     """A quantity that must be at least, or at most, some value."""
 
     quantity: Quantity
@@ -214,7 +209,7 @@ class Requirement:
         return quantity_values(self.quantity, cells, self.classes)
 
     def shortfall(self, values: Any) -> Any:
-        """How much is missing: 0 where it is met, infinite where it is undefined."""
+        """How much is missing at every threshold."""
         return shortfall(self.sign, self.limit, values)
 
     def is_met(self, value: float) -> bool:
@@ -222,25 +217,27 @@ class Requirement:
         return bool(self.shortfall(np.float64(value)) == 0)
 
 
-def read_requirements(text: str, classes: Classes, costs: NDArray[np.float64] | None) -> tuple[Requirement, ...]:
+def read_requirements(
+    text: str, classes: Classes, costs: NDArray[np.float64] | None
+) -> tuple[ThresholdRequirement, ...]:
     """Read requirements that are separated by commas or "and".
 
     >>> [r.text for r in read_requirements("sensitivity >= 90%, FPR < 0.2", (0, 1), None)]
     ['recall >= 0.9', 'false_positive_rate < 0.2']
     """
-    made = []
+    requirements = []
     for written in read_all(text):
         if written.baseline:
             raise OptionError(
                 f"{written.text!r} names a baseline, and a threshold is chosen without one.",
                 hint="write a number, as in 'recall >= 0.9'.",
             )
-        quantity = settled(written.name, classes, costs)
-        made.append(Requirement(quantity, written.sign, written.limit, classes))
-    return tuple(made)
+        quantity = resolve_quantity(written.name, classes, costs)
+        requirements.append(ThresholdRequirement(quantity, written.sign, written.limit, classes))
+    return tuple(requirements)
 
 
-def default_then(requirements: tuple[Requirement, ...]) -> str:
+def default_then(requirements: tuple[ThresholdRequirement, ...]) -> str:
     """What is best to have once the requirements are met: precision, or recall where precision was required."""
     required = {requirement.quantity.bound.name for requirement in requirements}
     return "recall" if required & {"precision", "false_discovery_rate"} else "precision"

@@ -20,18 +20,18 @@ from heldout.evidence.ranking import Ranking, cut_at
 from heldout.predictions.case_values import check_weight
 from heldout.thresholds.decision import Alternative, Decision, Honest
 from heldout.thresholds.decision_report import bins_note, warnings_of
-from heldout.thresholds.figures import Figures, stretched, threshold_estimate
+from heldout.thresholds.figures import Figures, make_threshold_estimate, stretch_interval
 from heldout.thresholds.objective import Classes, probability_threshold, read_objective
 from heldout.thresholds.requirement import default_then, read_requirements
-from heldout.thresholds.selection_rule import Points, Rule
-from heldout.thresholds.uncertainty import CrossFit, Resampled, cross_fit, make_folds, pooled, resample
+from heldout.thresholds.selection_rule import Points, SelectionRule
+from heldout.thresholds.uncertainty import CrossFit, Resampled, cross_fit, make_folds, pool_folds, resample
 
 
 @dataclass(frozen=True)
-class Ask:
+class ThresholdOptions:
     """What was asked for, with every option settled."""
 
-    rule: Rule
+    rule: SelectionRule
     by: str
     classes: Classes
     costs: Floats | None
@@ -41,39 +41,22 @@ class Ask:
     replicates: int
 
 
-def choose(
-    ranking: Ranking,
-    by: str | None = None,
-    *,
-    costs: Any = None,
-    prevalence: float | None = None,
-    require: str | None = None,
-    then: str | None = None,
-    positive: Label = 1,
-    negative: Label | None = None,
-    current: float | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    replicates: int = 999,
-) -> Decision:
+def choose(ranking: Ranking, by: str | None = None, **options: Any) -> Decision:
     """Choose the threshold from which a case is called positive (score >= threshold).
 
     `by` is "cost" (least expected cost under `costs`), "iso" (the same, as a line in the ROC plane), "youden",
     "closest" (to the corner of perfect ROC) or any measure of the counts. `require` holds requirements that come first,
     such as "recall >= 0.9"; among the thresholds that meet them the best by `then` is taken, precision unless said.
     `prevalence` is the share of positives where the threshold will be used, if it differs from these cases'. Of equally
-    good thresholds the one with the larger Youden index is taken, of those the highest.
+    good thresholds the one with the larger Youden index is taken, of those the highest. `current` is the threshold in
+    use now; `level`, `seed` and `replicates` are those of the intervals.
 
-    >>> seen = Ranking(np.array([0.9, 0.6, 0.3]), np.array([40, 15, 5]), np.array([5, 15, 120]))
-    >>> chosen = choose(seen, by="cost", costs={(1, 0): 10, (0, 1): 1})
+    >>> ranking = Ranking(np.array([0.9, 0.6, 0.3]), np.array([40, 15, 5]), np.array([5, 15, 120]))
+    >>> chosen = choose(ranking, by="cost", costs={(1, 0): 10, (0, 1): 1})
     >>> chosen.threshold, round(chosen.criterion.value, 3)
     (0.6, 0.35)
     """
-    ask = _settle(
-        ranking, by, costs=costs, prevalence=prevalence, require=require, then=then, positive=positive,
-        negative=negative, current=current, level=level, seed=seed, replicates=replicates,
-    )  # fmt: skip
-    return _decide(ranking, ask, counted=True)
+    return _decide(ranking, _resolve_options(ranking, by, **options), counted=True)
 
 
 def choose_rows(
@@ -99,18 +82,18 @@ def choose_rows(
     >>> chosen.threshold, chosen.criterion.value > chosen.honest.estimate.value
     (0.8, True)
     """
-    values, mask, weights, codes = _columns(scores, positive_mask, weight, group)
+    values, mask, weights, codes = _read_columns(scores, positive_mask, weight, group)
     ranking = rank(values, mask, weight=weights, group=codes)
-    ask = _settle(ranking, by, seed=seed, **options)
+    settings = _resolve_options(ranking, by, seed=seed, **options)
     crossed = None
     if honest:
-        fold = make_folds(mask, None if codes is None else codes[0], folds, ask.seed)
-        fitted = cross_fit(values, mask, weights, fold, ask.rule)
-        crossed = fitted, pooled(fitted, mask, weight=weights, group=codes, classes=ask.classes)
-    return _decide(ranking, ask, crossed, None if weights is None else rank(values, mask))
+        fold = make_folds(mask, None if codes is None else codes[0], folds, settings.seed)
+        fitted = cross_fit(values, mask, weights, fold, settings.rule)
+        crossed = fitted, pool_folds(fitted, mask, weight=weights, group=codes, classes=settings.classes)
+    return _decide(ranking, settings, crossed, None if weights is None else rank(values, mask))
 
 
-def _columns(
+def _read_columns(
     scores: ArrayLike, positive_mask: ArrayLike, weight: ArrayLike | None, group: ArrayLike | None
 ) -> tuple[Floats, NDArray[np.bool_], Floats | None, tuple[NDArray[np.int64], NDArray[Any]] | None]:
     values = np.asarray(scores)
@@ -121,10 +104,11 @@ def _columns(
         )
     mask = np.asarray(positive_mask)
     if mask.dtype != np.bool_:
-        met = np.unique(mask)
-        if mask.dtype.kind not in "iuf" or not np.isin(met, (0, 1)).all():
+        distinct = np.unique(mask)
+        if mask.dtype.kind not in "iuf" or not np.isin(distinct, (0, 1)).all():
             raise ValuesError(
-                f"The positives must be marked by true and false, or by 1 and 0. Got {listing(met.tolist(), most=4)}.",
+                "The positives must be marked by true and false, or by 1 and 0. "
+                f"Got {listing(distinct.tolist(), most=4)}.",
                 hint="write truth == 'yes', say.",
             )
         mask = mask.astype(bool)
@@ -145,7 +129,7 @@ def _columns(
     return values.astype(np.float64), mask, weights, codes
 
 
-def _settle(
+def _resolve_options(
     ranking: Ranking,
     by: str | None,
     *,
@@ -159,7 +143,7 @@ def _settle(
     level: float = 0.95,
     seed: int = 0,
     replicates: int = 999,
-) -> Ask:
+) -> ThresholdOptions:
     if not ranking.n_positive or not ranking.n_negative:
         absent = "positive" if not ranking.n_positive else "negative"
         raise ValuesError(
@@ -185,18 +169,18 @@ def _settle(
             f"replicates must be a whole number from 1 up. Got {replicates!r}.",
             hint="give 1 or more, such as replicates=999.",
         )
-    classes = _classes(positive, negative, costs)
+    classes = _resolve_classes(positive, negative, costs)
     matrix = None if costs is None else settle_costs(costs, classes)
     requirements = () if require is None else read_requirements(require, classes, matrix)
     if by is None:
         by = then or ("cost" if costs is not None else default_then(requirements))
     share = prevalence if prevalence is not None else ranking.n_positive / ranking.n
-    rule = Rule(read_objective(by, classes, matrix, share), requirements, prevalence)
-    current = None if current is None else _finite(current)
-    return Ask(rule, by, classes, matrix, current, check_level(level), seed, int(replicates))
+    rule = SelectionRule(read_objective(by, classes, matrix, share), requirements, prevalence)
+    current = None if current is None else _check_finite(current)
+    return ThresholdOptions(rule, by, classes, matrix, current, check_level(level), seed, int(replicates))
 
 
-def _finite(current: float) -> float:
+def _check_finite(current: float) -> float:
     if not isinstance(current, int | float | np.number) or not math.isfinite(current):
         raise OptionError(
             f"The current threshold must be a finite number. Got {current!r}.",
@@ -205,7 +189,7 @@ def _finite(current: float) -> float:
     return float(current)
 
 
-def _classes(positive: Label, negative: Label | None, costs: Any) -> Classes:
+def _resolve_classes(positive: Label, negative: Label | None, costs: Any) -> Classes:
     """The negative and the positive class; costs that name two classes say what the negative one is called."""
     if negative is not None:
         if str(negative) == str(positive):
@@ -226,37 +210,37 @@ def _classes(positive: Label, negative: Label | None, costs: Any) -> Classes:
 
 def _decide(
     ranking: Ranking,
-    ask: Ask,
+    settings: ThresholdOptions,
     crossed: tuple[CrossFit, Confusion] | None = None,
     rows: Ranking | None = None,
     *,
     counted: bool = False,
 ) -> Decision:
-    rule = ask.rule
+    rule = settings.rule
     points = Points.of(ranking)
-    value, place = rule.choose(points)
-    others = _others(ranking, points, ask)
+    value, index = rule.choose(points)
+    others = _list_others(ranking, points, settings)
     drawn = resample(
-        ranking, rule, points, [place, *(at for _, _, at in others)], replicates=ask.replicates, seed=ask.seed
+        ranking, rule, points, [index, *(at for _, _, at in others)], replicates=settings.replicates, seed=settings.seed
     )
     figures = Figures(
-        cut_at(ranking, place, ask.classes, rows), ask.classes, ask.costs, rule.prevalence,
-        ask.level, ask.seed, ask.replicates,
+        cut_at(ranking, index, settings.classes, rows), settings.classes, settings.costs, rule.prevalence,
+        settings.level, settings.seed, settings.replicates,
     )  # fmt: skip
-    threshold = float(points.thresholds[place])
+    threshold = float(points.thresholds[index])
     decision = Decision(
         threshold=threshold,
-        above=_above(ranking, place),
-        by=ask.by,
+        above=_find_above(ranking, index),
+        by=settings.by,
         rule=rule.sentence,
-        criterion=stretched(figures.of_objective(rule.objective), drawn.optimism, rule.objective),
+        criterion=stretch_interval(figures.of_objective(rule.objective), drawn.optimism, rule.objective),
         lower=rule.objective.lower,
-        corrected=_corrected(value, drawn, lower=rule.objective.lower),
-        interval=threshold_estimate(threshold, drawn, ask.level, figures.confusion.n_cases),
+        corrected=_correct(value, drawn, lower=rule.objective.lower),
+        interval=make_threshold_estimate(threshold, drawn, settings.level, figures.confusion.n_cases),
         required=tuple(figures.of_quantity(requirement.quantity) for requirement in rule.requirements),
         requirements=tuple(requirement.text for requirement in rule.requirements),
-        alternatives=_alternatives(ranking, points, ask, figures, others),
-        honest=None if crossed is None else _honest(figures, ask, *crossed),
+        alternatives=_make_alternatives(ranking, points, settings, figures, others),
+        honest=None if crossed is None else _make_honest(figures, settings, *crossed),
         warnings=(),
         figures=figures,
         notes=bins_note(ranking),
@@ -264,15 +248,15 @@ def _decide(
     return replace(decision, warnings=warnings_of(decision, rule, drawn, counted=counted))
 
 
-def _above(ranking: Ranking, place: int) -> float:
+def _find_above(ranking: Ranking, index: int) -> float:
     """The highest score that can be below a place: of a bin, the last float in it."""
-    if place >= len(ranking):
+    if index >= len(ranking):
         return -math.inf
     tops = ranking.tops
-    return float(ranking.scores[place] if tops is None else np.nextafter(tops[place], -math.inf))
+    return float(ranking.scores[index] if tops is None else np.nextafter(tops[index], -math.inf))
 
 
-def _corrected(value: float, drawn: Resampled, *, lower: bool) -> float:
+def _correct(value: float, drawn: Resampled, *, lower: bool) -> float:
     optimism = drawn.optimism
     if math.isnan(optimism):
         return value
@@ -280,48 +264,48 @@ def _corrected(value: float, drawn: Resampled, *, lower: bool) -> float:
     return value - (min(optimism, 0.0) if lower else max(optimism, 0.0))
 
 
-def _others(ranking: Ranking, points: Points, ask: Ask) -> list[tuple[str, float, int]]:
+def _list_others(ranking: Ranking, points: Points, settings: ThresholdOptions) -> list[tuple[str, float, int]]:
     lowest = float(ranking.scores[-1])
-    made = [("always yes", lowest, len(ranking)), ("always no", math.inf, 0)]
+    others = [("always yes", lowest, len(ranking)), ("always no", math.inf, 0)]
     if lowest >= 0 and float(ranking.scores[0]) <= 1:
-        made.append(("threshold 0.5", 0.5, points.place(0.5)))
-        if ask.costs is not None and ask.rule.objective.name == "expected_cost":
+        others.append(("threshold 0.5", 0.5, points.place(0.5)))
+        if settings.costs is not None and settings.rule.objective.name == "expected_cost":
             share = float(ranking.n_positive / ranking.n)
-            ideal = probability_threshold(ask.costs, share, ask.rule.prevalence)
+            ideal = probability_threshold(settings.costs, share, settings.rule.prevalence)
             if ideal is not None:
-                made.append(("if the scores are true probabilities", ideal, points.place(ideal)))
-    if ask.current is not None:
-        made.append(("the current threshold", ask.current, points.place(ask.current)))
-    return [_at_an_edge(ranking, *other) for other in made]
+                others.append(("if the scores are true probabilities", ideal, points.place(ideal)))
+    if settings.current is not None:
+        others.append(("the current threshold", settings.current, points.place(settings.current)))
+    return [_move_to_edge(ranking, *other) for other in others]
 
 
-def _at_an_edge(ranking: Ranking, name: str, threshold: float, place: int) -> tuple[str, float, int]:
+def _move_to_edge(ranking: Ranking, name: str, threshold: float, index: int) -> tuple[str, float, int]:
     """The same, or for a threshold inside a bin the nearest edge: what is called positive there is known."""
     least_tp, most_tp, least_fp, most_fp = ranking.between(threshold)
     if ranking.tops is None or (least_tp, least_fp) == (most_tp, most_fp):
-        return name, threshold, place
-    lower, upper = float(ranking.scores[place]), float(ranking.tops[place])
-    edge, at = (upper, place) if upper - threshold < threshold - lower else (lower, place + 1)
+        return name, threshold, index
+    lower, upper = float(ranking.scores[index]), float(ranking.tops[index])
+    edge, at = (upper, index) if upper - threshold < threshold - lower else (lower, index + 1)
     return f"{name}, nearest edge", edge, at
 
 
-def _alternatives(
-    ranking: Ranking, points: Points, ask: Ask, figures: Figures, others: list[tuple[str, float, int]]
+def _make_alternatives(
+    ranking: Ranking, points: Points, settings: ThresholdOptions, figures: Figures, others: list[tuple[str, float, int]]
 ) -> tuple[Alternative, ...]:
-    objective = ask.rule.objective
-    meets = ask.rule.meets(points)
-    made = []
-    for name, threshold, place in others:
+    objective = settings.rule.objective
+    meets = settings.rule.meets(points)
+    alternatives = []
+    for name, threshold, index in others:
         if name.startswith("always"):
-            estimate = figures.of_constant(objective, positive=place > 0)
+            estimate = figures.of_constant(objective, positive=index > 0)
         else:
-            there = replace(figures, confusion=cut_at(ranking, place, ask.classes))
+            there = replace(figures, confusion=cut_at(ranking, index, settings.classes))
             estimate = there.of_objective(objective)
-        made.append(Alternative(name, threshold, estimate, bool(meets[place])))
-    return tuple(made)
+        alternatives.append(Alternative(name, threshold, estimate, bool(meets[index])))
+    return tuple(alternatives)
 
 
-def _honest(figures: Figures, ask: Ask, crossed: CrossFit, counted: Confusion) -> Honest:
+def _make_honest(figures: Figures, settings: ThresholdOptions, crossed: CrossFit, counted: Confusion) -> Honest:
     judged = replace(figures, confusion=counted)
-    required = tuple(judged.of_quantity(requirement.quantity) for requirement in ask.rule.requirements)
-    return Honest(judged.of_objective(ask.rule.objective), required, counted, crossed.thresholds, crossed.unmet)
+    required = tuple(judged.of_quantity(requirement.quantity) for requirement in settings.rule.requirements)
+    return Honest(judged.of_objective(settings.rule.objective), required, counted, crossed.thresholds, crossed.unmet)

@@ -15,7 +15,7 @@ from heldout.evidence.ranking import Ranking
 from heldout.measures.cells import Cells, class_cells
 from heldout.show.numbers import number, percent
 from heldout.thresholds.objective import Objective
-from heldout.thresholds.requirement import Requirement
+from heldout.thresholds.requirement import ThresholdRequirement
 
 # The counts at every threshold that could be chosen, and which of them is best.
 
@@ -100,21 +100,23 @@ def best_places(points: Points, values: Floats, allowed: NDArray[np.bool_] | Non
 
 
 @dataclass(frozen=True)
-class Rule:
+class SelectionRule:
     """Chooses one of the points, or one for each of many resampled sets of points."""
 
     objective: Objective
-    requirements: tuple[Requirement, ...] = ()
+    requirements: tuple[ThresholdRequirement, ...] = ()
     prevalence: float | None = None
 
     @property
     def sentence(self) -> str:
         """The rule in words."""
         required = ", ".join(requirement.text for requirement in self.requirements)
-        said = f"{required}, then {self.objective.sentence}" if required else self.objective.sentence
+        sentence = f"{required}, then {self.objective.sentence}" if required else self.objective.sentence
         if self.prevalence is not None:
-            said = f"{said}, where {percent(self.prevalence, _digits(self.prevalence))} of the cases are positive"
-        return said
+            sentence = (
+                f"{sentence}, where {percent(self.prevalence, _digits(self.prevalence))} of the cases are positive"
+            )
+        return sentence
 
     def judge(self, points: Points) -> tuple[Any, Any]:
         """The objective at every point, and the place of the chosen one (-1 where there is none)."""
@@ -133,15 +135,15 @@ class Rule:
         short = self._shortfall(cells)
         values = np.broadcast_to(np.asarray(self.objective.values(cells), dtype=np.float64), points.tp.shape)
         allowed = short <= short.min() + 1e-12
-        place = int(best_places(points, values, allowed, lower=self.objective.lower))
-        return place if place >= 0 else int(np.argmin(short))
+        index = int(best_places(points, values, allowed, lower=self.objective.lower))
+        return index if index >= 0 else int(np.argmin(short))
 
     def choose(self, points: Points) -> tuple[float, int]:
         """The objective at the chosen point and its place, or an error that says what is reachable."""
-        values, found = self.judge(points)
-        place = int(found)
-        if place >= 0:
-            return float(values[place]), place
+        values, chosen = self.judge(points)
+        index = int(chosen)
+        if index >= 0:
+            return float(values[index]), index
         if self.requirements and not (self._shortfall(points.cells(self.prevalence)) == 0).any():
             raise self._unmet(points)
         quantity = self.objective.quantity
@@ -159,19 +161,19 @@ class Rule:
         return total
 
     def _unmet(self, points: Points) -> OptionError:
-        place = self.nearest(points)
+        index = self.nearest(points)
         cells = points.cells(self.prevalence)
-        said, asked = [], []
+        reached, suggestions = [], []
         for requirement in self.requirements:
-            value = float(np.broadcast_to(requirement.values(cells), points.tp.shape)[place])
-            said.append(f"{requirement.name} {_reachable(value)}")
+            value = float(np.broadcast_to(requirement.values(cells), points.tp.shape)[index])
+            reached.append(f"{requirement.name} {_reachable(value)}")
             if not requirement.is_met(value) and not math.isnan(value):
-                asked.append(f"{requirement.name} {requirement.sign[0]}= {_towards(value, requirement.sign)}")
+                suggestions.append(f"{requirement.name} {requirement.sign[0]}= {_towards(value, requirement.sign)}")
         wanted = ", ".join(requirement.text for requirement in self.requirements)
-        threshold = points.thresholds[place]
+        threshold = points.thresholds[index]
         return OptionError(
-            f"No threshold reaches {wanted}. The closest is {threshold:.6g}, with {' and '.join(said)}.",
-            hint=f"ask for {', '.join(asked)} or less." if asked else "ask for less.",
+            f"No threshold reaches {wanted}. The closest is {threshold:.6g}, with {' and '.join(reached)}.",
+            hint=f"ask for {', '.join(suggestions)} or less." if suggestions else "ask for less.",
         )
 
 

@@ -15,7 +15,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion
 from heldout.evidence.ranking import Ranking, cut_at
 from heldout.thresholds.objective import Classes
-from heldout.thresholds.selection_rule import Points, Rule
+from heldout.thresholds.selection_rule import Points, SelectionRule
 
 # The honest figure: choose on all folds but one, judge on the one left out, and pool what was left out.
 
@@ -35,7 +35,7 @@ class CrossFit:
 
 
 def cross_fit(
-    scores: NDArray[np.float64], positive: NDArray[np.bool_], weight: Any, fold: Integers, rule: Rule
+    scores: NDArray[np.float64], positive: NDArray[np.bool_], weight: Any, fold: Integers, rule: SelectionRule
 ) -> CrossFit:
     """Choose on the other folds and apply the choice to each fold; the scores are sorted once.
 
@@ -44,25 +44,27 @@ def cross_fit(
     distinct, where = np.unique(scores, return_inverse=True)
     where = len(distinct) - 1 - where
     thresholds = distinct[::-1]
-    held = np.ones(len(scores)) if weight is None else weight
+    weights = np.ones(len(scores)) if weight is None else weight
     size = len(distinct)
-    total = [np.bincount(where, weights=held * side, minlength=size) for side in (positive, ~positive)]
+    total = [np.bincount(where, weights=weights * side, minlength=size) for side in (positive, ~positive)]
     called = np.zeros(len(scores), dtype=bool)
     chosen, unmet = [], 0
     for number in range(int(fold.max()) + 1):
         out = fold == number
-        parts = [np.bincount(where[out], weights=(held * side)[out], minlength=size) for side in (positive, ~positive)]
+        parts = [
+            np.bincount(where[out], weights=(weights * side)[out], minlength=size) for side in (positive, ~positive)
+        ]
         # Below 0 by rounding of weights only.
         up, down = (np.cumsum(np.maximum(whole - part, 0.0)) for whole, part in zip(total, parts, strict=True))
-        met = np.concatenate([[True], np.diff(up + down, prepend=0.0) > 0])
+        occupied = np.concatenate([[True], np.diff(up + down, prepend=0.0) > 0])
         points = Points(
-            np.concatenate([[np.inf], thresholds])[met], np.concatenate([[0.0], up])[met],
-            np.concatenate([[0.0], down])[met],
+            np.concatenate([[np.inf], thresholds])[occupied], np.concatenate([[0.0], up])[occupied],
+            np.concatenate([[0.0], down])[occupied],
         )  # fmt: skip
-        place = int(rule.judge(points)[1])
-        if place < 0:
-            place, unmet = rule.nearest(points), unmet + 1
-        chosen.append(float(points.thresholds[place]))
+        index = int(rule.judge(points)[1])
+        if index < 0:
+            index, unmet = rule.nearest(points), unmet + 1
+        chosen.append(float(points.thresholds[index]))
         called[out] = scores[out] >= chosen[-1]
     return CrossFit(called, tuple(chosen), unmet)
 
@@ -80,9 +82,9 @@ def make_folds(positive: NDArray[np.bool_], group: Integers | None, folds: int, 
         raise OptionError(f"folds must be a whole number from 2 up. Got {folds!r}.", hint="for example folds=10.")
     rng = np.random.default_rng([seed, 12])
     if group is not None:
-        return _group_folds(positive, group, int(folds), rng)
+        return _make_group_folds(positive, group, int(folds), rng)
     fewest = int(min(positive.sum(), (~positive).sum()))
-    _enough(fewest, "cases of the rarer class")
+    _check_enough(fewest, "cases of the rarer class")
     number = min(int(folds), fewest)
     fold = np.empty(len(positive), dtype=np.int64)
     start = 0
@@ -94,29 +96,29 @@ def make_folds(positive: NDArray[np.bool_], group: Integers | None, folds: int, 
     return fold
 
 
-def _group_folds(positive: NDArray[np.bool_], group: Integers, folds: int, rng: np.random.Generator) -> Integers:
+def _make_group_folds(positive: NDArray[np.bool_], group: Integers, folds: int, rng: np.random.Generator) -> Integers:
     count = int(group.max()) + 1
     up = np.bincount(group, weights=positive, minlength=count)
     size = np.bincount(group, minlength=count)
     fewest = int(min(np.count_nonzero(up), np.count_nonzero(size - up)))
-    _enough(fewest, "groups that hold cases of the rarer class")
+    _check_enough(fewest, "groups that hold cases of the rarer class")
     number = min(folds, fewest)
     # Large groups first, each to the fold that lacks most of what it has; shuffled before, so that ties are random.
     order = rng.permutation(count)
     order = order[np.argsort(-size[order], kind="stable")]
-    held = np.zeros((number, 2))
+    assigned = np.zeros((number, 2))
     wanted = np.array([max(up.sum(), 1.0), max((size - up).sum(), 1.0)])
     of_group = np.zeros(count, dtype=np.int64)
     for g in order.tolist():
         has = np.array([up[g], size[g] - up[g]])
-        filled = (held + has) / wanted
-        best = int(np.argmin((filled**2).sum(axis=1) - ((held / wanted) ** 2).sum(axis=1)))
-        held[best] += has
+        filled = (assigned + has) / wanted
+        best = int(np.argmin((filled**2).sum(axis=1) - ((assigned / wanted) ** 2).sum(axis=1)))
+        assigned[best] += has
         of_group[g] = best
     return of_group[group]
 
 
-def _enough(fewest: int, what: str) -> None:
+def _check_enough(fewest: int, what: str) -> None:
     if fewest < 2:
         raise OptionError(
             f"The honest figure needs at least 2 {what}. There is {fewest}.",
@@ -124,7 +126,7 @@ def _enough(fewest: int, what: str) -> None:
         )
 
 
-def pooled(
+def pool_folds(
     crossed: CrossFit,
     positive: NDArray[np.bool_],
     *,
@@ -137,8 +139,8 @@ def pooled(
     called = crossed.called.astype(np.float64)
     ranking = rank(called, positive, weight=weight, group=group)
     rows = None if weight is None else rank(called, positive)
-    place = int(np.count_nonzero(ranking.scores >= 1))
-    return cut_at(ranking, place, classes, rows)
+    index = int(np.count_nonzero(ranking.scores >= 1))
+    return cut_at(ranking, index, classes, rows)
 
 
 # The bootstrap of a choice: the cases are drawn again, and the threshold is chosen again, in every replicate.
@@ -180,7 +182,7 @@ class Resampled:
 
 
 def resample(
-    ranking: Ranking, rule: Rule, points: Points, keep: Iterable[int], *, replicates: int, seed: int
+    ranking: Ranking, rule: SelectionRule, points: Points, keep: Iterable[int], *, replicates: int, seed: int
 ) -> Resampled:
     """Draw cases with replacement, or whole groups where there are groups, and choose again.
 
@@ -189,15 +191,15 @@ def resample(
 
     >>> from heldout.thresholds.objective import read_objective
     >>> seen = Ranking(np.array([3.0, 2.0, 1.0]), np.array([40, 10, 10]), np.array([5, 10, 40]))
-    >>> rule = Rule(read_objective("youden", (0, 1), None, 0.5))
+    >>> rule = SelectionRule(read_objective("youden", (0, 1), None, 0.5))
     >>> drawn = resample(seen, rule, Points.of(seen), [1], replicates=200, seed=0)
     >>> set(drawn.thresholds.tolist()) <= {3.0, 2.0, 1.0}
     True
     """
-    grid = thinned(points, keep)
+    grid = thin_thresholds(points, keep)
     all_values, _ = rule.judge(points)
     thresholds, on_all = points.thresholds[grid], all_values[grid]
-    draw = _drawing(ranking, grid)
+    draw = _make_draw(ranking, grid)
     rng = np.random.default_rng([seed, 11])
     groups = 0 if ranking.groups is None else len(ranking.groups.keys)
     block = max(1, BLOCK // (2 * len(grid) + groups))
@@ -212,13 +214,13 @@ def resample(
             np.concatenate([zero, drawn[:, 1]], axis=1),
         )
         values, places = rule.judge(sample)
-        found = places >= 0
+        is_chosen = places >= 0
         picked = np.take_along_axis(values, np.maximum(places, 0)[:, None], axis=1)[:, 0]
-        kept.append(tuple(np.where(found, v, np.nan) for v in (thresholds[places], picked, on_all[places])))  # type: ignore[arg-type]
+        kept.append(tuple(np.where(is_chosen, v, np.nan) for v in (thresholds[places], picked, on_all[places])))  # type: ignore[arg-type]
     return Resampled(*(np.concatenate(column) for column in zip(*kept, strict=True)))
 
 
-def thinned(points: Points, keep: Iterable[int], most: int = MOST_THRESHOLDS) -> NDArray[np.int64]:
+def thin_thresholds(points: Points, keep: Iterable[int], most: int = MOST_THRESHOLDS) -> NDArray[np.int64]:
     """The places among which a replicate chooses: all, or `most` with equally many cases between them."""
     size = len(points.thresholds)
     if size <= most + 1:
@@ -229,29 +231,29 @@ def thinned(points: Points, keep: Iterable[int], most: int = MOST_THRESHOLDS) ->
     return np.unique(np.concatenate([steps, always])).astype(np.int64)
 
 
-def _drawing(ranking: Ranking, grid: NDArray[np.int64]) -> Draw:
+def _make_draw(ranking: Ranking, grid: NDArray[np.int64]) -> Draw:
     """Draws (size, 2 · intervals): positives, then negatives, between neighbouring places of the grid."""
 
     def summed(values: Any) -> Floats:
         return np.add.reduceat(np.asarray(values, dtype=np.float64), grid[:-1])
 
     if ranking.groups is not None:
-        return _group_drawing(ranking, grid)
+        return _make_group_draw(ranking, grid)
     counts = np.concatenate([summed(ranking.positives), summed(ranking.negatives)])
     if ranking.positive_squares is not None and ranking.negative_squares is not None:
         squares = np.concatenate([summed(ranking.positive_squares), summed(ranking.negative_squares)])
         # A sum of weights, each multiplied by an exponential variable (Rubin's Bayesian bootstrap), has mean Σw and
         # variance Σw²; so has this gamma variable, and it needs no single weights.
-        held = counts > 0
-        scale = np.divide(squares, counts, out=np.zeros_like(counts), where=held)
-        shape = np.divide(counts, scale, out=np.zeros_like(counts), where=held)
+        occupied = counts > 0
+        scale = np.divide(squares, counts, out=np.zeros_like(counts), where=occupied)
+        shape = np.divide(counts, scale, out=np.zeros_like(counts), where=occupied)
         return lambda rng, size: rng.standard_gamma(shape, size=(size, len(shape))) * scale
     total = int(counts.sum())
     shares = counts / total
     return lambda rng, size: rng.multinomial(total, shares, size=size).astype(np.float64)
 
 
-def _group_drawing(ranking: Ranking, grid: NDArray[np.int64]) -> Draw:
+def _make_group_draw(ranking: Ranking, grid: NDArray[np.int64]) -> Draw:
     from scipy import sparse
 
     groups = ranking.groups
@@ -260,7 +262,7 @@ def _group_drawing(ranking: Ranking, grid: NDArray[np.int64]) -> Draw:
         raise TypeError(message)
     number, width = len(groups.keys), len(grid) - 1
     where = np.searchsorted(grid, groups.place, side="right") - 1
-    held = sparse.csr_matrix(
+    table = sparse.csr_matrix(
         (
             np.concatenate([groups.positives, groups.negatives]).astype(np.float64),
             (np.concatenate([groups.group, groups.group]), np.concatenate([where, width + where])),
@@ -268,4 +270,4 @@ def _group_drawing(ranking: Ranking, grid: NDArray[np.int64]) -> Draw:
         shape=(number, 2 * width),
     )
     equal = np.full(number, 1 / number)
-    return lambda rng, size: np.asarray(rng.multinomial(number, equal, size=size) @ held, dtype=np.float64)
+    return lambda rng, size: np.asarray(rng.multinomial(number, equal, size=size) @ table, dtype=np.float64)
