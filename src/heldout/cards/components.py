@@ -1,4 +1,7 @@
-"""A fitted model taken apart: single predictors, and the columns of the data behind each column that they see."""
+"""A fitted model taken apart: single predictors, and the columns of the data behind each column that they see.
+
+It knows the insides of scikit-learn's estimators, of which the sizes and speeds that are made from it know nothing.
+"""
 
 from __future__ import annotations
 

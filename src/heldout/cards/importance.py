@@ -371,7 +371,7 @@ def find_related(problem: Problem, seed: int = 0, close: float = CLOSE) -> tuple
         matrix = matrix[rows]
     columns = np.asarray(matrix, dtype=np.float64)
     pairs: list[RelatedFeatures] = []
-    names = problem.names or tuple(f"x{at}" for at in range(columns.shape[1]))
+    names = problem.column_names
     for a in range(columns.shape[1]):
         for b in range(a + 1, columns.shape[1]):
             strength, how = _measure_association(

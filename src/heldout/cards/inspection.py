@@ -1,4 +1,7 @@
-"""Looking into the model of every fold, and making the parts of a card from what was found."""
+"""Looking into the model of every fold, and making the parts of a card from what was found.
+
+It is what workers import, who need nothing of the arguments that `cards.api` reads.
+"""
 
 from __future__ import annotations
 
@@ -196,19 +199,9 @@ def _inspect_each(
 MOST_FEATURES = 200
 
 
-def count_columns(problem: Problem) -> int:
-    """The number of columns."""
-    return int(problem.features.shape[1])
-
-
-def list_feature_names(problem: Problem) -> tuple[str, ...]:
-    """The names of the columns; those of a bare matrix are numbered from x0."""
-    return problem.names or tuple(f"x{at}" for at in range(count_columns(problem)))
-
-
 def choose_columns(problem: Problem, permute: Sequence[str] | None) -> tuple[tuple[int, ...], str]:
     """The columns to shuffle, and why none where there are too many of them."""
-    names = list_feature_names(problem)
+    names = problem.column_names
     if permute is None:
         if len(names) > MOST_FEATURES:
             return (
@@ -258,7 +251,7 @@ class Inspected:
     @property
     def columns_moved(self) -> int | None:
         """How many columns changed an answer when they were shuffled; None where not all were."""
-        if not self.changes or len(self.inspection.columns) < count_columns(self.inspection.problem):
+        if not self.changes or len(self.inspection.columns) < self.inspection.problem.width:
             return None
         return int(np.any([fold.moved for fold in self.changes], axis=0).sum())
 
@@ -268,7 +261,7 @@ class Inspected:
         if not self.changes:
             why = self.why_no_importance or "no test part has two cases whose values could be exchanged"
             return not_measured(inspection.measure, why, self.level)
-        names = list_feature_names(inspection.problem)
+        names = inspection.problem.column_names
         related = () if self.coded is None else find_related(self.coded, inspection.seed)
         shown = {names[at] for at in inspection.columns}
         drawn = any(fold.drawn for fold in self.changes)

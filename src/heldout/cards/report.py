@@ -1,4 +1,4 @@
-"""How a card reads: its screen, its page, and a sentence for each part."""
+"""How a card reads: its screen, its page, and a sentence for each part; the card itself is data."""
 
 from __future__ import annotations
 

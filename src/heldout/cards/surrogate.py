@@ -51,7 +51,7 @@ class TreeTable:
         [('size', None), ('hue', 'r'), ('hue', 'g')]
         """
         features = problem.features
-        names = problem.names or tuple(f"x{at}" for at in range(features.shape[1]))
+        names = problem.column_names
         if hasattr(features, "tocsr"):
             return cls(features.tocsr(), tuple(TreeColumn(name) for name in names))
         columns: list[Floats] = []

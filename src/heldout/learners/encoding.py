@@ -227,8 +227,7 @@ def check_gaps(problem: Problem, learner: Learner) -> None:
     rows, columns = _count_missing(problem)
     if not rows:
         return
-    names = problem.names or [f"x{i}" for i in range(len(columns))]
-    counts = [f"{name} ({count:,})" for name, count in zip(names, columns, strict=True) if count]
+    counts = [f"{name} ({count:,})" for name, count in zip(problem.column_names, columns, strict=True) if count]
     known = find_shortcut(estimator)
     raise ValuesError(
         f"{rows:,} of {problem.n:,} rows have missing values, in {listing(counts)}, and a "

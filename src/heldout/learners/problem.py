@@ -58,6 +58,16 @@ class Problem:
         """The number of rows."""
         return len(self.truth)
 
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return int(self.features.shape[1])
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of the columns; those of a bare matrix are numbered from x0."""
+        return self.names or tuple(f"x{i}" for i in range(self.width))
+
 
 # The class of every row: read, checked, and as places among the labels.
 

@@ -105,7 +105,7 @@ class LearningCurve(Result):
 
     def rows(self) -> list[dict[str, object]]:
         """One row per size and part."""
-        made: list[dict[str, object]] = []
+        rows: list[dict[str, object]] = []
         finished = (~np.isnan(self.test)).sum(axis=0).tolist()
         for part in ("training", "test"):
             mean, spread = self.mean(part), self.spread(part)
@@ -117,8 +117,8 @@ class LearningCurve(Result):
                 head = dict(zip(ROW_KEYS, ("error_rate", None, None, *figures, *how, n), strict=True))
                 above = (mean[at] - mean[-1]).item()
                 tail = {"spread": spread[at].item(), "draws": finished[at], "above_largest": above}
-                made.append({**head, "learner": self.name, "size": size, "part": part, **tail})
-        return made
+                rows.append({**head, "learner": self.name, "size": size, "part": part, **tail})
+        return rows
 
     def facts(self) -> dict[str, object]:
         """What stands beside the points in the document."""
@@ -184,45 +184,45 @@ def learn(
     ((10, 20, 40, 80), (5, 4))
     """
     check_level(level)
-    made = draw_training_sets(problem, sizes=sizes, points=points, draws=draws, test=test, seed=seed)
-    seen = run(
-        estimator, problem, made.splits, jobs=jobs, on_error=on_error, seed=seed, progress=progress,
-        plan_text=f"learning curve of {len(made.sizes)} sizes and {made.draws} draws",
+    sets = draw_training_sets(problem, sizes=sizes, points=points, draws=draws, test=test, seed=seed)
+    done = run(
+        estimator, problem, sets.splits, jobs=jobs, on_error=on_error, seed=seed, progress=progress,
+        plan_text=f"learning curve of {len(sets.sizes)} sizes and {sets.draws} draws",
     )  # fmt: skip
-    wrong = seen.predicted != problem.truth[seen.rows]
-    tested = _errors(made, seen.fold, wrong)
-    trained = _errors(made, seen.training_fold, seen.training_predicted != problem.truth[seen.training_rows])
-    low, high, n, effective = _limits(problem, made, seen, wrong, tested, level)
-    variance = _variance(tested, made.tested, effective)
-    law = fit_power_law(made.sizes, tested, variance=variance, present=problem.n, level=level, seed=seed)
+    wrong = done.predicted != problem.truth[done.rows]
+    tested = _errors(sets, done.fold, wrong)
+    trained = _errors(sets, done.training_fold, done.training_predicted != problem.truth[done.training_rows])
+    low, high, n, effective = _limits(problem, sets, done, wrong, tested, level)
+    variance = _variance(tested, sets.tested, effective)
+    law = fit_power_law(sets.sizes, tested, variance=variance, present=problem.n, level=level, seed=seed)
     method = "wilson" if problem.group is None else "wilson over groups"
-    notes = _notes(made, seen, law)
+    notes = _notes(sets, done, law)
     return LearningCurve(
-        name, made.sizes, trained, tested, low, high, n, level, method, law, problem.n, made.tested, seed,
-        made.splits.fingerprint, notes, seen.complete, mute,
+        name, sets.sizes, trained, tested, low, high, n, level, method, law, problem.n, sets.tested, seed,
+        sets.splits.fingerprint, notes, done.complete, mute,
     )  # fmt: skip
 
 
-def _errors(made: NestedTrainingSets, split: NDArray[np.int64], wrong: NDArray[np.bool_]) -> Floats:
+def _errors(sets: NestedTrainingSets, split: NDArray[np.int64], wrong: NDArray[np.bool_]) -> Floats:
     """The error of every split, one row per draw and one column per size; nan where a split did not finish."""
-    splits = made.draws * len(made.sizes)
-    held = np.bincount(split, minlength=splits)
+    splits = sets.draws * len(sets.sizes)
+    counts = np.bincount(split, minlength=splits)
     with np.errstate(invalid="ignore"):
-        rate = np.bincount(split, weights=wrong, minlength=splits) / held
-    return rate.reshape(made.draws, len(made.sizes))
+        rate = np.bincount(split, weights=wrong, minlength=splits) / counts
+    return rate.reshape(sets.draws, len(sets.sizes))
 
 
 def _limits(
-    problem: Problem, made: NestedTrainingSets, seen: Run, wrong: NDArray[np.bool_], errors: Floats, level: float
+    problem: Problem, sets: NestedTrainingSets, done: Run, wrong: NDArray[np.bool_], errors: Floats, level: float
 ) -> tuple[Floats, Floats, tuple[int, ...], Floats]:
     """Wilson's limits of the mean test error at each size, how many distinct rows were tested, and what they tell."""
     mean = _over_draws(np.nanmean, errors)
-    place = seen.fold % len(made.sizes)
+    size_of = done.fold % len(sets.sizes)
     lows, highs, sizes, told = [], [], [], []
-    for at in range(len(made.sizes)):
-        here = place == at
-        times = np.bincount(seen.rows[here], minlength=problem.n)
-        missed = np.bincount(seen.rows[here], weights=wrong[here], minlength=problem.n)
+    for at in range(len(sets.sizes)):
+        here = size_of == at
+        times = np.bincount(done.rows[here], minlength=problem.n)
+        missed = np.bincount(done.rows[here], weights=wrong[here], minlength=problem.n)
         kept = times > 0
         n = int(kept.sum())
         effective, critical = n / FACTOR, z_value(level)
@@ -271,19 +271,19 @@ def _deviation(values: Floats) -> float:
     return float(values.std(ddof=1)) if len(values) > 1 else np.nan
 
 
-def _notes(made: NestedTrainingSets, seen: Run, law: PowerLaw) -> tuple[str, ...]:
+def _notes(sets: NestedTrainingSets, done: Run, law: PowerLaw) -> tuple[str, ...]:
     notes = []
     if law.undefined:
         notes.append(f"No power law was fitted: {law.undefined}.")
-    elif made.draws < 2:
+    elif sets.draws < 2:
         notes.append("There is one draw only, so nothing is known of how sure the law is.")
     elif law.exponent.high / max(law.exponent.low, 1e-9) > 5:
         notes.append("The exponent is hardly known: more draws, or a wider range of sizes, would tell more.")
-    if seen.failures:
-        first = seen.failures[0]
+    if done.failures:
+        first = done.failures[0]
         notes.append(
-            f"{len(seen.failures)} of {len(made.splits)} models failed; the first ({first.where}): {first.message}"
+            f"{len(done.failures)} of {len(sets.splits)} models failed; the first ({first.where}): {first.message}"
         )
-    if not seen.complete:
-        notes.append(f"Interrupted: {len(seen.finished)} of {len(made.splits)} models were trained.")
-    return (*notes, *seen.warnings)
+    if not done.complete:
+        notes.append(f"Interrupted: {len(done.finished)} of {len(sets.splits)} models were trained.")
+    return (*notes, *done.warnings)

@@ -1,4 +1,7 @@
-"""Choosing a threshold for scores: by cost, by a measure, by requirements, with the uncertainty of the choice."""
+"""Choosing a threshold for scores: by cost, by a measure, by requirements, with the uncertainty of the choice.
+
+It works on scores and counts; `api.choose_threshold` reads these from columns and files.
+"""
 
 from __future__ import annotations
 
