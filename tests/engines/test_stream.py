@@ -20,7 +20,7 @@ from heldout.files.batches import batches_of
 from heldout.measures.certified import bounds
 
 # Where the number of bins is looked up: small files then need more than there may be.
-PLACES = [f"heldout.engines.{module}.MOST" for module in ("stream.passes", "stream.tallies", "counting")]
+PLACES = [f"heldout.engines.{module}.MOST" for module in ("stream.batch_engine", "memory")]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])

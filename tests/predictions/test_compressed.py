@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import heldout
-from heldout.files import parquet, read_table
+from heldout.files import columnar, read_table
 from heldout.predictions.label_encoding import encode
 
 TEXTS = ["b", "a", "", "ä", "b", "日本", "a\u0301", "a", None]
@@ -23,7 +23,7 @@ def test_compressed_text_is_encoded_as_text_is(texts):
 
 
 def test_long_tables_are_read_with_their_labels_compressed(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "LONG", 100)
+    monkeypatch.setattr(columnar, "LONG", 100)
     rng = np.random.default_rng(0)
     file = tmp_path / "p.parquet"
     truth = rng.choice(["no", "yes"], 500)
@@ -39,7 +39,7 @@ def test_long_tables_are_read_with_their_labels_compressed(tmp_path, monkeypatch
 
 
 def test_columns_of_numbers_stay_numbers_in_long_tables(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "LONG", 100)
+    monkeypatch.setattr(columnar, "LONG", 100)
     file = tmp_path / "p.parquet"
     pl.DataFrame({"truth": [0, 1] * 100, "predicted": [0, 0] * 100}).write_parquet(file)
     assert heldout.evaluate(file).labels == (0, 1)

@@ -54,10 +54,10 @@ class Batch:
         if self._is_plain():
             # The same as below, without asking what kind of frame an array is, which takes longer than a small batch.
             raw = None if self.score is None else raw_scores(self.score)
-            divided, said = slices_of_arrays(self.slices)
+            divided, notes = slices_of_arrays(self.slices)
             given = {role: values for role, values in self.roles.items() if values is not None}
             given |= {} if self.data is None else {"truth": self.data}
-            return assemble(**given, score=raw, notes=said, slices=divided, **asked.options())
+            return assemble(**given, score=raw, notes=notes, slices=divided, **asked.options())
         options = {name: value for name, value in asked.options().items() if name != "against_rest"}
         return gather(self.data, dict(self.roles), score=self.score, slices=self.slices, **options)[0]
 
@@ -92,10 +92,10 @@ class Batch:
 
     def _is_plain(self) -> bool:
         """Whether there are arrays and lists alone, each in one place."""
-        held = [values for values in (self.data, *self.roles.values()) if values is not None]
+        given = [values for values in (self.data, *self.roles.values()) if values is not None]
         truths = [values for values in (self.data, self.roles.get("truth")) if values is not None]
         enough = len(truths) == 1 and (self.roles.get("predicted") is not None or self.score is not None)
-        return enough and all(isinstance(values, np.ndarray | list) for values in held)
+        return enough and all(isinstance(values, np.ndarray | list) for values in given)
 
     def score_columns(self) -> int:
         """How many columns of scores there are, or may be; 0 for none."""
@@ -104,7 +104,7 @@ class Batch:
             if columns is None:
                 return 0
             named = list(self.roles.values())
-            free = [name for name in columns.names if may_be_score(name) and not any(name is one for one in named)]
+            free = [name for name in columns.names if may_be_score(name) and not any(name is role for role in named)]
             # One column speaks for one of two classes.
             return max(2, len(free)) if free else 0
         shape = getattr(self.score, "shape", None)
@@ -127,8 +127,8 @@ class Batch:
         except ValuesError:
             # No row is whole, or the columns differ in length: whoever counts them says so.
             return ()
-        met = {*seen.truth.met(), *seen.predicted.met()}
-        return tuple(label for label in seen.labels if label in met)
+        classes = {*seen.truth.met(), *seen.predicted.met()}
+        return tuple(label for label in seen.labels if label in classes)
 
     def _label_columns(self, asked: ReadOptions) -> tuple[Any, Any]:
         columns = self.columns()
@@ -178,7 +178,7 @@ def _copy(values: Any) -> Any:
     if isinstance(values, Mapping):
         return {name: _copy(column) for name, column in values.items()}
     if isinstance(values, list):
-        return [_copy(one) if isinstance(one, np.ndarray | list) else one for one in values]
+        return [_copy(item) if isinstance(item, np.ndarray | list) else item for item in values]
     # Tensors and Polars frames have the one, arrays and pandas frames the other; Arrow's cannot be changed.
     for name in ("detach", "clone", "copy"):
         method = getattr(values, name, None)
@@ -242,11 +242,11 @@ class Evidence:
         scores = counted.scores
         # The usual positive class of two may be none of three, so it counts as named only where it is not the usual.
         named = counted.positive if scores is not None or counted.positive != usual_positive(counted.labels) else None
-        made = cls(positive=named, threshold=counted.threshold)
-        made._known = counted.labels if scores is None or not scores.per_class else scores.labels
-        made._settled = None if scores is None or scores.per_class else counted.positive
-        made._grown = BufferedCounts.of(counted)
-        return made
+        evidence = cls(positive=named, threshold=counted.threshold)
+        evidence._known = counted.labels if scores is None or not scores.per_class else scores.labels
+        evidence._settled = None if scores is None or scores.per_class else counted.positive
+        evidence._grown = BufferedCounts.of(counted)
+        return evidence
 
     def update(
         self,
@@ -299,8 +299,8 @@ class Evidence:
         before = self._before() if self._unsettled else {}
         waiting, self._unsettled = self._unsettled, []
         try:
-            for one in [*waiting, batch]:
-                self._add(one, known)
+            for waited in [*waiting, batch]:
+                self._add(waited, known)
         except HeldoutError:
             # A batch that is wrong itself settles nothing.
             vars(self).update(before)
@@ -312,7 +312,7 @@ class Evidence:
         before = self._before()
         self._unsettled.append(batch.copied())
         self._known = known
-        if sum(one.size() for one in self._unsettled) > MOST_WAITING:
+        if sum(waiting.size() for waiting in self._unsettled) > MOST_WAITING:
             try:
                 self._settle()
             except HeldoutError:
@@ -329,15 +329,15 @@ class Evidence:
         """The classes that are known when this batch is, too."""
         if self._labels is not None:
             return self._labels
-        met = batch.classes(self._asked(None))
-        new = [label for label in met if label not in self._known]
+        classes = batch.classes(self._asked(None))
+        new = [label for label in classes if label not in self._known]
         if self._settled is not None and new:
             raise LabelError(
                 f"The scores speak for {quoted(self._settled)}, one of the classes "
                 f"{listing(map(quoted, self._known))}, and this batch has others: {listing(map(quoted, new))}.",
                 hint="leave those rows out, or give one score per class and name all classes with labels=.",
             )
-        known = join_labels(self._known, met) if self._known else met
+        known = join_labels(self._known, classes) if self._known else classes
         if self._positive is not None and known:
             named = fitted([self._positive], known)
             known = known if named[0] in known else join_labels(known, named)
@@ -458,17 +458,17 @@ class Evidence:
                 f"The positive class is {self._positive!r} on one side and {other._positive!r} on the other.",
                 hint="name the same with positive= (--positive) wherever cases are counted.",
             )
-        made = copy.copy(self)
-        made._grown = self._grown.merged(other._grown)
-        made._labels = None if self._labels is None or other._labels is None else _both(self._labels, other._labels)
-        made._known = _both(self._known, other._known)
-        made._settled = self._settled if self._settled is not None else other._settled
-        made._positive = self._positive if self._positive is not None else other._positive
-        made._threshold = self._threshold if self._threshold is not None else other._threshold
-        made._unsettled = []
+        merged = copy.copy(self)
+        merged._grown = self._grown.merged(other._grown)
+        merged._labels = None if self._labels is None or other._labels is None else _both(self._labels, other._labels)
+        merged._known = _both(self._known, other._known)
+        merged._settled = self._settled if self._settled is not None else other._settled
+        merged._positive = self._positive if self._positive is not None else other._positive
+        merged._threshold = self._threshold if self._threshold is not None else other._threshold
+        merged._unsettled = []
         for batch in [*self._unsettled, *other._unsettled]:
-            made._take(batch)
-        return made
+            merged._take(batch)
+        return merged
 
     def __radd__(self, other: object) -> Evidence:
         # sum() begins with 0.
@@ -486,19 +486,19 @@ class Evidence:
 
 def _checked_labels(labels: Sequence[Label], positive: Label | None) -> tuple[Label, ...]:
     """The classes as they were named, each once and the positive one among them."""
-    held = tuple(labels)
-    twice = [label for place, label in enumerate(held) if label in held[:place]]
-    if twice or not held:
+    classes = tuple(labels)
+    twice = [label for index, label in enumerate(classes) if label in classes[:index]]
+    if twice or not classes:
         raise LabelError(
             f"Labels are named twice: {listing(map(quoted, dict.fromkeys(twice)))}." if twice else "labels is empty.",
             hint="name each class once, as in labels=['no', 'yes'].",
         )
-    choose_positive(positive, held)
-    return held
+    choose_positive(positive, classes)
+    return classes
 
 
-def _both(one: tuple[Label, ...], two: tuple[Label, ...]) -> tuple[Label, ...]:
-    return join_labels(one, two) if one and two else one or two
+def _both(first: tuple[Label, ...], second: tuple[Label, ...]) -> tuple[Label, ...]:
+    return join_labels(first, second) if first and second else first or second
 
 
 def checked_threshold(threshold: Any, predicted: Any = None) -> float | None:

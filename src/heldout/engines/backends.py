@@ -104,27 +104,27 @@ def _duckdb(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all
         import duckdb
     except ImportError:
         raise _not_installed("duckdb", "duckdb") from None
-    place = find_table_files(path)
+    table = find_table_files(path)
     # A database of its own, so that nothing is seen of what the user does with DuckDB in the same process.
     database: Any = duckdb.connect()
-    file = _free_name(place) if place.keys else ""
-    keys = [_duckdb_key(name, file, place) for name in place.keys]
-    if place.kind == "parquet":
-        if not place.local:
+    file = _free_name(table) if table.keys else ""
+    keys = [_duckdb_key(name, file, table) for name in table.keys]
+    if table.kind == "parquet":
+        if not table.local:
             _check_footers(database, path)
         # By name: without it a number of a later file becomes what the first one has, a half becomes a whole.
         told = f"union_by_name = true, hive_partitioning = false{f', filename = {_text(file)}' if file else ''}"
-        files = ", ".join(map(_text, place.files))
+        files = ", ".join(map(_text, table.files))
         frame = database.sql(f"SELECT * FROM read_parquet([{files}], {told})")  # noqa: S608 - the names are quoted
-        if not place.is_plain:
-            frame = frame.project(", ".join([*map(_quoted, place.columns), *keys]))
-        return OpenedTable(frame, database.close, place.withheld, place.notes)
-    read = [_duckdb_text(database, group, place, file, keys) for group in place.groups]
-    frame = reduce(lambda one, two: one.union(two), read)
-    return OpenedTable(frame, database.close, place.withheld, place.notes)
+        if not table.is_plain:
+            frame = frame.project(", ".join([*map(_quoted, table.columns), *keys]))
+        return OpenedTable(frame, database.close, table.withheld, table.notes)
+    read = [_duckdb_text(database, group, table, file, keys) for group in table.groups]
+    frame = reduce(lambda left, right: left.union(right), read)
+    return OpenedTable(frame, database.close, table.withheld, table.notes)
 
 
-def _duckdb_text(database: Any, group: FileGroup, place: TableFiles, file: str, keys: list[str]) -> Any:
+def _duckdb_text(database: Any, group: FileGroup, table: TableFiles, file: str, keys: list[str]) -> Any:
     frame = database.read_csv(
         list(group.files),
         header=True,
@@ -132,36 +132,36 @@ def _duckdb_text(database: Any, group: FileGroup, place: TableFiles, file: str, 
         quotechar='"',
         escapechar='"',
         na_values=[""],
-        dtype=dict.fromkeys(place.texts, "VARCHAR") | dict.fromkeys(place.fractions, "DOUBLE"),
+        dtype=dict.fromkeys(table.texts, "VARCHAR") | dict.fromkeys(table.fractions, "DOUBLE"),
         # From all rows; and only the types that a text file has when one process reads it.
         sample_size=-1,
         auto_type_candidates=["BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR"],
         hive_partitioning=False,
         **({"filename": file} if file else {}),
     )
-    if place.is_plain:
+    if table.is_plain:
         return frame
     # What all files are together, each group may not be: in one, every value may be missing.
-    held = [f"{_duckdb_cast(_quoted(name), kind)} AS {_quoted(name)}" for name, kind in place.columns.items()]
-    return frame.project(", ".join([*held, *keys]))
+    columns = [f"{_duckdb_cast(_quoted(name), kind)} AS {_quoted(name)}" for name, kind in table.columns.items()]
+    return frame.project(", ".join([*columns, *keys]))
 
 
-def _duckdb_key(name: str, file: str, place: TableFiles) -> str:
+def _duckdb_key(name: str, file: str, table: TableFiles) -> str:
     """A column in the names of folders, told by the name of the file: DuckDB itself would make dates of some texts.
 
     And it would take the folders above the one that was named for columns, even where the files have one so called.
     """
-    values = place.by_file[name]
-    held = [_text(path) for path, value in values.items() if value is not None]
+    values = table.by_file[name]
+    paths = [_text(path) for path, value in values.items() if value is not None]
     texts = [_text(str(value)) for value in values.values() if value is not None]
-    found = f"MAP([{', '.join(held)}], [{', '.join(texts)}])[{_quoted(file)}]"
-    return f"{_duckdb_cast(found, place.keys[name])} AS {_quoted(name)}"
+    value_of_file = f"MAP([{', '.join(paths)}], [{', '.join(texts)}])[{_quoted(file)}]"
+    return f"{_duckdb_cast(value_of_file, table.keys[name])} AS {_quoted(name)}"
 
 
-def _duckdb_cast(made: str, kind: Any) -> str:
+def _duckdb_cast(expression: str, kind: Any) -> str:
     """An expression as the type of DuckDB that stands for one of Polars."""
     kinds = {"Int64": "BIGINT", "Float64": "DOUBLE", "Boolean": "BOOLEAN"}
-    return f"CAST({made} AS {kinds.get(str(kind), 'VARCHAR')})"
+    return f"CAST({expression} AS {kinds.get(str(kind), 'VARCHAR')})"
 
 
 def _quoted(name: str) -> str:
@@ -174,9 +174,9 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _free_name(place: TableFiles) -> str:
+def _free_name(table: TableFiles) -> str:
     """A name that no column has, whatever its case."""
-    taken = {name.casefold() for held in (place.columns, place.keys, place.withheld) for name in held}
+    taken = {name.casefold() for names in (table.columns, table.keys, table.withheld) for name in names}
     name = "file"
     while name in taken:
         name += "_"
@@ -192,75 +192,75 @@ def _check_footers(database: Any, path: str) -> None:
     files: dict[str, dict[str, str]] = {}
     for file, column, kind in database.execute(asked, [path]).fetchall():
         files.setdefault(file, {})[column] = kind
-    for file, found in files.items():
-        check_same(file, found, *next(iter(files.items())))
+    for file, columns in files.items():
+        check_same(file, columns, *next(iter(files.items())))
 
 
 def _polars(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all openers alike
     import polars as pl
 
-    place = find_table_files(path)
-    read = _polars_parquet if place.kind == "parquet" else _polars_text
-    frames = [read(group, place) for group in place.groups]
-    return OpenedTable(frames[0] if len(frames) == 1 else pl.concat(frames), _nothing, place.withheld, place.notes)
+    table = find_table_files(path)
+    read = _polars_parquet if table.kind == "parquet" else _polars_text
+    frames = [read(group, table) for group in table.groups]
+    return OpenedTable(frames[0] if len(frames) == 1 else pl.concat(frames), _nothing, table.withheld, table.notes)
 
 
-def _polars_parquet(group: FileGroup, place: TableFiles) -> Any:
+def _polars_parquet(group: FileGroup, table: TableFiles) -> Any:
     import polars as pl
 
     # What is in brackets was found already, and the name of a file may hold them.
     files: Any = list(group.files)
-    if not place.local:
+    if not table.local:
         return pl.scan_parquet(files)
     # It would take any folder called key=value for a column, even where the files have one so called.
-    by_name = bool(place.keys) and not any(name in place.columns for name in place.folders)
+    by_name = bool(table.keys) and not any(name in table.columns for name in table.folders)
     frame = pl.scan_parquet(
         files,
         glob=False,
         hive_partitioning=by_name,
         # By itself it makes the number 7 of 007, and dates.
-        hive_schema={name: place.keys.get(name, pl.String) for name in place.folders} if by_name else None,
+        hive_schema={name: table.keys.get(name, pl.String) for name in table.folders} if by_name else None,
         # Of columns that not all files have, none is selected.
         missing_columns="insert",
         extra_columns="ignore",
-        include_file_paths=_free_name(place) if place.keys and not by_name else None,
+        include_file_paths=_free_name(table) if table.keys and not by_name else None,
     )
-    if place.is_plain:
+    if table.is_plain:
         return frame
-    cast = [pl.col(name).cast(place.columns[name]) for name in group.widened]
-    keys = list(place.keys) if by_name else _polars_keys(group, place)
-    return frame.select(*place.columns, *keys).with_columns(*cast)
+    cast = [pl.col(name).cast(table.columns[name]) for name in group.widened]
+    keys = list(table.keys) if by_name else _polars_keys(group, table)
+    return frame.select(*table.columns, *keys).with_columns(*cast)
 
 
-def _polars_text(group: FileGroup, place: TableFiles) -> Any:
+def _polars_text(group: FileGroup, table: TableFiles) -> Any:
     import polars as pl
 
-    types: Any = dict.fromkeys(place.texts, pl.String) | dict.fromkeys(place.fractions, pl.Float64)
+    types: Any = dict.fromkeys(table.texts, pl.String) | dict.fromkeys(table.fractions, pl.Float64)
     files: Any = list(group.files)
     frame = pl.scan_csv(
         files,
-        glob=not place.local,
+        glob=not table.local,
         separator=group.separator,
         schema_overrides=types,
         infer_schema_length=None,
-        include_file_paths=_free_name(place) if place.keys else None,
+        include_file_paths=_free_name(table) if table.keys else None,
     )
-    if place.is_plain:
+    if table.is_plain:
         return frame
-    held = [pl.col(name).cast(kind) for name, kind in place.columns.items()]
-    return frame.select(*held, *_polars_keys(group, place))
+    columns = [pl.col(name).cast(kind) for name, kind in table.columns.items()]
+    return frame.select(*columns, *_polars_keys(group, table))
 
 
-def _polars_keys(group: FileGroup, place: TableFiles) -> list[Any]:
+def _polars_keys(group: FileGroup, table: TableFiles) -> list[Any]:
     """The columns in the names of folders, told by the name of the file: of text files Polars makes none itself."""
     import polars as pl
 
-    file = pl.col(_free_name(place))
+    file = pl.col(_free_name(table))
     return [
-        file.replace_strict(group.files, [place.by_file[name][path] for path in group.files], return_dtype=kind).alias(
+        file.replace_strict(group.files, [table.by_file[name][path] for path in group.files], return_dtype=kind).alias(
             name
         )
-        for name, kind in place.keys.items()
+        for name, kind in table.keys.items()
     ]
 
 
@@ -274,45 +274,45 @@ def _dask(path: str, master: str | None) -> OpenedTable:
         import dask.dataframe as dd
     except ImportError:
         raise _not_installed("dask", "dask.dataframe") from None
-    place = find_table_files(path)
+    table = find_table_files(path)
     close = _nothing if master is None else _connected(master)
-    read = _dask_parquet if place.kind == "parquet" else _dask_text
+    read = _dask_parquet if table.kind == "parquet" else _dask_text
     try:
-        frames = [read(group, place) for group in place.groups]
+        frames = [read(group, table) for group in table.groups]
         concat: Any = dd.concat
         frame = frames[0] if len(frames) == 1 else concat(frames)
     except BaseException:
         close()
         raise
-    return OpenedTable(frame, close, place.withheld, place.notes)
+    return OpenedTable(frame, close, table.withheld, table.notes)
 
 
-def _dask_files(group: FileGroup, place: TableFiles) -> Any:
+def _dask_files(group: FileGroup, table: TableFiles) -> Any:
     # Dask takes every name for a pattern, and one that fits nothing for an empty table.
-    files = [glob.escape(file) if place.local else file for file in group.files]
+    files = [glob.escape(file) if table.local else file for file in group.files]
     return files[0] if len(files) == 1 else files
 
 
-def _dask_parquet(group: FileGroup, place: TableFiles) -> Any:
+def _dask_parquet(group: FileGroup, table: TableFiles) -> Any:
     import dask.dataframe as dd
     import polars as pl
 
     told: Any = {}
-    if place.local:
+    if table.local:
         # By itself it makes numbers of the values that look like some and finds the others no more, and takes folders
         # above the one that was named for columns.
-        told["dataset"] = {"partitioning": {"flavor": "hive", "schema": _arrow_keys(place)}}
-    frame: Any = dd.read_parquet(_dask_files(group, place), **told)
-    if place.is_plain:
+        told["dataset"] = {"partitioning": {"flavor": "hive", "schema": _arrow_keys(table)}}
+    frame: Any = dd.read_parquet(_dask_files(group, table), **told)
+    if table.is_plain:
         return frame
-    frame = frame[[*place.columns, *place.keys]]
+    frame = frame[[*table.columns, *table.keys]]
     wider = {pl.Float64: "float64", pl.String: "string[pyarrow]"}
-    cast = {name: wider[type(place.columns[name])] for name in group.widened if type(place.columns[name]) in wider}
-    cast |= {name: _PANDAS[str(place.keys[name])] for name in place.keys if _is_nullable(name, place)}
+    cast = {name: wider[type(table.columns[name])] for name in group.widened if type(table.columns[name]) in wider}
+    cast |= {name: _PANDAS[str(table.keys[name])] for name in table.keys if _is_nullable(name, table)}
     return frame.astype(cast) if cast else frame
 
 
-def _arrow_keys(place: TableFiles) -> Any:
+def _arrow_keys(table: TableFiles) -> Any:
     """The columns in the names of folders, as Arrow has them."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -320,53 +320,53 @@ def _arrow_keys(place: TableFiles) -> Any:
     # Those with missing values come as text: as whole numbers they would become floats.
     return pa.schema(
         [
-            (name, pa.string() if _is_nullable(name, place) else kinds.get(str(kind), pa.string()))
-            for name, kind in place.keys.items()
+            (name, pa.string() if _is_nullable(name, table) else kinds.get(str(kind), pa.string()))
+            for name, kind in table.keys.items()
         ]
     )
 
 
-def _is_nullable(name: str, place: TableFiles) -> bool:
+def _is_nullable(name: str, table: TableFiles) -> bool:
     """Whether pandas needs a type of its own for a column in the names of folders, because values are missing."""
-    return str(place.keys[name]) in ("Int64", "Boolean") and None in place.by_file[name].values()
+    return str(table.keys[name]) in ("Int64", "Boolean") and None in table.by_file[name].values()
 
 
-def _dask_text(group: FileGroup, place: TableFiles) -> Any:
+def _dask_text(group: FileGroup, table: TableFiles) -> Any:
     import dask.dataframe as dd
 
-    file = _free_name(place)
+    file = _free_name(table)
     frame: Any = dd.read_csv(
-        _dask_files(group, place),
+        _dask_files(group, table),
         sep=group.separator,
-        dtype=dict.fromkeys(place.texts, "string[pyarrow]") | dict.fromkeys(place.fractions, "float64"),
+        dtype=dict.fromkeys(table.texts, "string[pyarrow]") | dict.fromkeys(table.fractions, "float64"),
         # Only an empty field is a missing value, as in every other reader here: NA may be a class.
         keep_default_na=False,
         na_values=[""],
         # What is packed cannot be read from the middle.
         blocksize=None if any(path.endswith(".gz") for path in group.files) else "64MiB",
-        include_path_column=file if place.keys else False,
+        include_path_column=file if table.keys else False,
     )
-    if place.is_plain:
+    if table.is_plain:
         return frame
     # Of text files it takes no columns from the names of folders.
     keys = {
         name: frame[file].astype("string[pyarrow]").map(of, meta=(name, of.dtype))
-        for name, of in _pandas_keys(group, place).items()
+        for name, of in _pandas_keys(group, table).items()
     }
-    return frame.assign(**keys)[[*place.columns, *place.keys]]
+    return frame.assign(**keys)[[*table.columns, *table.keys]]
 
 
-def _pandas_keys(group: FileGroup, place: TableFiles) -> dict[str, Any]:
+def _pandas_keys(group: FileGroup, table: TableFiles) -> dict[str, Any]:
     """The columns in the names of folders by file, as pandas has them; with missing values whole numbers stay whole."""
     import pandas as pd
 
     return {
         name: pd.Series(
-            [place.by_file[name][file] for file in group.files],
+            [table.by_file[name][file] for file in group.files],
             index=pd.Index(group.files, dtype="string[pyarrow]"),
             dtype=_PANDAS.get(str(kind), "string[pyarrow]"),
         )
-        for name, kind in place.keys.items()
+        for name, kind in table.keys.items()
     }
 
 
@@ -406,39 +406,41 @@ def _spark(path: str, master: str | None) -> OpenedTable:
     check_master(master)
     # What is wrong with files here is said before a virtual machine is started for them. On a cluster, a path without a
     # scheme is one of the file system that the cluster was set up with.
-    place = table_files_at(path) if on_cluster(master) else find_table_files(path)
+    table = table_files_at(path) if on_cluster(master) else find_table_files(path)
     session, close = spark_session(master)
     try:
-        frames = [_spark_group(session, group, place) for group in place.groups]
-        return OpenedTable(reduce(lambda one, two: one.unionByName(two), frames), close, place.withheld, place.notes)
+        frames = [_spark_group(session, group, table) for group in table.groups]
+        return OpenedTable(
+            reduce(lambda left, right: left.unionByName(right), frames), close, table.withheld, table.notes
+        )
     except BaseException:
         close()
         raise
 
 
-def _spark_group(session: Any, group: FileGroup, place: TableFiles) -> Any:
-    names = [f"file:{_escaped(file)}" for file in group.files] if place.local else list(group.files)
-    reader = session.read.option("basePath", f"file:{_escaped(place.root)}") if place.root else session.read
+def _spark_group(session: Any, group: FileGroup, table: TableFiles) -> Any:
+    names = [f"file:{_escaped(file)}" for file in group.files] if table.local else list(group.files)
+    reader = session.read.option("basePath", f"file:{_escaped(table.root)}") if table.root else session.read
     with _folders_as_text(session):
-        frame = reader.parquet(*names) if place.kind == "parquet" else _spark_text(reader, names, group, place)
-    if place.is_plain:
+        frame = reader.parquet(*names) if table.kind == "parquet" else _spark_text(reader, names, group, table)
+    if table.is_plain:
         return frame
     from pyspark.sql.functions import col
 
-    for name, held in place.by_file.items():
+    for name, values in table.by_file.items():
         # What stands as %C3%BC in the name of a folder, Spark reads byte by byte.
-        broken = {text.encode().decode("latin-1"): text for text in map(str, held.values()) if not text.isascii()}
+        broken = {text.encode().decode("latin-1"): text for text in map(str, values.values()) if not text.isascii()}
         frame = frame.replace(broken, subset=[name]) if broken else frame
 
     kinds = {"Int64": "bigint", "Float64": "double", "Boolean": "boolean", "String": "string"}
-    wanted = {**place.columns, **place.keys}
+    wanted = {**table.columns, **table.keys}
     # Parquet files of one group have their own types, and what is not widened is left as it is.
-    cast = set(group.widened) | set(place.keys) if place.kind == "parquet" else set(wanted)
-    found = {name: col(f"`{name.replace('`', '``')}`") for name in wanted}
+    cast = set(group.widened) | set(table.keys) if table.kind == "parquet" else set(wanted)
+    columns = {name: col(f"`{name.replace('`', '``')}`") for name in wanted}
     return frame.select(
         *(
             column.cast(kinds[str(wanted[name])]).alias(name) if name in cast and str(wanted[name]) in kinds else column
-            for name, column in found.items()
+            for name, column in columns.items()
         )
     )
 
@@ -455,14 +457,14 @@ def _folders_as_text(session: Any) -> Iterator[None]:
         session.conf.set(name, before)
 
 
-def _spark_text(reader: Any, names: list[str], group: FileGroup, place: TableFiles) -> Any:
+def _spark_text(reader: Any, names: list[str], group: FileGroup, table: TableFiles) -> Any:
     from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 
     # A quote in a field is doubled, every header is compared with the columns (Spark would go by position), and what
     # does not fit its type ends the run instead of becoming a missing value.
     rules = {"header": True, "sep": group.separator, "escape": '"', "enforceSchema": False, "mode": "FAILFAST"}
     frame = reader.csv(names, inferSchema=True, **rules)
-    kinds = dict.fromkeys(place.texts, StringType()) | dict.fromkeys(place.fractions, DoubleType())
+    kinds = dict.fromkeys(table.texts, StringType()) | dict.fromkeys(table.fractions, DoubleType())
     if not kinds:
         return frame
     schema = StructType([StructField(field.name, kinds.get(field.name, field.dataType)) for field in frame.schema])

@@ -102,12 +102,12 @@ class BinRange:
             here &= bins.exponent == self.exponent
         else:
             here[here] = self.owners[index[here].astype(np.int64)] == bins.low[here]
-        place = index[here].astype(np.int64)
-        self.counts.reshape(-1, self.k)[place] += bins.counts[here].astype(np.uint32)
+        offsets = index[here].astype(np.int64)
+        self.counts.reshape(-1, self.k)[offsets] += bins.counts[here].astype(np.uint32)
         self.rows += int(bins.counts[here].sum())
-        for held, sums in zip(self.sums, (bins.weights, bins.squares), strict=False):
+        for total, sums in zip(self.sums, (bins.weights, bins.squares), strict=False):
             if sums is not None:
-                held.reshape(-1, self.k)[place] += sums[here]
+                total.reshape(-1, self.k)[offsets] += sums[here]
         rest = ~here
         return replace(
             bins,
@@ -122,7 +122,7 @@ class BinRange:
     def met(self) -> int:
         """How many bins were met, at least: those of the commonest class here."""
         table = self.counts.reshape(-1, self.k)
-        return int(max(np.count_nonzero(table[:, place]) for place in range(self.k)))
+        return int(max(np.count_nonzero(table[:, column]) for column in range(self.k)))
 
     def bins(self, most: int) -> ScoreBins:
         """What was counted here; the ends of the scores are not known."""
@@ -132,7 +132,7 @@ class BinRange:
             low, base = self.owners[kept], POINT
         else:
             low, base = np.ldexp((kept + self.first).astype(np.float64), self.exponent) + 0.0, self.exponent
-        weights, squares = [held.reshape(-1, self.k)[kept] for held in self.sums] or (None, None)
+        weights, squares = [sums.reshape(-1, self.k)[kept] for sums in self.sums] or (None, None)
         exponent, counts = np.full(len(kept), base, dtype=np.int16), table[kept].astype(np.int64)
         return ScoreBins(low, exponent, counts, base, np.inf, -np.inf, weights, squares, None, most)
 
@@ -146,10 +146,10 @@ def stretches(bins: ScoreBins, room: int, *, weighted: bool) -> list[BinRange]:
     index, rows = index_of(bins.low, exponent), bins.counts.sum(axis=1)
     enough = SHARE * float(rows.sum())
     usable = np.abs(index) < FAR
-    found: list[BinRange] = []
-    while room > 0 and len(found) < STRETCHES and usable.any():
-        cells, held = index[usable], rows[usable]
-        first, last, gain = _fullest(cells, held, room)
+    ranges: list[BinRange] = []
+    while room > 0 and len(ranges) < STRETCHES and usable.any():
+        cells, row_cells = index[usable], rows[usable]
+        first, last, gain = _fullest(cells, row_cells, room)
         if gain < enough:
             break
         # A margin for scores that are still to come.
@@ -157,10 +157,10 @@ def stretches(bins: ScoreBins, room: int, *, weighted: bool) -> list[BinRange]:
         first, size = first - margin, last - first + 1 + 2 * margin
         inside = usable & (index >= first) & (index < first + size)
         owners = _owners(bins.low[inside], index[inside] - first, rows[inside], size) if exact else None
-        found.append(BinRange(exponent, first, size, bins.k, weighted=weighted, owners=owners))
+        ranges.append(BinRange(exponent, first, size, bins.k, weighted=weighted, owners=owners))
         usable &= ~inside
         room -= size
-    return found
+    return ranges
 
 
 def _spread(bins: ScoreBins, room: int) -> int:

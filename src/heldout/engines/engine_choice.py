@@ -68,7 +68,7 @@ class EngineOptions:
 
     def careful(self) -> list[str]:
         """What was said of areas of scores that are counted in bins, by name."""
-        return [one.name for one in fields(self)[2:] if getattr(self, one.name) != one.default]
+        return [option.name for option in fields(self)[2:] if getattr(self, option.name) != option.default]
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,11 +151,11 @@ def one_line(error: BaseException) -> str:
 
 def _packages(error: BaseException) -> list[str]:
     """The packages that an error belongs to and came through: what a task raises has the type that it gave it."""
-    found, trace = [type(error).__module__.partition(".")[0]], error.__traceback__
+    packages, trace = [type(error).__module__.partition(".")[0]], error.__traceback__
     while trace is not None:
-        found.append(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
+        packages.append(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
         trace = trace.tb_next
-    return [package for package in found if package in _PACKAGES]
+    return [package for package in packages if package in _PACKAGES]
 
 
 def _engine_of(error: BaseException) -> str:

@@ -57,14 +57,14 @@ def count(predictions: Predictions) -> Confusion:
             weight = predictions.weight[start : start + BLOCK]
             sums += np.bincount(key, weights=weight, minlength=height * width)
             squares += np.bincount(key, weights=weight * weight, minlength=height * width)
-    met = np.flatnonzero(cases)
+    present = np.flatnonzero(cases)
     return _confusion(
         predictions,
-        met // width,
-        met % width,
-        cases[met],
-        None if sums is None else sums[met],
-        None if squares is None else squares[met],
+        present // width,
+        present % width,
+        cases[present],
+        None if sums is None else sums[present],
+        None if squares is None else squares[present],
     )
 
 
@@ -97,11 +97,11 @@ def _count_sorted(predictions: Predictions) -> Confusion:
     clusters = None
     if group is not None:
         codes = group.codes.astype(np.int64) - group.offset
-        pairs, place, number = np.unique(codes * len(cells) + where, return_inverse=True, return_counts=True)
-        held = number if weight is None else np.bincount(place, weights=weight)
-        met, dense = np.unique(pairs // len(cells), return_inverse=True)
-        keys = key_array([group.labels[code] for code in met.tolist()])
-        clusters = Clusters(keys, dense, pairs % len(cells), held)
+        pairs, cell_index, number = np.unique(codes * len(cells) + where, return_inverse=True, return_counts=True)
+        cell_sums = number if weight is None else np.bincount(cell_index, weights=weight)
+        groups_present, dense = np.unique(pairs // len(cells), return_inverse=True)
+        keys = key_array([group.labels[code] for code in groups_present.tolist()])
+        clusters = Clusters(keys, dense, pairs % len(cells), cell_sums)
     return _confusion(predictions, cells // width, cells % width, cases, sums, squares, clusters)
 
 
@@ -118,13 +118,13 @@ def _confusion(
     rows, columns = predictions.truth_place[truth], predictions.predicted_place[predicted]
     labels = predictions.labels
     if not predictions.keep_labels:
-        met = np.zeros(len(labels), dtype=bool)
-        met[rows] = True
-        met[columns] = True
-        if not met.all():
-            move = np.cumsum(met) - 1
+        occurring = np.zeros(len(labels), dtype=bool)
+        occurring[rows] = True
+        occurring[columns] = True
+        if not occurring.all():
+            move = np.cumsum(occurring) - 1
             rows, columns = move[rows], move[columns]
-            labels = tuple(label for label, there in zip(labels, met.tolist(), strict=True) if there)
+            labels = tuple(label for label, there in zip(labels, occurring.tolist(), strict=True) if there)
     flat = rows * len(labels) + columns
     if not bool((flat[1:] > flat[:-1]).all()):
         # Codes and labels stand in different orders.
@@ -137,7 +137,7 @@ def _confusion(
             listed = np.lexsort((cell, clusters.group))
             clusters = Clusters(clusters.keys, clusters.group[listed], cell[listed], clusters.count[listed])
         rows, columns, cases = rows[order], columns[order], cases[order]
-        sums, squares = (None if held is None else held[order] for held in (sums, squares))
+        sums, squares = (None if column is None else column[order] for column in (sums, squares))
     return Confusion(
         labels,
         rows,
@@ -184,9 +184,9 @@ def count_folds(predictions: Predictions, labels: tuple[Label, ...]) -> FoldCoun
     else:
         cells, where, cases = np.unique(flat, return_inverse=True, return_counts=True)
         counts = cases if weight is None else np.bincount(where, weights=weight)
-    met, place = np.unique(cells // (k * k), return_inverse=True)
-    keys = key_array([fold.labels[code] for code in met.tolist()])
-    return FoldCounts(labels, keys, place, cells // k % k, cells % k, counts)
+    folds_present, fold_index = np.unique(cells // (k * k), return_inverse=True)
+    keys = key_array([fold.labels[code] for code in folds_present.tolist()])
+    return FoldCounts(labels, keys, fold_index, cells // k % k, cells % k, counts)
 
 
 # Counting predictions slice by slice, in one pass over the rows.
@@ -224,13 +224,13 @@ def count_slices(predictions: Predictions, labels: tuple[Label, ...], columns: S
             sums, squares = (
                 np.asarray(np.bincount(where, weights=w), dtype=np.float64) for w in (weight, weight * weight)
             )
-    met, place = np.unique(cells // (k * k), return_inverse=True)
-    made = labels, met, place, cells // k % k, cells % k
+    slices_present, slice_index = np.unique(cells // (k * k), return_inverse=True)
+    entries = labels, slices_present, slice_index, cells // k % k, cells % k
     return SliceCounts(
-        FoldCounts(*made, cases),
-        None if sums is None else FoldCounts(*made, sums),
-        None if squares is None or predictions.weight is None else FoldCounts(*made, squares),
-        _slice_groups(predictions, labels, columns, met),
+        FoldCounts(*entries, cases),
+        None if sums is None else FoldCounts(*entries, sums),
+        None if squares is None or predictions.weight is None else FoldCounts(*entries, squares),
+        _slice_groups(predictions, labels, columns, slices_present),
     )
 
 
@@ -258,11 +258,11 @@ def _in_place(
     # The sums of a block are as long as there are cells: few rows at a time must not pay for many of those.
     block = max(BLOCK, 4 * size)
     for start in range(0, predictions.n, block):
-        held = slice(start, start + block)
-        key = _slice_keys(predictions, labels, columns, held)
+        rows = slice(start, start + block)
+        key = _slice_keys(predictions, labels, columns, rows)
         cases += np.bincount(key, minlength=size)
         if weight is not None and sums is not None and squares is not None:
-            here = weight[held]
+            here = weight[rows]
             sums += np.bincount(key, weights=here, minlength=size)
             squares += np.bincount(key, weights=here * here, minlength=size)
     cells = np.flatnonzero(cases)
@@ -270,20 +270,20 @@ def _in_place(
 
 
 def _slice_keys(
-    predictions: Predictions, labels: tuple[Label, ...], columns: Sequence[SliceColumn], held: slice
+    predictions: Predictions, labels: tuple[Label, ...], columns: Sequence[SliceColumn], rows: slice
 ) -> NDArray[np.int64]:
     move = places(predictions.labels, labels)
-    key = columns[0].codes[held].astype(np.int64)
+    key = columns[0].codes[rows].astype(np.int64)
     for column in columns[1:]:
         key *= len(column.labels)
-        key += column.codes[held]
+        key += column.codes[rows]
     for coded, place in (
         (predictions.truth, predictions.truth_place),
         (predictions.predicted, predictions.predicted_place),
     ):
         key *= len(labels)
         # A label that no row holds has no place; its code is never looked up.
-        key += move[place][coded.codes[held].astype(np.int64) - coded.offset]
+        key += move[place][coded.codes[rows].astype(np.int64) - coded.offset]
     return key
 
 
@@ -298,16 +298,16 @@ def _slice_groups(
     key = _slice_keys(predictions, labels, columns, slice(None))
     key = np.searchsorted(slices, key // cells) * cells + key % cells
     # By the place of the cell among those that were met: their numbers, times the groups, may not fit.
-    held, dense = np.unique(key, return_inverse=True)
+    entries_present, dense = np.unique(key, return_inverse=True)
     entries, where, rows = np.unique(
         dense * number + (group.codes.astype(np.int64) - group.offset), return_inverse=True, return_counts=True
     )
     weight = predictions.weight
     count = rows if weight is None else np.bincount(where, weights=weight)
-    met, place = np.unique(entries % number, return_inverse=True)
-    keys = key_array([group.labels[code] for code in met.tolist()])
-    flat = held[entries // number]
-    return SliceGroups(keys, flat // cells, place, flat % cells, count)
+    groups_present, group_index = np.unique(entries % number, return_inverse=True)
+    keys = key_array([group.labels[code] for code in groups_present.tolist()])
+    flat = entries_present[entries // number]
+    return SliceGroups(keys, flat // cells, group_index, flat % cells, count)
 
 
 # From rows in memory to everything that is counted of them.
@@ -398,9 +398,9 @@ def check_once(predictions: Predictions) -> None:
     case = predictions.id.codes.astype(np.int64) - predictions.id.offset
     times = np.bincount(case)
     if times.max(initial=0) > 1:
-        place = int(times.argmax())
+        often = int(times.argmax())
         raise ValuesError(
-            f"The id {predictions.id.labels[place]!r} stands in {times[place]:,} rows, and counts do not tell which "
+            f"The id {predictions.id.labels[often]!r} stands in {times[often]:,} rows, and counts do not tell which "
             "predictions are of one case.",
             hint="evaluate cases that were predicted more than once from their rows.",
         )
@@ -412,11 +412,11 @@ def score_tally(predictions: Predictions, rows: NDArray[np.int64] | None = None)
     if scores is None:
         message = "there are no scores"
         raise TypeError(message)
-    held = slice(None) if rows is None else rows
-    values = scores.values[held]
-    weight = None if predictions.weight is None else predictions.weight[held]
-    group = _groups(predictions, held)
-    codes = _codes(predictions.truth, predictions.truth_place, held)
+    kept = slice(None) if rows is None else rows
+    values = scores.values[kept]
+    weight = None if predictions.weight is None else predictions.weight[kept]
+    group = _groups(predictions, kept)
+    codes = _codes(predictions.truth, predictions.truth_place, kept)
     if not scores.per_class:
         labels = predictions.labels
         true = codes == (labels.index(predictions.positive) if predictions.positive is not None else 1)
@@ -426,31 +426,31 @@ def score_tally(predictions: Predictions, rows: NDArray[np.int64] | None = None)
     k = len(predictions.labels)
     bins = tuple(
         bins_of(
-            values[:, place],
-            sided(codes, place, k),
+            values[:, index],
+            sided(codes, index, k),
             class_columns(k),
             weight=weight,
             group=group,
             most=most_bins(k),
         )
-        for place in range(k)
+        for index in range(k)
     )
     probabilities = tally_classes(values, codes, weight, group=group, n_classes=k) if scores.is_probability else None
     return ScoreTally(bins, probabilities, scores.unfit, predictions.labels)
 
 
-def _codes(coded: Coded, place: NDArray[np.int64], held: Any) -> NDArray[np.int64]:
-    codes: NDArray[np.int64] = coded.codes[held].astype(np.int64)
+def _codes(coded: Coded, place: NDArray[np.int64], rows: Any) -> NDArray[np.int64]:
+    codes: NDArray[np.int64] = coded.codes[rows].astype(np.int64)
     return place[codes - coded.offset]
 
 
-def _groups(predictions: Predictions, held: Any) -> Groups | None:
+def _groups(predictions: Predictions, rows: Any) -> Groups | None:
     """The group of some rows, with the keys of those that are met."""
     group = predictions.group
     if group is None:
         return None
-    met, codes = np.unique(group.codes[held].astype(np.int64) - group.offset, return_inverse=True)
-    return codes, key_array([group.labels[code] for code in met.tolist()])
+    groups_present, codes = np.unique(group.codes[rows].astype(np.int64) - group.offset, return_inverse=True)
+    return codes, key_array([group.labels[code] for code in groups_present.tolist()])
 
 
 def _fold_tallies(predictions: Predictions) -> tuple[ScoreTally, ...]:
@@ -466,6 +466,6 @@ def _fold_tallies(predictions: Predictions) -> tuple[ScoreTally, ...]:
 
 def _pairs(predictions: Predictions, labels: tuple[Label, ...]) -> dict[tuple[str, str], SliceCounts]:
     return {
-        (one.name, two.name): count_slices(predictions, labels, [one, two])
-        for one, two in itertools.combinations(predictions.slices, 2)
+        (left.name, right.name): count_slices(predictions, labels, [left, right])
+        for left, right in itertools.combinations(predictions.slices, 2)
     }

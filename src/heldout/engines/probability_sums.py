@@ -23,17 +23,17 @@ NEAR_EDGE = 1e-9
 SHORT = 1 << 13
 
 
-def dot(one: Floats, two: Floats) -> float:
+def dot(left: Floats, right: Floats) -> float:
     """The sum of products, of columns of any length, in one thread.
 
     >>> dot(np.ones(10_000), np.full(10_000, 2.0))
     20000.0
     """
-    whole = len(one) // SHORT * SHORT
-    rest = float(one[whole:] @ two[whole:])
+    whole = len(left) // SHORT * SHORT
+    rest = float(left[whole:] @ right[whole:])
     if not whole:
         return rest
-    pieces = np.vecdot(one[:whole].reshape(-1, SHORT), two[:whole].reshape(-1, SHORT))
+    pieces = np.vecdot(left[:whole].reshape(-1, SHORT), right[:whole].reshape(-1, SHORT))
     return float(np.add.reduce(pieces)) + rest
 
 
@@ -57,11 +57,11 @@ class PowerSums:
             # Only the first row is summed here; without weights the three are equal.
             self.sums[0] += size, np.add.reduce(away), away @ away, square @ away
             return
-        held = self._product[:size]
-        held[:] = weight
+        product = self._product[:size]
+        product[:] = weight
         for power in range(3):
-            self.sums[power] += np.add.reduce(held), held @ away, held @ square, (held * square) @ away
-            np.multiply(held, weight, out=held)
+            self.sums[power] += np.add.reduce(product), product @ away, product @ square, (product * square) @ away
+            np.multiply(product, weight, out=product)
 
     def add_long(self, loss: Floats, away: Floats, square: Floats) -> None:
         """Add a block of any length without weights; the last two columns are there to be written to."""
@@ -116,11 +116,11 @@ class Binner:
             self.table[1] += np.bincount(key, weights=square, minlength=width)
             return key
         self.table[0] += np.bincount(key, weights=weight, minlength=width)
-        held = weight
+        row_weight = weight
         for at in (1, 3):
-            self.table[at] += np.bincount(key, weights=held * gap, minlength=width)
-            self.table[at + 1] += np.bincount(key, weights=held * square, minlength=width)
-            held = held * weight
+            self.table[at] += np.bincount(key, weights=row_weight * gap, minlength=width)
+            self.table[at + 1] += np.bincount(key, weights=row_weight * square, minlength=width)
+            row_weight = row_weight * weight
         return key
 
     def place(self, key: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -203,21 +203,21 @@ def tally(
         # Written so that nan fails as well.
         if not (np.minimum.reduce(p) >= 0 and np.maximum.reduce(p) <= 1):
             raise _not_probabilities(probability)
-        held = None if weight is None else weight[rows]
+        row_weight = None if weight is None else weight[rows]
         y[:] = truth[rows]
         # y − p and |(1 − y) − p| are ±p and 1 − p, each rounded once, whichever class is true.
         np.subtract(y, p, out=gap)
         np.subtract(1.0, y, out=right)
         np.abs(np.subtract(right, p, out=right), out=right)
         np.multiply(gap, gap, out=square)
-        key = None if binner is None else binner.add(p, y, gap, square, held)
+        key = None if binner is None else binner.add(p, y, gap, square, row_weight)
         raised, number = _raise(right, eps)
         clipped += number
         losses = _losses(CaseProbabilities(right, raised, square))
         for name, loss in losses.items():
-            sums[name].add(loss, held)
-        if held is not None:
-            np.multiply(y, held, out=y)
+            sums[name].add(loss, row_weight)
+        if row_weight is not None:
+            np.multiply(y, row_weight, out=y)
         positives += np.add.reduce(y), *(y @ loss for loss in losses.values())
         if kept is not None and binner is not None and key is not None:
             kept.add(rows, losses, binner.place(key), gap)
@@ -396,9 +396,11 @@ class _ClassSums:
         losses = _losses(CaseProbabilities(right, raised, distance, norm))
         for name, loss in losses.items():
             self.losses[name].add(loss, weight)
-        held = np.ones(size) if weight is None else weight
-        self.by_class += [sums_by(true, value, k) for value in (held, *(held * loss for loss in losses.values()))]
-        self.ranks += [sums_by(rank, value, k) for value in (held, held * held)]
+        row_weight = np.ones(size) if weight is None else weight
+        self.by_class += [
+            sums_by(true, value, k) for value in (row_weight, *(row_weight * loss for loss in losses.values()))
+        ]
+        self.ranks += [sums_by(rank, value, k) for value in (row_weight, row_weight * row_weight)]
         return losses, self.binner.place(key), gap, rank
 
 
@@ -435,15 +437,15 @@ class _CaseValues:
     def groups(self, group: Groups, weight: Floats | None, bins: int, k: int) -> ProbabilityGroups:
         """The sums of each group."""
         codes, keys = group[0].astype(np.int64), group[1]
-        held = np.ones(len(codes)) if weight is None else weight
-        *losses, gap = self.floats * held
+        row_weight = np.ones(len(codes)) if weight is None else weight
+        *losses, gap = self.floats * row_weight
         size = len(keys)
         return ProbabilityGroups(
             keys,
-            sums_by(codes, held, size),
+            sums_by(codes, row_weight, size),
             {name: sums_by(codes, loss, size) for name, loss in zip(LOSSES, losses, strict=True)},
             SparseSums.of(codes, self.place, gap, bins),
-            None if self.rank is None else SparseSums.of(codes, self.rank, held, k),
+            None if self.rank is None else SparseSums.of(codes, self.rank, row_weight, k),
         )
 
 
@@ -499,19 +501,19 @@ def _not_probabilities(values: NDArray[Any]) -> ValuesError:
     wrong = ~((columns >= 0) & (columns <= 1))
     row, column = (int(i[0]) for i in np.nonzero(wrong))
     rows = int(wrong.any(axis=1).sum())
-    found = float(columns[row, column])
+    value = float(columns[row, column])
     where = f"row {row + 1:,}" if values.ndim == 1 else f"row {row + 1:,}, column {column + 1:,}"
-    if np.isnan(found):
+    if np.isnan(value):
         hint = "fill in or drop the rows without a probability."
-    elif np.isinf(found) or found < 0 or found > 100:
+    elif np.isinf(value) or value < 0 or value > 100:
         hint = "these look like decision values: rank them as scores, or turn them into probabilities first."
-    elif found > 1:
+    elif value > 1:
         hint = "if these are percentages, divide them by 100; decision values can only be ranked."
     else:
         hint = "use probabilities."
     return ValuesError(
         f"Probabilities must lie between 0 and 1; {rows:,} of {len(columns):,} rows do not, the first with "
-        f"{found:g} in {where}.",
+        f"{value:g} in {where}.",
         hint=hint,
     )
 

@@ -87,9 +87,9 @@ class Refinement:
         cells = index_of(self.low, self.base)
         if not (np.abs(cells) < FAR).all() or cells[-1] - cells[0] >= TABLE:
             return None
-        held = np.zeros(int(cells[-1] - cells[0]) + 1, dtype=np.int8)
-        held[(cells - cells[0]).astype(np.int64)] = np.where(self.exponent == self.base, self.part + 1, -1)
-        return int(cells[0]), held
+        table = np.zeros(int(cells[-1] - cells[0]) + 1, dtype=np.int8)
+        table[(cells - cells[0]).astype(np.int64)] = np.where(self.exponent == self.base, self.part + 1, -1)
+        return int(cells[0]), table
 
     def rows(self, scores: ArrayLike) -> tuple[Integers, NDArray[np.int8]]:
         """Which rows have a score in one of the bins, and the part that the bin belongs to."""
@@ -97,13 +97,13 @@ class Refinement:
         blocks = [self._near(values[at : at + BLOCK]) for at in range(0, len(values), BLOCK) if len(self)]
         if not blocks:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int8)
-        found = np.concatenate([rows + at * BLOCK for at, (rows, _) in enumerate(blocks)])
-        part = np.concatenate([held for _, held in blocks]) - np.int8(1)
+        rows_near = np.concatenate([rows + at * BLOCK for at, (rows, _) in enumerate(blocks)])
+        part = np.concatenate([parts for _, parts in blocks]) - np.int8(1)
         if (unsure := np.flatnonzero(part < 0)).size:
-            place = self._place(values[found[unsure]])
-            part[unsure] = np.where(place >= 0, self.part[place], -1)
-            found, part = found[part >= 0], part[part >= 0]
-        return found, part
+            bin_index = self._place(values[rows_near[unsure]])
+            part[unsure] = np.where(bin_index >= 0, self.part[bin_index], -1)
+            rows_near, part = rows_near[part >= 0], part[part >= 0]
+        return rows_near, part
 
     def _near(self, scores: NDArray[Any]) -> tuple[Integers, NDArray[np.int8]]:
         """The rows of a block that may be in a bin, and what the table says of their cells; -1 where there is none."""
@@ -113,33 +113,33 @@ class Refinement:
         first, table = self._table
         cells = index_of(scores.astype(np.float64, copy=False), self.base) - first
         if cells.min() >= 0 and cells.max() < len(table):
-            held = table[cells.astype(np.int64)]
-            rows = np.flatnonzero(held)
-            return rows, held[rows]
+            marks = table[cells.astype(np.int64)]
+            rows = np.flatnonzero(marks)
+            return rows, marks[rows]
         within = np.flatnonzero((cells >= 0) & (cells < len(table)))
-        held = table[cells[within].astype(np.int64)]
-        return within[held != 0], held[held != 0]
+        marks = table[cells[within].astype(np.int64)]
+        return within[marks != 0], marks[marks != 0]
 
     def _place(self, scores: NDArray[Any]) -> Integers:
         """The bin that each score is in, -1 where it is in none."""
         # Adding 0 makes one score of -0.0 and 0.0.
         values = scores.astype(np.float64) + 0.0
-        place = np.searchsorted(self.low, values, side="right") - 1
-        return np.where((place >= 0) & (values < self.ends[place]), place, -1)
+        bin_index = np.searchsorted(self.low, values, side="right") - 1
+        return np.where((bin_index >= 0) & (values < self.ends[bin_index]), bin_index, -1)
 
     def key(self, scores: ArrayLike) -> Integers:
         """The index of each score's sub-bin, -1 where the score is in no bin that is looked into."""
         values = np.asarray(scores, dtype=np.float64) + 0.0
-        made = np.full(len(values), -1, dtype=np.int64)
+        keys = np.full(len(values), -1, dtype=np.int64)
         if not len(self):
-            return made
+            return keys
         rows = np.flatnonzero((place := self._place(values)) >= 0)
         place = place[rows]
         finer = self.finer[place].astype(np.int64)
         # Both are whole, so their difference is exact.
         within = index_of(values[rows], finer) - index_of(self.low[place], finer)
-        made[rows] = (place << self.depth) + within.astype(np.int64)
-        return made
+        keys[rows] = (place << self.depth) + within.astype(np.int64)
+        return keys
 
     def recount(self) -> Recount:
         """A counter for the second reading."""
@@ -149,7 +149,7 @@ class Refinement:
         """The bins with those that were looked into replaced by what was found in them."""
         if not len(self):
             return bins
-        sub = _stacked([one if isinstance(one, ScoreBins) else self._as_bins(one, bins) for one in found])
+        sub = _stacked([first if isinstance(first, ScoreBins) else self._as_bins(first, bins) for first in found])
         parent = np.searchsorted(self.low, sub.low, side="right") - 1
         inner = (parent >= 0) & (sub.low < self.ends[parent])
         # A bin that the second reading had to count on a coarser grid stays as it was.
@@ -160,8 +160,8 @@ class Refinement:
         kept = np.delete(np.arange(len(bins)), gone)
         order = np.argsort(np.concatenate([bins.low[kept], sub.low[chosen]]), kind="stable")
 
-        def both(one: Any, two: Any) -> Any:
-            return None if one is None else np.concatenate([one[kept], two[chosen]])[order]
+        def both(first: Any, second: Any) -> Any:
+            return None if first is None else np.concatenate([first[kept], second[chosen]])[order]
 
         return replace(
             bins,
@@ -228,14 +228,14 @@ class Recount:
             return
         values, places, *weights = (column[rows] for column in columns)
         room = sum(self.refinement.rooms)
-        k, held = self.refinement.k, (group[0][rows], group[1])
-        found = bins_of(values, places, k, weight=weights[0] if weights else None, group=held, most=room)
-        self._grouped = found if self._grouped is None else self._grouped + found
+        k, row_group = self.refinement.k, (group[0][rows], group[1])
+        counted_bins = bins_of(values, places, k, weight=weights[0] if weights else None, group=row_group, most=room)
+        self._grouped = counted_bins if self._grouped is None else self._grouped + counted_bins
 
     def put(self, bins: ScoreBins) -> ScoreBins:
         """The bins with what was found."""
-        found = [self._grouped] if self._grouped is not None else [counter.bins() for counter in self._counters]
-        return self.refinement.put(bins, *found)
+        counted_bins = [self._grouped] if self._grouped is not None else [counter.bins() for counter in self._counters]
+        return self.refinement.put(bins, *counted_bins)
 
 
 def refine(bins: ScoreBins, tolerance: float, *, place: int = 1, room: int | None = None) -> Refinement:
@@ -269,8 +269,8 @@ def _widest(bins: ScoreBins, tolerance: float, place: int) -> tuple[Integers, Fl
     ranking = bins.ranking(place)
     if ranking.joined is None or not ranking.n_positive:
         return none
-    found = inside(ranking)
-    doubts = [doubt[::-1] for doubt in (2 * found.open, found.high - found.low)]
+    contributions = inside(ranking)
+    doubts = [doubt[::-1] for doubt in (2 * contributions.open, contributions.high - contributions.low)]
     if all(doubt.sum() <= tolerance for doubt in doubts):
         return none
     most = np.maximum(*doubts)
@@ -314,7 +314,7 @@ def _stacked(found: list[ScoreBins]) -> ScoreBins:
     first = found[0]
 
     def stacked(name: str) -> Any:
-        columns = [getattr(one, name) for one in found]
+        columns = [getattr(bins, name) for bins in found]
         return None if columns[0] is None else np.concatenate(columns)
 
     return replace(
@@ -337,7 +337,9 @@ def _groups(bins: ScoreBins, sub: ScoreBins, kept: Integers, chosen: Integers, o
     ):
         moved = np.full(size, -1, dtype=np.int64)
         moved[some] = where[ahead : ahead + len(some)]
-        place = moved[groups.place]
-        stays = place >= 0
-        columns.append((code[groups.group[stays] + first], place[stays], groups.class_[stays], groups.count[stays]))
+        moved_place = moved[groups.place]
+        stays = moved_place >= 0
+        columns.append(
+            (code[groups.group[stays] + first], moved_place[stays], groups.class_[stays], groups.count[stays])
+        )
     return BinGroups.of(keys, *(np.concatenate(parts) for parts in zip(*columns, strict=True)))

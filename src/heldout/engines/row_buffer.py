@@ -37,8 +37,8 @@ def compact(predictions: Predictions) -> Predictions:
     places: dict[str, Any] = {}
     for name in ("truth", "predicted"):
         coded: Coded = getattr(predictions, name)
-        place: NDArray[np.int64] = getattr(predictions, f"{name}_place")
-        codes = place[coded.codes.astype(np.int64) - coded.offset].astype(kind)
+        class_places: NDArray[np.int64] = getattr(predictions, f"{name}_place")
+        codes = class_places[coded.codes.astype(np.int64) - coded.offset].astype(kind)
         places[name] = Coded(codes, 0, labels, coded.declared)
     keys: dict[str, Any] = {name: _compact_keys(getattr(predictions, name)) for name in KEYS}
     scores, weight, own = predictions.scores, predictions.weight, np.arange(len(labels))
@@ -63,8 +63,8 @@ def compact(predictions: Predictions) -> Predictions:
 def _compact_keys(coded: Coded | None) -> Coded | None:
     if coded is None:
         return None
-    met, codes = np.unique(coded.codes.astype(np.int64) - coded.offset, return_inverse=True)
-    return Coded(codes.astype(np.int32), 0, tuple(coded.labels[code] for code in met.tolist()))
+    present, codes = np.unique(coded.codes.astype(np.int64) - coded.offset, return_inverse=True)
+    return Coded(codes.astype(np.int32), 0, tuple(coded.labels[code] for code in present.tolist()))
 
 
 def joined(parts: Sequence[Predictions]) -> Predictions:
@@ -108,9 +108,12 @@ def _labels(each: Sequence[tuple[Label, ...]]) -> tuple[Label, ...]:
 
 
 def _joined_codes(columns: Sequence[Coded], labels: tuple[Label, ...]) -> Coded:
-    place = {label: at for at, label in enumerate(labels)}
+    index_of = {label: at for at, label in enumerate(labels)}
     kind = np.uint8 if len(labels) < 256 else np.int32
-    moves = {held: np.array([place[label] for label in held], dtype=kind) for held in {one.labels for one in columns}}
+    moves = {
+        own_labels: np.array([index_of[label] for label in own_labels], dtype=kind)
+        for own_labels in {part.labels for part in columns}
+    }
     codes = np.concatenate([moves[column.labels][column.codes] for column in columns])
     return Coded(codes, 0, labels, any(column.declared for column in columns))
 
@@ -118,15 +121,15 @@ def _joined_codes(columns: Sequence[Coded], labels: tuple[Label, ...]) -> Coded:
 def _joined_keys(columns: Sequence[Coded | None]) -> Coded | None:
     if columns[0] is None:
         return None
-    place: dict[Any, int] = {}
+    index_of: dict[Any, int] = {}
     parts = []
     for column in map(_held, columns):
         # 1 and "1" are two keys.
         move = np.array(
-            [place.setdefault((type(key) is str, key), len(place)) for key in column.labels], dtype=np.int64
+            [index_of.setdefault((type(key) is str, key), len(index_of)) for key in column.labels], dtype=np.int64
         )
         parts.append(move[column.codes])
-    names = tuple(key for _, key in place)
+    names = tuple(key for _, key in index_of)
     try:
         order = sorted(range(len(names)), key=lambda at: (isinstance(names[at], str), names[at]))
     except TypeError:
@@ -137,16 +140,16 @@ def _joined_keys(columns: Sequence[Coded | None]) -> Coded | None:
 
 
 def _joined_scores(columns: Sequence[Scores | None]) -> Scores:
-    held = [_held(column) for column in columns]
-    values = np.concatenate([column.values for column in held])
-    reasons = [column.unfit for column in held if column.unfit is not None]
+    parts = [_held(column) for column in columns]
+    values = np.concatenate([column.values for column in parts])
+    reasons = [column.unfit for column in parts if column.unfit is not None]
     return Scores(values, joined_reasons(reasons, float(values.min()), float(values.max())) if reasons else None)
 
 
 def _concatenated_slices(columns: Sequence[SliceColumn]) -> SliceColumn:
     labels = reduce(join_slices, dict.fromkeys(column.labels for column in columns))
-    place = {label: at for at, label in enumerate(labels)}
-    codes = [np.array([place[label] for label in column.labels], dtype=np.uint8)[column.codes] for column in columns]
+    index_of = {label: at for at, label in enumerate(labels)}
+    codes = [np.array([index_of[label] for label in column.labels], dtype=np.uint8)[column.codes] for column in columns]
     return replace(columns[0], codes=np.concatenate(codes), labels=labels)
 
 
@@ -190,7 +193,7 @@ class BufferedCounts:
 
     def copied(self) -> BufferedCounts:
         """The same, to be changed without changing this."""
-        return BufferedCounts(**{name: copy.copy(held) for name, held in vars(self).items()})
+        return BufferedCounts(**{name: copy.copy(value) for name, value in vars(self).items()})
 
     @property
     def n(self) -> int:
@@ -244,11 +247,11 @@ class BufferedCounts:
     def _count(self, parts: Sequence[Predictions]) -> None:
         predictions = replace(joined(parts), keep_labels=self.declared)
         paired = 2 <= len(predictions.slices) <= PAIRED_COLUMNS
-        made = counted_of(predictions, rows=0, lost=0, missing={}, pairs=paired)
-        if made.scores is None:
-            made = replace(made, positive=None)
-        made = replace(made, notes=(), joined_types=())
-        self.total = made if self.total is None else self.total + made
+        counted = counted_of(predictions, rows=0, lost=0, missing={}, pairs=paired)
+        if counted.scores is None:
+            counted = replace(counted, positive=None)
+        counted = replace(counted, notes=(), joined_types=())
+        self.total = counted if self.total is None else self.total + counted
 
     def counted(self) -> Counted:
         """Everything that was taken so far, frozen."""
@@ -271,9 +274,9 @@ class BufferedCounts:
         for part in (self, other):
             part.flush()
         if self.total is None or other.total is None:
-            made, rest = (other.copied(), self) if self.total is None else (self.copied(), other)
-            made.leave_out(rest.lost, rest.gaps)
-            return made
+            merged, rest = (other.copied(), self) if self.total is None else (self.copied(), other)
+            merged.leave_out(rest.lost, rest.gaps)
+            return merged
         return BufferedCounts.of(self.counted() + other.counted())
 
 
@@ -290,9 +293,9 @@ def _at_once(predictions: Predictions) -> int:
     return min(ROWS_AT_ONCE, -(-SCORES_AT_ONCE // columns))
 
 
-def _round_alike(one: Predictions, two: Predictions) -> bool:
+def _round_alike(first: Predictions, second: Predictions) -> bool:
     """Whether scores have one precision: what rounds differently is summed apart."""
-    return one.scores is None or two.scores is None or one.scores.values.dtype == two.scores.values.dtype
+    return first.scores is None or second.scores is None or first.scores.values.dtype == second.scores.values.dtype
 
 
 def _shape(predictions: Predictions) -> dict[str, bool]:
@@ -328,19 +331,19 @@ def _check_shape(before: Mapping[str, bool], now: Mapping[str, bool]) -> None:
     if not before:
         return
     for name in dict.fromkeys([*before, *now]):
-        one, two = before.get(name, False), now.get(name, False)
-        if one != two:
+        earlier, later = before.get(name, False), now.get(name, False)
+        if earlier != later:
             kind = LabelError if name == "labels of text" else ColumnError
             raise kind(
-                f"Batches must hold the same. {_differs(name, new=two)}.", hint="give every batch the same columns."
+                f"Batches must hold the same. {_differs(name, new=later)}.", hint="give every batch the same columns."
             )
 
 
 def _differs(name: str, *, new: bool) -> str:
-    one, two = (
+    first, second = (
         ("This batch has", "those before it have not") if new else ("The batches before have", "this one has not")
     )
-    return f"{one} {name}, {two}"
+    return f"{first} {name}, {second}"
 
 
 def _joined_slices(known: tuple[str, ...], column: SliceColumn, numbers: Collection[str]) -> tuple[str, ...]:

@@ -139,11 +139,11 @@ class RowScores(ScoreEvidence):
     def of_class(self, place: int) -> NDArray[np.bool_]:
         """Which cases are of a class; made in blocks, so that no wide column of codes is."""
         truth, asked = self.predictions.truth, self.predictions.truth_place == place
-        made = np.empty(len(truth), dtype=np.bool_)
-        for start in range(0, len(made), BLOCK):
+        is_class = np.empty(len(truth), dtype=np.bool_)
+        for start in range(0, len(is_class), BLOCK):
             block = truth.codes[start : start + BLOCK].astype(np.int64)
-            np.take(asked, block - truth.offset, out=made[start : start + BLOCK])
-        return made
+            np.take(asked, block - truth.offset, out=is_class[start : start + BLOCK])
+        return is_class
 
     @cached_property
     def _groups(self) -> tuple[Integers, NDArray[Any]] | None:
@@ -167,11 +167,11 @@ class RowScores(ScoreEvidence):
 
     def _column(self, label: Label) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """The scores for a class, and which cases are of it."""
-        place = self.labels.index(label)
-        scores = np.ascontiguousarray(self.values[:, place]) if self.per_class else self.values
+        index = self.labels.index(label)
+        scores = np.ascontiguousarray(self.values[:, index]) if self.per_class else self.values
         if not self.per_class and label != self.predictions.positive:
             scores = -scores
-        return scores, self.of_class(place)
+        return scores, self.of_class(index)
 
     @cached_property
     def _rankings(self) -> dict[Label, Ranking]:
@@ -197,8 +197,8 @@ class RowScores(ScoreEvidence):
             return None
         if self.per_class:
             return tally_classes(self.values, self.codes, weight, group=self._groups)
-        place = self.labels.index(self.predictions.positive) if self.predictions.positive is not None else 1
-        return tally(self.values, self.of_class(place), weight, group=self._groups)
+        positive_index = self.labels.index(self.predictions.positive) if self.predictions.positive is not None else 1
+        return tally(self.values, self.of_class(positive_index), weight, group=self._groups)
 
     @cached_property
     def folds(self) -> tuple[ScoreEvidence, ...]:

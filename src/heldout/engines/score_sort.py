@@ -94,13 +94,13 @@ def _pack(scores: NDArray[Any], positive: NDArray[np.bool_], layout: _KeyLayout)
     """The keys: scores from 0 up in front, so many of them, negative scores behind; each sorts from high to low."""
     n = len(scores)
     keys = np.empty(n, dtype=layout.keys)
-    held = np.empty(min(n, BLOCK), dtype=layout.floats)
-    shifted = np.empty(len(held), dtype=layout.keys)
+    buffer = np.empty(min(n, BLOCK), dtype=layout.floats)
+    shifted = np.empty(len(buffer), dtype=layout.keys)
     labels = positive.view(np.uint8)
     front, back, endless = 0, n, layout.endless
     for start in range(0, n, BLOCK):
         size = min(BLOCK, n - start)
-        block, key = held[:size], shifted[:size]
+        block, key = buffer[:size], shifted[:size]
         block[:] = scores[start : start + size]
         # The shift drops the sign, and with it the difference between -0.0 and 0.0: they are one score.
         np.left_shift(block.view(layout.keys), 1, out=key)
@@ -236,8 +236,8 @@ def _indexed(
     where = size - 1 - where
     groups = None
     if group is not None:
-        held = np.ones(len(scores)) if weight is None else weight
-        groups = RankedGroups(group[1], group[0], where, held * positive, held * ~positive)
+        row_weight = np.ones(len(scores)) if weight is None else weight
+        groups = RankedGroups(group[1], group[0], where, row_weight * positive, row_weight * ~positive)
     if weight is None:
         up, down = (np.bincount(where[which], minlength=size) for which in (positive, ~positive))
         return Ranking(distinct[::-1], *smallest(up, down), groups=groups)
@@ -269,9 +269,9 @@ class Ordered:
         """
         at_each = np.add.reduceat(values[self.order], self.starts)
         middle = np.cumsum(at_each) - at_each / 2
-        found = np.empty(len(values))
-        found[self.order] = np.repeat(middle, self.sizes)
-        return found
+        weights_below = np.empty(len(values))
+        weights_below[self.order] = np.repeat(middle, self.sizes)
+        return weights_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,15 +298,15 @@ def class_placements(
     [array([nan, 0.5]), array([0.5, nan])]
     """
     check_scores(scores, codes, k)
-    held = np.ones(len(codes)) if weight is None else weight
-    totals = sums_by(codes, held, k)
+    row_weight = np.ones(len(codes)) if weight is None else weight
+    totals = sums_by(codes, row_weight, k)
     for class_ in np.flatnonzero(totals > 0).tolist():
         ordered = Ordered(scores[:, class_])
-        mine = np.where(codes == class_, held, 0.0)
+        mine = np.where(codes == class_, row_weight, 0.0)
         above = (totals[class_] - ordered.below(mine)) / totals[class_]
         areas = np.full(k, np.nan)
-        met = totals > 0
-        areas[met] = sums_by(codes, held * above, k)[met] / totals[met]
+        occurring = totals > 0
+        areas[occurring] = sums_by(codes, row_weight * above, k)[occurring] / totals[occurring]
         areas[class_] = np.nan
         yield ClassPlacements(class_, ordered, above, areas)
 

@@ -70,14 +70,14 @@ def addresses(master: str) -> list[tuple[str, int]]:
     >>> addresses("spark://a:7077,b"), addresses("k8s://https://10.0.0.1:6443"), addresses("local[2]")
     ([('a', 7077), ('b', 7077)], [('10.0.0.1', 6443)], [])
     """
-    found = re.match(r"(?:k8s://)?(?:(\w+)://)?(.*)", master)
-    kind = found[1] if found else None
-    if found is None or (kind not in _PORTS and not master.startswith("k8s://")):
+    match = re.match(r"(?:k8s://)?(?:(\w+)://)?(.*)", master)
+    kind = match[1] if match else None
+    if match is None or (kind not in _PORTS and not master.startswith("k8s://")):
         return []
     places = []
-    for place in found[2].split(","):
+    for address in match[2].split(","):
         # The brackets of [::1]:7077 belong to the address alone.
-        parts = re.fullmatch(r"\[?(.*?)\]?(?::(\d+))?/*", place.partition("/")[0])
+        parts = re.fullmatch(r"\[?(.*?)\]?(?::(\d+))?/*", address.partition("/")[0])
         if parts and parts[1]:
             places.append((parts[1], int(parts[2] or _PORTS[kind or "https"])))
     return places
@@ -120,10 +120,10 @@ def find_java() -> str:
     if program is None:
         where = f"JAVA_HOME is {home}, and there is no bin/java in it" if home else "none is on the path"
         raise OptionError(f"Spark needs Java, and {where}.", hint=INSTALL)
-    said = _version_text(program)
-    version = version_in(said)
+    version_text = _version_text(program)
+    version = version_in(version_text)
     if version is None:
-        words = " ".join(said.split())[:200] or "nothing"
+        words = " ".join(version_text.split())[:200] or "nothing"
         raise OptionError(f"Spark needs Java, and {program} does not say which it is: {words}.", hint=INSTALL)
     if version < OLDEST:
         raise OptionError(f"Spark needs Java {OLDEST} or newer, and {program} is Java {version}.", hint=INSTALL)
@@ -136,10 +136,10 @@ def version_in(text: str) -> int | None:
     >>> version_in('openjdk version "17.0.15" 2025-04-15'), version_in('java version "1.8.0_292"'), version_in("no")
     (17, 8, None)
     """
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
-    if found is None:
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', text)
+    if match is None:
         return None
-    first, second = int(found[1]), int(found[2] or 0)
+    first, second = int(match[1]), int(match[2] or 0)
     return second if first == 1 else first
 
 
@@ -363,8 +363,8 @@ def _not_started(master: str, error: Exception, log: IO[bytes]) -> OptionError:
     from heldout.engines.engine_errors import one_line
 
     log.seek(0)
-    said = log.read().decode("utf-8", errors="replace")
-    lines = [line.strip() for line in said.splitlines()]
+    output = log.read().decode("utf-8", errors="replace")
+    lines = [line.strip() for line in output.splitlines()]
     telling = [line for line in lines if ("Exception" in line or "rror" in line) and not line.startswith("at ")]
     reason = (telling or [one_line(error)])[0]
     return OptionError(

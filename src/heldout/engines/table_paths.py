@@ -61,8 +61,8 @@ class TableFiles:
     @property
     def folders(self) -> tuple[str, ...]:
         """What all folders called key=value hold in the paths of the files, also those above the one that was named."""
-        found = (match for name in Path(self.files[0]).parent.parts if (match := KEY.fullmatch(name)))
-        return tuple(dict.fromkeys(unquote(match[1]) for match in found))
+        matches = (match for name in Path(self.files[0]).parent.parts if (match := KEY.fullmatch(name)))
+        return tuple(dict.fromkeys(unquote(match[1]) for match in matches))
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -102,9 +102,9 @@ def find_table_files(path: str) -> TableFiles:
     return _parquet(files, batches) if isinstance(batches, ColumnarBatches) else _text(files, batches)
 
 
-def _parquet(found: Listing, batches: ColumnarBatches) -> TableFiles:
+def _parquet(listed: Listing, batches: ColumnarBatches) -> TableFiles:
     # Files without rows have no types to speak of.
-    parts = _parts(found, batches.files)
+    parts = _parts(listed, batches.files)
     columns: dict[str, Any] = {}
     withheld: dict[str, HeldoutError] = {}
     for name in batches.names:
@@ -114,19 +114,21 @@ def _parquet(found: Listing, batches: ColumnarBatches) -> TableFiles:
             withheld[name] = error
     stored = {name: kind for name, kind in columns.items() if name not in batches.by_folder}
     types = batches.types
-    widened = tuple(name for name in stored if len({str(held[name]) for held in types}) > 1)
-    by_file = {part: tuple(str(held[name]) for name in widened) for part, held in zip(parts, types, strict=True)}
+    widened = tuple(name for name in stored if len({str(own_types[name]) for own_types in types}) > 1)
+    by_file = {
+        part: tuple(str(own_types[name]) for name in widened) for part, own_types in zip(parts, types, strict=True)
+    }
     groups = tuple(FileGroup(files, widened=widened) for files in _grouped(parts, lambda part: by_file[part]).values())
     return _place(groups, "parquet", batches, parts, columns, withheld)
 
 
-def _text(found: Listing, batches: Batches) -> TableFiles:
+def _text(listed: Listing, batches: Batches) -> TableFiles:
     from heldout.files import column_names
 
-    parts = _parts(found, batches.files)
+    parts = _parts(listed, batches.files)
     headers = {part: tuple(column_names(part.path)) for part in parts}
-    met = {name for header in headers.values() for name in header}
-    withheld = _lacking(batches, headers, met)
+    columns = {name for header in headers.values() for name in header}
+    withheld = _lacking(batches, headers, columns)
     kinds = batches.kinds([name for name in batches.names if name not in withheld])
     forms = {part: (_separator(Path(part.path)), headers[part]) for part in parts}
     groups = tuple(FileGroup(files, form[0]) for form, files in _grouped(parts, lambda part: forms[part]).items())
@@ -142,24 +144,26 @@ def _place(
     withheld: Mapping[str, HeldoutError],
 ) -> TableFiles:
     """The place of these files: of columns with these types, those that stand in them apart from those of folders."""
-    held = batches.by_folder
-    keys = {name: kind for name, kind in kinds.items() if name in held}
+    keys_by_file = batches.by_folder
+    keys = {name: kind for name, kind in kinds.items() if name in keys_by_file}
     return TableFiles(
         groups,
         kind,
         _root(parts[0], keys),
-        columns={name: kind for name, kind in kinds.items() if name not in held},
+        columns={name: kind for name, kind in kinds.items() if name not in keys_by_file},
         keys=keys,
-        by_file={name: dict(zip(map(_named, parts), held[name], strict=True)) for name in keys},
+        by_file={name: dict(zip(map(_named, parts), keys_by_file[name], strict=True)) for name in keys},
         withheld=withheld,
         notes=batches.notes,
     )
 
 
-def _lacking(batches: Batches, headers: Mapping[FilePart, tuple[str, ...]], met: set[str]) -> dict[str, HeldoutError]:
+def _lacking(
+    batches: Batches, headers: Mapping[FilePart, tuple[str, ...]], columns: set[str]
+) -> dict[str, HeldoutError]:
     """The columns that not all text files have, each with the error that says so."""
     absent: dict[str, HeldoutError] = {}
-    for name in (name for name in batches.names if name in met):
+    for name in (name for name in batches.names if name in columns):
         bare = next((part.name for part, header in headers.items() if name not in header), None)
         if bare is not None:
             other = next(part.name for part, header in headers.items() if name in header)
@@ -170,9 +174,9 @@ def _lacking(batches: Batches, headers: Mapping[FilePart, tuple[str, ...]], met:
     return absent
 
 
-def _parts(found: Listing, files: Sequence[str]) -> list[FilePart]:
-    held = set(files)
-    return [part for part in found.parts if part.name in held]
+def _parts(listed: Listing, files: Sequence[str]) -> list[FilePart]:
+    read = set(files)
+    return [part for part in listed.parts if part.name in read]
 
 
 def _root(part: FilePart, keys: Mapping[str, Any]) -> str:
@@ -213,16 +217,16 @@ def table_files_at(path: str) -> TableFiles:
     return TableFiles((FileGroup((path,), usual_separator(ending)),), scan, local=False)
 
 
-def check_same(file: str, found: Mapping[str, str], other: str, expected: Mapping[str, str]) -> None:
+def check_same(file: str, columns: Mapping[str, str], other: str, expected: Mapping[str, str]) -> None:
     """Refuse a file whose columns are not those of another, naming both."""
-    for one, has, two, lacks in ((other, expected, file, found), (file, found, other, expected)):
+    for with_column, has, without, lacks in ((other, expected, file, columns), (file, columns, other, expected)):
         missing = [column for column in has if column not in lacks]
         if missing:
             raise FileError(
-                f"{two} has no column {listing(map(repr, missing))}, and {one} has.",
+                f"{without} has no column {listing(map(repr, missing))}, and {with_column} has.",
                 hint="write all files with the same columns, or leave out those that differ.",
             )
-    for column, kind in found.items():
+    for column, kind in columns.items():
         if kind != expected[column]:
             raise FileError(
                 f"The column {column!r} holds {kind} in {file}, and {expected[column]} in {other}.",

@@ -49,16 +49,16 @@ def inside(ranking: Ranking) -> BinContributions:
     """
     if "inside" not in ranking.memo:
         ranking.memo["inside"] = _inside(ranking)
-    found: BinContributions = ranking.memo["inside"]
-    return found
+    contributions: BinContributions = ranking.memo["inside"]
+    return contributions
 
 
 def _inside(ranking: Ranking) -> BinContributions:
-    joined, made = ranking.joined, np.empty((4, len(ranking)))
+    joined, parts = ranking.joined, np.empty((4, len(ranking)))
     for here, p, n, tp, fp, before, above in _stretches(ranking):
         # Shares first: the product of two large sums of weights may be no float.
         share, rate = p / (ranking.n_positive or 1), n / (ranking.n_negative or 1)
-        lost, open_, low, high = made[:, here]
+        lost, open_, low, high = parts[:, here]
         np.multiply(share, (above + n / 2) / (ranking.n_negative or 1), out=lost)
         tied = share * (tp / np.maximum(tp + fp, 1e-300))
         if joined is None:
@@ -69,7 +69,7 @@ def _inside(ranking: Ranking) -> BinContributions:
         least = np.minimum(_apart(p, before, fp, whole=not ranking.weighted), p) / p.clip(1e-300)
         np.minimum(np.where(some, share * np.maximum(least, 0.0), tied), high, out=low)
         open_[:] = np.where(some, share * rate / 2, 0.0)
-    return BinContributions(*made)
+    return BinContributions(*parts)
 
 
 def _stretches(ranking: Ranking) -> Iterator[tuple[slice, Floats, Floats, Floats, Floats, Floats, Floats]]:
@@ -79,16 +79,18 @@ def _stretches(ranking: Ranking) -> Iterator[tuple[slice, Floats, Floats, Floats
     """
     columns = ranking.positives, ranking.negatives
     sums = [_up_to(column) for column in columns] if ranking.weighted else []
-    earlier = [np.maximum(np.append(0.0, held[:-1]), 0.0) for held in sums]
-    met = [0, 0]
+    earlier = [np.maximum(np.append(0.0, total[:-1]), 0.0) for total in sums]
+    reached = [0, 0]
     for start in range(0, len(ranking), STRETCH):
         here = slice(start, start + STRETCH)
         p, n = (column[here].astype(np.float64) for column in columns)
         if ranking.weighted:
             yield here, p, n, sums[0][here], sums[1][here], earlier[0][here], earlier[1][here]
             continue
-        counts = [np.cumsum(column[here], dtype=np.int64) + before for column, before in zip(columns, met, strict=True)]
-        met = [int(count[-1]) for count in counts]
+        counts = [
+            np.cumsum(column[here], dtype=np.int64) + before for column, before in zip(columns, reached, strict=True)
+        ]
+        reached = [int(count[-1]) for count in counts]
         tp, fp = (count.astype(np.float64) for count in counts)
         yield here, p, n, tp, fp, tp - p, fp - n
 
@@ -146,8 +148,8 @@ def _up_to(entries: NDArray[Any]) -> Floats:
     blocks = padded.reshape(-1, size)
     running = np.cumsum(blocks, axis=1)
     carry = np.concatenate([[0.0], np.cumsum(running[:, -1])[:-1]]) if len(blocks) else np.zeros(0)
-    made: Floats = (running + carry[:, None]).ravel()[: len(entries)]
-    return made
+    cumulative: Floats = (running + carry[:, None]).ravel()[: len(entries)]
+    return cumulative
 
 
 def total(terms: Floats) -> float:

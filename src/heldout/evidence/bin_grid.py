@@ -28,8 +28,8 @@ def distinct(values: Floats) -> Floats:
     >>> distinct(np.array([2.0, 1.0, 2.0]))
     array([1., 2.])
     """
-    held = np.sort(values)
-    return held[np.concatenate([[True], held[1:] != held[:-1]])] if len(held) else held
+    ordered = np.sort(values)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def scaled(values: Floats, exponent: NDArray[np.int64]) -> Floats:
@@ -42,8 +42,8 @@ def scaled(values: Floats, exponent: NDArray[np.int64]) -> Floats:
         return values * 2.0 ** int(exponent)
     if exponent.ndim == 1 and len(exponent) and max(-(least := int(exponent.min())), int(exponent.max())) < WIDEST - 1:
         return values * np.ldexp(1.0, np.arange(least, int(exponent.max()) + 1))[exponent - least]
-    made: Floats = np.ldexp(values, exponent)
-    return made
+    multiples: Floats = np.ldexp(values, exponent)
+    return multiples
 
 
 def index_of(scores: Floats, exponent: ArrayLike) -> Floats:
@@ -82,8 +82,8 @@ def above(scores: Floats) -> Floats:
     """
     # Read as whole numbers, the bits of floats of one sign are in their order; np.nextafter takes many times as long.
     values = np.asarray(scores, dtype=np.float64) + 0.0
-    made: Floats = (values.view(np.int64) + np.where(values < 0, -1, values < np.inf)).view(np.float64) + 0.0
-    return made
+    next_up: Floats = (values.view(np.int64) + np.where(values < 0, -1, values < np.inf)).view(np.float64) + 0.0
+    return next_up
 
 
 def mirrored(ends: Floats) -> Floats:
@@ -140,5 +140,5 @@ def exponent_for(scores: Floats, most: int) -> int:
     if len(level) < most:
         return POINT
     # One more bin is met than there are neighbours that do not share one.
-    place = len(level) - most
-    return min(int(np.partition(level, place)[place]), WIDEST)
+    rank = len(level) - most
+    return min(int(np.partition(level, rank)[rank]), WIDEST)

@@ -147,8 +147,8 @@ class Confusion:
         fn = np.bincount(self.truth[wrong], weights=counts[wrong], minlength=k)
         fp = np.bincount(self.predicted[wrong], weights=counts[wrong], minlength=k)
         tp = self.hits.astype(np.float64)
-        held = np.bincount(self.truth, minlength=k) + np.bincount(self.predicted[wrong], minlength=k)
-        others = len(counts) > held
+        totals = np.bincount(self.truth, minlength=k) + np.bincount(self.predicted[wrong], minlength=k)
+        others = len(counts) > totals
         return np.stack([tp, fn, fp, np.where(others, np.maximum(self.n - tp - fn - fp, 0.0), 0.0)], axis=1)
 
     @cached_property
@@ -165,8 +165,8 @@ class Confusion:
         tall, wide = int(fn.max()) + 1, int(fp.max()) + 1
         if (int(tp.max()) + 1) * tall * wide >= 2**62:
             return None
-        kinds, first, place = np.unique((tp * tall + fn) * wide + fp, return_index=True, return_inverse=True)
-        return None if 2 * len(kinds) > self.n_classes else (self.corners[first], place)
+        kinds, first, kind_index = np.unique((tp * tall + fn) * wide + fp, return_index=True, return_inverse=True)
+        return None if 2 * len(kinds) > self.n_classes else (self.corners[first], kind_index)
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
@@ -221,16 +221,16 @@ class Confusion:
             # Those that are larger than the last to be taken, and of its equals as many as there is room for.
             last = np.partition(totals, len(totals) - most)[len(totals) - most]
             above = np.flatnonzero(totals > last)
-            held = np.concatenate([above, np.flatnonzero(totals == last)[: most - len(above)]])
+            kept = np.concatenate([above, np.flatnonzero(totals == last)[: most - len(above)]])
         else:
-            held = np.arange(len(totals))
-        return np.asarray(held[np.lexsort((held, -totals[held]))])
+            kept = np.arange(len(totals))
+        return np.asarray(kept[np.lexsort((kept, -totals[kept]))])
 
     def with_labels(self, labels: Sequence[Label]) -> Confusion:
         """The same evidence with its classes in another order, or among further classes that were not met."""
         move = places(self.labels, labels)
         if (move < 0).any():
-            unknown = [self.labels[place] for place in np.flatnonzero(move < 0).tolist()]
+            unknown = [self.labels[index] for index in np.flatnonzero(move < 0).tolist()]
             raise MatrixError(
                 f"The labels given leave out classes that were met: {listing(unknown)}.",
                 hint="name every class that occurs in truth or prediction.",
@@ -296,10 +296,10 @@ class Confusion:
         move = places(other.labels, self.labels)
         if (move < 0).any() or (self.clusters is None) != (other.clusters is None):
             return False
-        one, two = (_combined(self.labels, [part]) for part in ((self, np.arange(self.n_classes)), (other, move)))
-        if one.clusters is not None and two.clusters is not None:
-            return _same_groups(one, two)
-        columns = [(part.truth, part.predicted, part.counts, part.cases, part.squares) for part in (one, two)]
+        first, second = (_combined(self.labels, [part]) for part in ((self, np.arange(self.n_classes)), (other, move)))
+        if first.clusters is not None and second.clusters is not None:
+            return _same_groups(first, second)
+        columns = [(part.truth, part.predicted, part.counts, part.cases, part.squares) for part in (first, second)]
         # Weights have squares on both sides or on neither.
         return all(np.array_equal(x, y) for x, y in zip(*columns, strict=True) if x is not None and y is not None)
 
@@ -309,22 +309,22 @@ class Confusion:
 def _sorted_place(labels: tuple[Label, ...], label: Label) -> int:
     """The place of a label, found by halving where the labels are in order: there may be a million."""
     try:
-        place = bisect_left(labels, label)
+        index = bisect_left(labels, label)
     except TypeError:
         # Numbers and text are in order, but not in one that they know of.
         return labels.index(label)
-    return place if place < len(labels) and labels[place] == label else labels.index(label)
+    return index if index < len(labels) and labels[index] == label else labels.index(label)
 
 
-def _same_groups(one: Confusion, two: Confusion) -> bool:
+def _same_groups(left: Confusion, right: Confusion) -> bool:
     """Whether every group holds as many cases of every cell, both sides over the same labels."""
-    first, second = one.clusters, two.clusters
+    first, second = left.clusters, right.clusters
     if first is None or second is None:
         return first is second
     _, code = join_keys([first.keys, second.keys])
     sides = []
-    for seen, held, codes in ((one, first, code[: first.number]), (two, second, code[first.number :])):
-        columns = codes[held.group], seen.truth[held.cell], seen.predicted[held.cell], held.count
+    for seen, clusters, codes in ((left, first, code[: first.number]), (right, second, code[first.number :])):
+        columns = codes[clusters.group], seen.truth[clusters.cell], seen.predicted[clusters.cell], clusters.count
         order = np.lexsort(columns[2::-1])
         sides.append([column[order] for column in columns])
     return all(np.array_equal(x, y) for x, y in zip(*sides, strict=True))
@@ -361,14 +361,14 @@ def _combined(labels: tuple[Label, ...], parts: list[tuple[Confusion, NDArray[np
 def _combined_clusters(
     parts: Sequence[Clusters | None], starts: NDArray[np.int64], where: NDArray[np.int64]
 ) -> Clusters:
-    held = [part for part in parts if part is not None]
-    keys, code = join_keys([part.keys for part in held])
-    offsets = np.concatenate([[0], np.cumsum([part.number for part in held])[:-1]]).astype(np.int64)
-    group = np.concatenate([code[part.group + offset] for part, offset in zip(held, offsets, strict=True)])
-    cell = np.concatenate([where[part.cell + start] for part, start in zip(held, starts, strict=True)])
-    count = np.concatenate([part.count for part in held])
+    present = [part for part in parts if part is not None]
+    keys, code = join_keys([part.keys for part in present])
+    offsets = np.concatenate([[0], np.cumsum([part.number for part in present])[:-1]]).astype(np.int64)
+    group = np.concatenate([code[part.group + offset] for part, offset in zip(present, offsets, strict=True)])
+    cell = np.concatenate([where[part.cell + start] for part, start in zip(present, starts, strict=True)])
+    count = np.concatenate([part.count for part in present])
     width = int(cell.max(initial=0)) + 1
-    pairs, place = np.unique(group * width + cell, return_inverse=True)
+    pairs, pair_index = np.unique(group * width + cell, return_inverse=True)
     total = np.zeros(len(pairs), dtype=count.dtype)
-    np.add.at(total, place, count)
+    np.add.at(total, pair_index, count)
     return Clusters(keys, pairs // width, pairs % width, total)

@@ -67,8 +67,10 @@ def _reasons(counted: Counted) -> Iterator[str]:
         if len(set(column.labels)) != len(column.labels):
             yield f"a slice of {column.name!r} is there twice"
         yield from _of_slices(column.counts, confusion, sizes[column.name], f"the slices of {column.name!r}")
-    for (one, two), counts in counted.pairs.items():
-        yield from _of_slices(counts, confusion, sizes[one] * sizes[two], f"the slices of {one!r} and {two!r}")
+    for (first, second), counts in counted.pairs.items():
+        yield from _of_slices(
+            counts, confusion, sizes[first] * sizes[second], f"the slices of {first!r} and {second!r}"
+        )
 
 
 def _of_confusion(confusion: Confusion) -> Iterator[str]:
@@ -109,12 +111,12 @@ def _of_cells(folds: FoldCounts, confusion: Confusion, what: str, counts: Any = 
         yield f"{what} name one that is none"
     k = len(confusion.labels)
     cells = confusion.truth * k + confusion.predicted
-    met = folds.truth * k + folds.predicted
-    if not _once(folds.fold * (k * k) + met):
+    fold_cells = folds.truth * k + folds.predicted
+    if not _once(folds.fold * (k * k) + fold_cells):
         yield f"a cell of {what} is there twice"
-    at = np.searchsorted(cells, met)
+    at = np.searchsorted(cells, fold_cells)
     total = confusion.counts if counts is None else counts
-    inside = (at < len(cells)).all() and (cells[at] == met).all()
+    inside = (at < len(cells)).all() and (cells[at] == fold_cells).all()
     if not inside or not _near(np.bincount(at, weights=folds.counts, minlength=len(cells)), total):
         yield f"{what} do not add up to the confusion matrix"
 
@@ -163,12 +165,12 @@ def _of_tally(tally: ScoreTally, counted: Counted) -> Iterator[str]:
 
 
 def _of_losses(tally: ScoreTally, n: int, confusion: Confusion) -> Iterator[str]:
-    held = tally.probabilities
-    if (held is None) != (tally.unfit is not None):
+    probabilities = tally.probabilities
+    if (probabilities is None) != (tally.unfit is not None):
         yield "it is not known whether the scores are probabilities"
     if not _is_reason(tally.unfit):
         yield "it is not known why the scores are no probabilities"
-    if held is not None and not _adds_up(held, n, weight=float(confusion.counts.sum())):
+    if probabilities is not None and not _adds_up(probabilities, n, weight=float(confusion.counts.sum())):
         yield "the sums of the losses do not add up"
 
 
@@ -177,26 +179,29 @@ def _is_reason(unfit: Unfit | None) -> bool:
     if unfit is None:
         return True
     ends, total, row = unfit.ends, unfit.total, unfit.row
-    one = (ends is not None) + unfit.decision + (total is not None) == 1
+    only_one = (ends is not None) + unfit.decision + (total is not None) == 1
     beyond = ends is None or (Unfit.of_ends(*ends) is not None and ends[0] <= ends[1])
     numbers = [*(ends or ()), 1.0 if total is None else total]
-    return one and beyond and all(map(math.isfinite, numbers)) and (row is None or (total is not None and row > 0))
+    return only_one and beyond and all(map(math.isfinite, numbers)) and (row is None or (total is not None and row > 0))
 
 
-def _adds_up(held: Probabilities, n: int, weight: float) -> bool:
-    fine = all(_counts(column) for column in (held.class_weight, held.reliability.weight, held.reliability.cases))
+def _adds_up(probabilities: Probabilities, n: int, weight: float) -> bool:
+    fine = all(
+        _counts(column)
+        for column in (probabilities.class_weight, probabilities.reliability.weight, probabilities.reliability.cases)
+    )
     return (
         fine
-        and bool(held.losses)
-        and set(held.losses) == set(held.class_losses)
-        and (held.groups is None or set(held.losses) == set(held.groups.losses))
-        and all(_losses(column) for column in held.class_losses.values())
-        and held.n == n == int(held.reliability.cases.sum())
-        and 0 <= held.clipped <= n
-        and all(own.sums.shape == (3, 4) and bool(np.isfinite(own.sums).all()) for own in held.losses.values())
-        and all(_close(own.weight, weight) for own in held.losses.values())
-        and _close(float(held.class_weight.sum()), weight)
-        and _close(float(held.reliability.weight.sum()), weight)
+        and bool(probabilities.losses)
+        and set(probabilities.losses) == set(probabilities.class_losses)
+        and (probabilities.groups is None or set(probabilities.losses) == set(probabilities.groups.losses))
+        and all(_losses(column) for column in probabilities.class_losses.values())
+        and probabilities.n == n == int(probabilities.reliability.cases.sum())
+        and 0 <= probabilities.clipped <= n
+        and all(own.sums.shape == (3, 4) and bool(np.isfinite(own.sums).all()) for own in probabilities.losses.values())
+        and all(_close(own.weight, weight) for own in probabilities.losses.values())
+        and _close(float(probabilities.class_weight.sum()), weight)
+        and _close(float(probabilities.reliability.weight.sum()), weight)
     )
 
 
@@ -216,12 +221,12 @@ def _of_bins(bins: ScoreBins, expected: NDArray[Any], *, weighted: bool) -> Iter
         yield "the scores do not add up to the confusion matrix"
     groups = bins.groups
     if groups is not None:
-        held = bins.counts if bins.weights is None else bins.weights
+        totals = bins.counts if bins.weights is None else bins.weights
         fine = _places(groups.place, size) and _places(groups.class_, k) and _places(groups.group, len(groups.keys))
         if not fine or not _counts(groups.count):
             yield "a group of scores has a count below zero, or is none of those that are named"
         sums = np.bincount(groups.place * k + groups.class_, weights=groups.count, minlength=size * k)
-        if not _near(sums, held.reshape(-1)):
+        if not _near(sums, totals.reshape(-1)):
             yield "the groups of the scores do not add up"
 
 
@@ -264,9 +269,9 @@ def _of_fold_scores(counted: Counted) -> Iterator[str]:
             yield "the scores of the folds have other classes"
         if not _is_reason(tally.unfit):
             yield "it is not known why the scores of a fold are no probabilities"
-        held = tally.of_classes()
+        numbers = tally.of_classes()
         for at, bins in enumerate(tally.bins):
-            each = held if bins.k == len(held) else np.array([held.sum() - held[at], held[at]])
+            each = numbers if bins.k == len(numbers) else np.array([numbers.sum() - numbers[at], numbers[at]])
             yield from _of_bins(bins, each, weighted=counted.confusion.weighted)
 
 
@@ -291,8 +296,8 @@ def _places(values: NDArray[Any], size: int) -> bool:
 
 
 def _once(values: NDArray[Any]) -> bool:
-    held = np.sort(values)
-    return bool((held[1:] != held[:-1]).all())
+    ordered = np.sort(values)
+    return bool((ordered[1:] != ordered[:-1]).all())
 
 
 def _near(sums: NDArray[Any], total: NDArray[Any] | None) -> bool:
@@ -305,5 +310,5 @@ def _near(sums: NDArray[Any], total: NDArray[Any] | None) -> bool:
     )
 
 
-def _close(one: float, two: float) -> bool:
-    return abs(one - two) <= NEAR * max(abs(one), abs(two), 1e-300)
+def _close(first: float, second: float) -> bool:
+    return abs(first - second) <= NEAR * max(abs(first), abs(second), 1e-300)

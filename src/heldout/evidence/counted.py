@@ -21,64 +21,66 @@ from heldout.evidence.score_bins import ScoreBins
 # Whether two pieces of evidence hold the same, field by field.
 
 
-def differing(one: Any, two: Any, *, relative: float = 0.0) -> tuple[str, ...]:
+def differing(first: Any, second: Any, *, relative: float = 0.0) -> tuple[str, ...]:
     """The names of the fields that differ; floating-point numbers may do so by a share of the largest beside them.
 
     >>> differing({"a": np.array([1, 2]), "b": 0.1 + 0.2}, {"a": np.array([1, 3]), "b": 0.3}, relative=1e-12)
     ('a',)
     """
-    return tuple(_fields(one, two, "", relative))
+    return tuple(_fields(first, second, "", relative))
 
 
-def _fields(one: Any, two: Any, name: str, relative: float) -> Iterator[str]:
-    parts = _parts(one, two, name)
+def _fields(left: Any, right: Any, name: str, relative: float) -> Iterator[str]:
+    parts = _parts(left, right, name)
     if parts is None:
-        if not _same(one, two, relative):
+        if not _same(left, right, relative):
             yield name
         return
     for part, first, second in parts:
         yield from _fields(first, second, part, relative)
 
 
-def _parts(one: Any, two: Any, name: str) -> list[tuple[str, Any, Any]] | None:
+def _parts(first: Any, second: Any, name: str) -> list[tuple[str, Any, Any]] | None:
     """The parts of both, with their names, where both are made of the same parts."""
-    if is_dataclass(one) and type(one) is type(two):
-        return [(_under(name, part.name), getattr(one, part.name), getattr(two, part.name)) for part in fields(one)]
-    if isinstance(one, Mapping) and isinstance(two, Mapping) and set(one) == set(two):
-        return [(_under(name, str(key)), one[key], two[key]) for key in one]
-    if isinstance(one, tuple | list) and isinstance(two, tuple | list) and len(one) == len(two):
-        return [(f"{name}[{at}]", *both) for at, both in enumerate(zip(one, two, strict=True))]
+    if is_dataclass(first) and type(first) is type(second):
+        return [
+            (_under(name, part.name), getattr(first, part.name), getattr(second, part.name)) for part in fields(first)
+        ]
+    if isinstance(first, Mapping) and isinstance(second, Mapping) and set(first) == set(second):
+        return [(_under(name, str(key)), first[key], second[key]) for key in first]
+    if isinstance(first, tuple | list) and isinstance(second, tuple | list) and len(first) == len(second):
+        return [(f"{name}[{at}]", *both) for at, both in enumerate(zip(first, second, strict=True))]
     return None
 
 
-def _same(one: Any, two: Any, relative: float) -> bool:
-    if isinstance(one, np.ndarray) and isinstance(two, np.ndarray):
-        return _same_arrays(one, two, relative)
-    return _same_values(one, two, relative)
+def _same(first: Any, second: Any, relative: float) -> bool:
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return _same_arrays(first, second, relative)
+    return _same_values(first, second, relative)
 
 
 def _under(name: str, part: str) -> str:
     return f"{name}.{part}" if name else part
 
 
-def _same_arrays(one: Any, two: Any, relative: float) -> bool:
-    if one.shape != two.shape:
+def _same_arrays(first: Any, second: Any, relative: float) -> bool:
+    if first.shape != second.shape:
         return False
-    if "f" not in (one.dtype.kind, two.dtype.kind) or not {one.dtype.kind, two.dtype.kind} <= set("iufb"):
-        return bool(np.array_equal(one, two))
-    if not relative or not one.size:
-        return bool(np.array_equal(one, two, equal_nan=True))
+    if "f" not in (first.dtype.kind, second.dtype.kind) or not {first.dtype.kind, second.dtype.kind} <= set("iufb"):
+        return bool(np.array_equal(first, second))
+    if not relative or not first.size:
+        return bool(np.array_equal(first, second, equal_nan=True))
     # Sums that cancel are as exact as what they were made of, which stands beside them.
-    largest = float(np.nanmax(np.abs(one), initial=0.0))
-    return bool(np.allclose(one, two, rtol=0.0, atol=relative * max(largest, 1.0), equal_nan=True))
+    largest = float(np.nanmax(np.abs(first), initial=0.0))
+    return bool(np.allclose(first, second, rtol=0.0, atol=relative * max(largest, 1.0), equal_nan=True))
 
 
-def _same_values(one: Any, two: Any, relative: float) -> bool:
-    if isinstance(one, float) and isinstance(two, float):
-        if math.isnan(one) or math.isnan(two) or math.isinf(one) or math.isinf(two):
-            return one == two or (math.isnan(one) and math.isnan(two))
-        return abs(one - two) <= relative * max(abs(one), 1.0)
-    return type(one) is type(two) and bool(one == two)
+def _same_values(first: Any, second: Any, relative: float) -> bool:
+    if isinstance(first, float) and isinstance(second, float):
+        if math.isnan(first) or math.isnan(second) or math.isinf(first) or math.isinf(second):
+            return first == second or (math.isnan(first) and math.isnan(second))
+        return abs(first - second) <= relative * max(abs(first), 1.0)
+    return type(first) is type(second) and bool(first == second)
 
 
 # The order in which roles are named where values are missing.
@@ -139,7 +141,7 @@ class ScoreTally:
     def of_classes(self) -> NDArray[np.int64]:
         """The number of rows of each class: of the negative and the positive one, or of every label."""
         if self.per_class and not self.pairwise:
-            return np.array([held.counts[:, 1].sum() for held in self.bins], dtype=np.int64)
+            return np.array([bins.counts[:, 1].sum() for bins in self.bins], dtype=np.int64)
         return np.asarray(self.bins[0].counts.sum(axis=0))
 
     @property
@@ -156,7 +158,7 @@ class ScoreTally:
                 hint="name all classes with labels= (--labels), in one order, wherever scores of every class are "
                 "counted.",
             )
-        bins = tuple(one + two for one, two in zip(self.bins, other.bins, strict=True))
+        bins = tuple(own + others for own, others in zip(self.bins, other.bins, strict=True))
         reasons = [part.unfit for part in (self, other) if part.unfit is not None]
         if reasons:
             ends = min(part.least for part in bins), max(part.greatest for part in bins)
@@ -172,8 +174,8 @@ class ScoreTally:
         return f"a score for each of {listing(self.labels, most=6)}" if self.per_class else "one score per case"
 
 
-def _added(one: Probabilities | None, two: Probabilities | None) -> Probabilities | None:
-    return None if one is None or two is None else one + two
+def _added(first: Probabilities | None, second: Probabilities | None) -> Probabilities | None:
+    return None if first is None or second is None else first + second
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +264,7 @@ class Counted:
             scores=scores,
             folds=folds,
             fold_scores=() if scores is None else _fold_scores(self, other, scores),
-            slices=tuple(one + two for one, two in zip(self.slices, _in_order(self, other), strict=True)),
+            slices=tuple(own + others for own, others in zip(self.slices, _in_order(self, other), strict=True)),
             pairs=_pairs(self, other),
             rows=self.rows + other.rows,
             lost=self.lost + other.lost,
@@ -291,41 +293,45 @@ class Counted:
     __hash__ = None  # type: ignore[assignment]
 
 
-def added_gaps(one: Mapping[str, int], two: Mapping[str, int]) -> dict[str, int]:
+def added_gaps(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """In how many rows of both each role lacks a value, in the order in which roles are named.
 
     >>> added_gaps({"score": 1}, {"truth": 2, "score": 3})
     {'truth': 2, 'score': 4}
     """
-    known = [*ROLES, *one, *two]
-    return {role: one.get(role, 0) + two.get(role, 0) for role in dict.fromkeys(known) if role in one or role in two}
+    known = [*ROLES, *first, *second]
+    return {
+        role: first.get(role, 0) + second.get(role, 0)
+        for role in dict.fromkeys(known)
+        if role in first or role in second
+    }
 
 
-def _check_alike(one: Counted, two: Counted) -> None:
+def _check_alike(left: Counted, right: Counted) -> None:
     """Refuse to merge what was counted in different ways; of weights and groups the confusion matrices say so."""
     for what, options, first, second in (
-        ("scores", "score=", one.scores is not None, two.scores is not None),
-        ("folds", "fold=", one.folds is not None, two.folds is not None),
+        ("scores", "score=", left.scores is not None, right.scores is not None),
+        ("folds", "fold=", left.folds is not None, right.folds is not None),
     ):
         if first != second:
             raise MatrixError(
                 f"Evidence with {what} and evidence without cannot be merged. One side has {what}, the other has none.",
                 hint=f"count both with {options}, or both without.",
             )
-    if one.threshold != two.threshold:
+    if left.threshold != right.threshold:
         raise MatrixError(
-            f"The predicted classes were made in different ways: {_made(one.threshold)} on one side, "
-            f"{_made(two.threshold)} on the other.",
+            f"The predicted classes were made in different ways: {_made(left.threshold)} on one side, "
+            f"{_made(right.threshold)} on the other.",
             hint="count both at the same threshold= (--threshold), or both from a column of predicted classes.",
         )
-    scored = one.scores is not None
-    clash = one.positive != two.positive and (scored or None not in (one.positive, two.positive))
+    scored = left.scores is not None
+    clash = left.positive != right.positive and (scored or None not in (left.positive, right.positive))
     if clash:
         raise MatrixError(
-            f"The positive class is {one.positive!r} on one side and {two.positive!r} on the other.",
+            f"The positive class is {left.positive!r} on one side and {right.positive!r} on the other.",
             hint="name it with positive= (--positive) wherever cases are counted.",
         )
-    sliced = [[column.name for column in part.slices] for part in (one, two)]
+    sliced = [[column.name for column in part.slices] for part in (left, right)]
     if sorted(sliced[0]) != sorted(sliced[1]):
         shown = [listing(map(repr, names)) if names else "none" for names in sliced]
         raise MatrixError(
@@ -338,48 +344,48 @@ def _made(threshold: float | None) -> str:
     return "given in a column" if threshold is None else f"from scores of at least {threshold:g}"
 
 
-def _positive(one: Counted, two: Counted) -> Label | None:
+def _positive(first: Counted, second: Counted) -> Label | None:
     """The positive class of both; one that only its side knows is the usual one, as long as there are its two."""
-    if one.positive == two.positive:
-        return one.positive
-    known, unknown = (two, one) if one.positive is None else (one, two)
+    if first.positive == second.positive:
+        return first.positive
+    known, unknown = (second, first) if first.positive is None else (first, second)
     return known.positive if set(unknown.labels) <= set(known.labels) else None
 
 
-def _fold_scores(one: Counted, two: Counted, whole: ScoreTally) -> tuple[ScoreTally, ...]:
+def _fold_scores(first: Counted, second: Counted, whole: ScoreTally) -> tuple[ScoreTally, ...]:
     """The tallies of every fold of both, in the order of their merged keys."""
-    if one.folds is None or two.folds is None or not (one.fold_scores or two.fold_scores):
+    if first.folds is None or second.folds is None or not (first.fold_scores or second.fold_scores):
         return ()
-    keys, code = join_keys([one.folds.keys, two.folds.keys])
-    made: list[ScoreTally | None] = [None] * len(keys)
-    for at, tally in zip(code.tolist(), [*one.fold_scores, *two.fold_scores], strict=True):
-        held = made[at]
-        made[at] = tally if held is None else held + tally
+    keys, code = join_keys([first.folds.keys, second.folds.keys])
+    tallies: list[ScoreTally | None] = [None] * len(keys)
+    for at, tally in zip(code.tolist(), [*first.fold_scores, *second.fold_scores], strict=True):
+        earlier = tallies[at]
+        tallies[at] = tally if earlier is None else earlier + tally
     why = whole.unfit
-    return tuple(tally if why is None else tally.without_probabilities(why) for tally in made if tally is not None)
+    return tuple(tally if why is None else tally.without_probabilities(why) for tally in tallies if tally is not None)
 
 
-def _in_order(one: Counted, two: Counted) -> list[CountedColumn]:
+def _in_order(first: Counted, second: Counted) -> list[CountedColumn]:
     """The slice columns of the second in the order of those of the first."""
-    by_name = {column.name: column for column in two.slices}
-    return [by_name[column.name] for column in one.slices]
+    by_name = {column.name: column for column in second.slices}
+    return [by_name[column.name] for column in first.slices]
 
 
-def _pairs(one: Counted, two: Counted) -> dict[tuple[str, str], SliceCounts]:
+def _pairs(left: Counted, right: Counted) -> dict[tuple[str, str], SliceCounts]:
     """The pairs of slice columns that both have counted, with the codes of the merged slices."""
     labels = {
         name: join_slices(first.labels, second.labels)
-        for first, second in zip(one.slices, _in_order(one, two), strict=True)
+        for first, second in zip(left.slices, _in_order(left, right), strict=True)
         for name in [first.name]
     }
-    before = [{column.name: column.labels for column in part.slices} for part in (one, two)]
-    made: dict[tuple[str, str], SliceCounts] = {}
-    for key in one.pairs:
-        if key not in two.pairs:
+    before = [{column.name: column.labels for column in part.slices} for part in (left, right)]
+    pairs: dict[tuple[str, str], SliceCounts] = {}
+    for key in left.pairs:
+        if key not in right.pairs:
             continue
         parts = [
             moved(part.pairs[key], names[key[0]], labels[key[0]], names[key[1]], labels[key[1]])
-            for part, names in zip((one, two), before, strict=True)
+            for part, names in zip((left, right), before, strict=True)
         ]
-        made[key] = parts[0] + parts[1]
-    return made
+        pairs[key] = parts[0] + parts[1]
+    return pairs

@@ -109,8 +109,8 @@ class PairCounts:
                 hint="count both with the same labels, so that 1 and '1' are one class.",
             )
         labels = join_labels(self.labels, other.labels)
-        place = {label: position for position, label in enumerate(labels)}
-        moves = [np.array([place[label] for label in part.labels], dtype=np.int64) for part in (self, other)]
+        index_of = {label: position for position, label in enumerate(labels)}
+        moves = [np.array([index_of[label] for label in part.labels], dtype=np.int64) for part in (self, other)]
         truth, a, b = (
             np.concatenate([move[codes] for move, codes in zip(moves, pair, strict=True)])
             for pair in ((self.truth, other.truth), (self.a, other.a), (self.b, other.b))
@@ -140,8 +140,8 @@ def _met(truth: Codes, a: Codes, b: Codes, k: int, counts: Codes | None = None) 
     else:
         total = np.zeros(len(cells), dtype=np.int64)
         np.add.at(total, where, counts)
-    held = pairs[cells // k] if len(cells) else cells
-    return held // k, held % k, cells % k, total
+    cell_pairs = pairs[cells // k] if len(cells) else cells
+    return cell_pairs // k, cell_pairs % k, cells % k, total
 
 
 def _content(pairs: PairCounts) -> dict[tuple[Label, Label, Label], int]:
@@ -215,7 +215,7 @@ class Placements:
         >>> found.area, found.up.tolist()
         (0.875, [-0.625, -0.125, 0.125])
         """
-        negatives, positives = (bins.counts[:, place].astype(np.float64) for place in (0, 1))
+        negatives, positives = (bins.counts[:, column].astype(np.float64) for column in (0, 1))
         p, q = int(bins.counts[:, 1].sum()), int(bins.counts[:, 0].sum())
         if not (p and q):
             flat = np.zeros(len(bins))
@@ -249,9 +249,9 @@ def _keys(bins: ScoreBins) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]
     if bins.base == POINT:
         every = np.arange(len(bins))
         return bins.low + 0.0, every, every
-    found = np.floor(np.ldexp(bins.low, -bins.base)) + 0.0
-    fresh = np.append(True, found[1:] != found[:-1])
-    return found[fresh], np.flatnonzero(fresh), np.cumsum(fresh) - 1
+    bin_index = np.floor(np.ldexp(bins.low, -bins.base)) + 0.0
+    fresh = np.append(True, bin_index[1:] != bin_index[:-1])
+    return bin_index[fresh], np.flatnonzero(fresh), np.cumsum(fresh) - 1
 
 
 def _joined(

@@ -20,9 +20,9 @@ def sort_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
     >>> sort_labels(["b", 10, "a", 9])
     (9, 10, 'a', 'b')
     """
-    held = set(labels)
+    distinct = set(labels)
     # Of one kind they compare as they are, which is several times as fast: it shows where there are a million.
-    return tuple(sorted(held) if _one_kind(held) else sorted(held, key=_key))
+    return tuple(sorted(distinct) if _one_kind(distinct) else sorted(distinct, key=_key))
 
 
 def _one_kind(labels: Iterable[Label]) -> bool:
@@ -33,8 +33,8 @@ def _one_kind(labels: Iterable[Label]) -> bool:
 
 def _in_order(labels: tuple[Label, ...]) -> bool:
     """Whether labels are sorted, each of them once."""
-    held = labels if _one_kind(labels) else tuple(map(_key, labels))
-    return all(map(operator.lt, held, held[1:]))
+    ordered = labels if _one_kind(labels) else tuple(map(_key, labels))
+    return all(map(operator.lt, ordered, ordered[1:]))
 
 
 def _key(label: Label) -> tuple[int, float, str]:
@@ -51,15 +51,15 @@ def join_labels(first: Sequence[Label], second: Sequence[Label]) -> tuple[Label,
     >>> join_labels(("low", "high"), ("high", "middle"))
     ('low', 'high', 'middle')
     """
-    one, two = tuple(first), tuple(second)
-    if one == two:
-        return one
-    if _in_order(one) and _in_order(two):
+    left, right = tuple(first), tuple(second)
+    if left == right:
+        return left
+    if _in_order(left) and _in_order(right):
         # Two sequences in order are merged in one pass.
-        both = one + two
+        both = left + right
         return tuple(dict.fromkeys(sorted(both) if _one_kind(both) else sorted(both, key=_key)))
-    seen = set(one)
-    return one + tuple(label for label in two if label not in seen)
+    seen = set(left)
+    return left + tuple(label for label in right if label not in seen)
 
 
 def places(labels: Sequence[Label], among: Sequence[Label]) -> NDArray[np.int64]:
@@ -70,8 +70,8 @@ def places(labels: Sequence[Label], among: Sequence[Label]) -> NDArray[np.int64]
     """
     if labels is among or (len(labels) == len(among) and tuple(labels) == tuple(among)):
         return np.arange(len(labels))
-    place = {label: position for position, label in enumerate(among)}
-    return np.fromiter((place.get(label, -1) for label in labels), dtype=np.int64, count=len(labels))
+    index_of = {label: position for position, label in enumerate(among)}
+    return np.fromiter((index_of.get(label, -1) for label in labels), dtype=np.int64, count=len(labels))
 
 
 # The keys of groups and folds as an array, and the union of them when evidence merges.
@@ -106,10 +106,10 @@ def join_keys(parts: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.i
         # In their order, as they are where all have one width, so that it does not matter which part comes first.
         keys, code = np.unique(_objects(values), return_inverse=True)
         return key_array(keys.tolist()), code
-    place: dict[Any, int] = {}
-    held = [(type(key) is str, key) for key in values]
-    code = np.array([place.setdefault(key, len(place)) for key in held], dtype=np.int64)
-    return _objects([key for _, key in place]), code
+    index_of: dict[Any, int] = {}
+    typed_keys = [(type(key) is str, key) for key in values]
+    code = np.array([index_of.setdefault(key, len(index_of)) for key in typed_keys], dtype=np.int64)
+    return _objects([key for _, key in index_of]), code
 
 
 def _wasteful(longest: int, number: int, letters: int) -> bool:
@@ -126,6 +126,6 @@ def _too_wide(parts: Sequence[NDArray[Any]]) -> bool:
 
 
 def _objects(values: Sequence[Any]) -> NDArray[Any]:
-    made = np.empty(len(values), dtype=object)
-    made[:] = values
-    return made
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects

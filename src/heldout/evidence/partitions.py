@@ -58,12 +58,12 @@ class FoldCounts:
         if not 0 <= place < len(self):
             message = f"there is no fold at place {place} of {len(self)}"
             raise IndexError(message)
-        held = np.flatnonzero(self.fold == place)
-        order = held[np.lexsort((self.predicted[held], self.truth[held]))]
+        entries = np.flatnonzero(self.fold == place)
+        order = entries[np.lexsort((self.predicted[entries], self.truth[entries]))]
         return Confusion(self.labels, self.truth[order], self.predicted[order], self.counts[order])
 
     def __iter__(self) -> Iterator[Confusion]:
-        return (self[place] for place in range(len(self)))
+        return (self[index] for index in range(len(self)))
 
     def tables(self) -> Iterator[NDArray[np.float64]]:
         """The square tables of all folds, (B, k, k), in batches that fit in memory."""
@@ -73,18 +73,18 @@ class FoldCounts:
         fold = self.fold[order]
         for start in range(0, len(self), block):
             stop = min(start + block, len(self))
-            held = order[np.searchsorted(fold, start) : np.searchsorted(fold, stop)]
+            entries = order[np.searchsorted(fold, start) : np.searchsorted(fold, stop)]
             tables = np.zeros((stop - start, self.n_classes, self.n_classes))
-            tables[self.fold[held] - start, self.truth[held], self.predicted[held]] = self.counts[held]
+            tables[self.fold[entries] - start, self.truth[entries], self.predicted[entries]] = self.counts[entries]
             yield tables
 
     def __add__(self, other: object) -> FoldCounts:
         if not isinstance(other, FoldCounts):
             return NotImplemented
         labels = join_labels(self.labels, other.labels)
-        place = {label: position for position, label in enumerate(labels)}
+        index_of = {label: position for position, label in enumerate(labels)}
         keys, code = join_keys([self.keys, other.keys])
-        moves = [np.array([place[label] for label in part.labels], dtype=np.int64) for part in (self, other)]
+        moves = [np.array([index_of[label] for label in part.labels], dtype=np.int64) for part in (self, other)]
         k = len(labels)
         flat = np.concatenate(
             [
@@ -124,8 +124,8 @@ class SliceGroups:
 
     def clusters(self, held: slice, cells: NDArray[np.int64]) -> Clusters:
         """The groups of some entries; `cells` are those of the evidence that they belong to."""
-        met, dense = np.unique(self.group[held], return_inverse=True)
-        return Clusters(self.keys[met], dense, np.searchsorted(cells, self.cell[held]), self.count[held])
+        groups_present, dense = np.unique(self.group[held], return_inverse=True)
+        return Clusters(self.keys[groups_present], dense, np.searchsorted(cells, self.cell[held]), self.count[held])
 
     def moved(self, slices: NDArray[np.int64], classes: NDArray[np.int64], number: int) -> SliceGroups:
         """The same entries among other slices, and classes of which there are `number`: new places of the old ones."""
@@ -140,8 +140,8 @@ class SliceGroups:
         keys, code = join_keys([self.keys, other.keys])
         group = np.concatenate([code[: len(self.keys)][self.group], code[len(self.keys) :][other.group]])
         place, cell, count = (
-            np.concatenate([one, two])
-            for one, two in ((self.place, other.place), (self.cell, other.cell), (self.count, other.count))
+            np.concatenate([own, others])
+            for own, others in ((self.place, other.place), (self.cell, other.cell), (self.count, other.count))
         )
         # By sorting on three columns: their product need not fit a whole number.
         order = np.lexsort((group, cell, place))
@@ -199,30 +199,32 @@ class SliceCounts:
             None if part is None else np.bincount(where, weights=part.counts, minlength=len(cells))
             for part in (self.weights, self.squares)
         )
-        made = _confusion(self, cells // k, cells % k, rows, sums, squares)
+        confusion = _confusion(self, cells // k, cells % k, rows, sums, squares)
         groups = self.groups
         if groups is None:
-            return made
-        met = len(cells)
-        entries, place = np.unique(groups.group * met + np.searchsorted(cells, groups.cell), return_inverse=True)
-        count = np.asarray(np.bincount(place, weights=groups.count), dtype=np.float64)
-        clusters = Clusters(groups.keys, entries // met, entries % met, count)
-        return replace(made, clusters=clusters)
+            return confusion
+        cell_count = len(cells)
+        entries, entry_index = np.unique(
+            groups.group * cell_count + np.searchsorted(cells, groups.cell), return_inverse=True
+        )
+        count = np.asarray(np.bincount(entry_index, weights=groups.count), dtype=np.float64)
+        clusters = Clusters(groups.keys, entries // cell_count, entries % cell_count, count)
+        return replace(confusion, clusters=clusters)
 
     def __getitem__(self, place: int) -> Confusion:
         """The counts of one slice."""
         if not 0 <= place < len(self):
             message = f"there is no slice at place {place} of {len(self)}"
             raise IndexError(message)
-        held = slice(*self._starts[place : place + 2].tolist())
-        sums, squares = (None if part is None else part.counts[held] for part in (self.weights, self.squares))
+        rows = slice(*self._starts[place : place + 2].tolist())
+        sums, squares = (None if part is None else part.counts[rows] for part in (self.weights, self.squares))
         cases = self.cases
-        truth, predicted = cases.truth[held], cases.predicted[held]
-        made = _confusion(self, truth, predicted, cases.counts[held], sums, squares)
+        truth, predicted = cases.truth[rows], cases.predicted[rows]
+        confusion = _confusion(self, truth, predicted, cases.counts[rows], sums, squares)
         if self.groups is None:
-            return made
+            return confusion
         entries = slice(*np.searchsorted(self.groups.place, [place, place + 1]).tolist())
-        return replace(made, clusters=self.groups.clusters(entries, truth * cases.n_classes + predicted))
+        return replace(confusion, clusters=self.groups.clusters(entries, truth * cases.n_classes + predicted))
 
     def rest(self, place: int) -> Confusion:
         """The counts of all cases outside a slice."""
@@ -232,12 +234,12 @@ class SliceCounts:
         if not isinstance(other, SliceCounts):
             return NotImplemented
         pairs = [(self.weights, other.weights), (self.squares, other.squares)]
-        if any((one is None) != (two is None) for one, two in [*pairs, (self.groups, other.groups)]):
+        if any((own is None) != (others is None) for own, others in [*pairs, (self.groups, other.groups)]):
             raise MatrixError(
                 "Slices with weights or groups and slices without cannot be merged. Only one side has them.",
                 hint="count both with the same roles, or both without.",
             )
-        weights, squares = (None if one is None or two is None else one + two for one, two in pairs)
+        weights, squares = (None if own is None or others is None else own + others for own, others in pairs)
         cases = self.cases + other.cases
         return SliceCounts(cases, weights, squares, _joined_groups(cases, (self, other)))
 
@@ -270,9 +272,9 @@ def left_of(whole: Confusion, part: Confusion) -> Confusion:
         _less(total, less, at)
         for total, less in ((whole.counts, part.counts), (whole.squares, part.squares), (whole.rows, part.rows))
     )
-    held = rows if rows is not None else counts
+    remaining = rows if rows is not None else counts
     # Shares of cases that add up to none are left with the error of their rounding.
-    kept = np.flatnonzero(held > CRUMB)
+    kept = np.flatnonzero(remaining > CRUMB)
     truth, predicted = whole.truth[kept], whole.predicted[kept]
     return Confusion(
         whole.labels,
@@ -287,24 +289,26 @@ def left_of(whole: Confusion, part: Confusion) -> Confusion:
 
 def _groups_left(whole: Confusion, part: Confusion, cells: NDArray[np.int64]) -> Clusters | None:
     """What is left of every group, where rows come in groups; `cells` are those that are left."""
-    one, two, k = whole.clusters, part.clusters, whole.n_classes
-    if one is None or two is None:
+    all_clusters, part_clusters, k = whole.clusters, part.clusters, whole.n_classes
+    if all_clusters is None or part_clusters is None:
         return None
-    keys, code = join_keys([one.keys, two.keys])
-    group = np.concatenate([code[: len(one.keys)][one.group], code[len(one.keys) :][two.group]])
+    keys, code = join_keys([all_clusters.keys, part_clusters.keys])
+    group = np.concatenate(
+        [code[: len(all_clusters.keys)][all_clusters.group], code[len(all_clusters.keys) :][part_clusters.group]]
+    )
     # Cells by their place in the whole, of which the part is one: with their numbers a group and a cell together
     # would not fit a whole number where there are a million classes.
     known = whole.truth * k + whole.predicted
     inside = np.searchsorted(known, part.truth * k + part.predicted)
-    cell, number = np.concatenate([one.cell, inside[two.cell]]), max(len(known), 1)
-    counts = np.concatenate([one.count, -np.asarray(two.count)])
+    cell, number = np.concatenate([all_clusters.cell, inside[part_clusters.cell]]), max(len(known), 1)
+    counts = np.concatenate([all_clusters.count, -np.asarray(part_clusters.count)])
     entries, where = np.unique(group * number + cell, return_inverse=True)
     sums = np.bincount(where, weights=counts)
     kept = np.flatnonzero(np.abs(sums) > CRUMB)
     entries, sums = entries[kept], sums[kept]
-    met, dense = np.unique(entries // number, return_inverse=True)
+    groups_present, dense = np.unique(entries // number, return_inverse=True)
     left = np.searchsorted(cells, known[entries % number])
-    return Clusters(keys[met], dense, left, np.asarray(sums, dtype=np.float64))
+    return Clusters(keys[groups_present], dense, left, np.asarray(sums, dtype=np.float64))
 
 
 def _less(total: Any, less: Any, at: NDArray[np.int64]) -> Any:
@@ -353,15 +357,15 @@ def natural(labels: Sequence[str]) -> tuple[str, ...]:
     >>> natural(["10", "(missing)", "9"])
     ('9', '10', '(missing)')
     """
-    held = [label for label in labels if is_value(label)]
+    named = [label for label in labels if is_value(label)]
     last = sorted((label for label in labels if not is_value(label)), reverse=True)
     try:
-        return (*sorted(held, key=lambda label: (float(label), label)), *last)
+        return (*sorted(named, key=lambda label: (float(label), label)), *last)
     except ValueError:
-        return (*sorted(held), *last)
+        return (*sorted(named), *last)
 
 
-def join_slices(one: Sequence[str], two: Sequence[str]) -> tuple[str, ...]:
+def join_slices(left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
     """The names of both: in their natural order if both are, otherwise in the order of the first.
 
     >>> join_slices(("9", "11"), ("10",))
@@ -369,7 +373,7 @@ def join_slices(one: Sequence[str], two: Sequence[str]) -> tuple[str, ...]:
     >>> join_slices(("low", "high"), ("high", "(missing)"))
     ('low', 'high', '(missing)')
     """
-    first, second = tuple(one), tuple(two)
+    first, second = tuple(left), tuple(right)
     if first == second:
         return first
     union = tuple(dict.fromkeys([*first, *second]))

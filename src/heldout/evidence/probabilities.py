@@ -34,12 +34,12 @@ class Moments:
     @classmethod
     def of(cls, losses: Floats, weight: Floats | None = None) -> Moments:
         """The moments of a column of losses."""
-        held = np.ones(len(losses)) if weight is None else weight
+        row_weight = np.ones(len(losses)) if weight is None else weight
         if not len(losses):
             return cls(0.0, np.zeros((3, 4)))
         centre = float(losses.mean())
         powers = (losses - centre)[None, :] ** np.arange(4)[:, None]
-        return cls(centre, held[None, :] ** np.arange(1, 4)[:, None] @ powers.T).centred()
+        return cls(centre, row_weight[None, :] ** np.arange(1, 4)[:, None] @ powers.T).centred()
 
     @property
     def weight(self) -> float:
@@ -170,14 +170,14 @@ class ProbabilityGroups:
         keys, code = join_keys([self.keys, other.keys])
         first, second = code[: self.number], code[self.number :]
 
-        def added(one: Floats, two: Floats) -> Floats:
-            return sums_by(code, np.concatenate([one, two]), len(keys))
+        def added(left: Floats, right: Floats) -> Floats:
+            return sums_by(code, np.concatenate([left, right]), len(keys))
 
-        def joined(one: SparseSums, two: SparseSums, places: int) -> SparseSums:
+        def joined(left: SparseSums, right: SparseSums, places: int) -> SparseSums:
             return SparseSums.of(
-                np.concatenate([first[one.group], second[two.group]]),
-                np.concatenate([one.place, two.place]),
-                np.concatenate([one.total, two.total]),
+                np.concatenate([first[left.group], second[right.group]]),
+                np.concatenate([left.place, right.place]),
+                np.concatenate([left.total, right.total]),
                 places,
             )
 

@@ -115,7 +115,7 @@ class Ranking:
         (0, 2, 0, 1)
         """
         reached = int(np.searchsorted(-self.scores, -threshold, side="right"))
-        tp, fp = ((held[reached - 1].item() if reached else 0) for held in (self.tp, self.fp))
+        tp, fp = ((cumulative[reached - 1].item() if reached else 0) for cumulative in (self.tp, self.fp))
         tops = self.tops
         if tops is None or reached == len(self) or not threshold < tops[reached]:
             return tp, tp, fp, fp
@@ -206,32 +206,32 @@ def _held(groups: RankedGroups | None) -> dict[Any, tuple[float, float]] | None:
         return None
     total: dict[Any, tuple[float, float]] = {}
     columns = (groups.group.tolist(), groups.place.tolist(), groups.positives.tolist(), groups.negatives.tolist())
-    for code, place, positives, negatives in zip(*columns, strict=True):
-        key = groups.keys[code], place
+    for code, index, positives, negatives in zip(*columns, strict=True):
+        key = groups.keys[code], index
         before = total.get(key, (0.0, 0.0))
         total[key] = (before[0] + positives, before[1] + negatives)
     return total
 
 
-def _merged_bins(one: Ranking, two: Ranking) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_], Floats]:
+def _merged_bins(left: Ranking, right: Ranking) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_], Floats]:
     """Bins that share scores become one: their lower edges, the place of every entry, which are joined, their ends."""
-    low = np.concatenate([one.scores, two.scores])
-    sides = [above(side.scores) if side.tops is None else side.tops for side in (one, two)]
-    flags = [np.zeros(len(side), dtype=np.bool_) if side.joined is None else side.joined for side in (one, two)]
+    low = np.concatenate([left.scores, right.scores])
+    sides = [above(side.scores) if side.tops is None else side.tops for side in (left, right)]
+    flags = [np.zeros(len(side), dtype=np.bool_) if side.joined is None else side.joined for side in (left, right)]
     order = np.argsort(low, kind="stable")
     low, high, mixed = low[order], np.concatenate(sides)[order], np.concatenate(flags)[order]
     reached = np.maximum.accumulate(high)
     first = np.concatenate([[True], low[1:] >= reached[:-1]])[: len(low)]
     starts = np.flatnonzero(first)
-    place = np.cumsum(first) - 1
+    bin_index = np.cumsum(first) - 1
     ends = high
     if len(starts):
         low, ends = low[starts], np.maximum.reduceat(high, starts)
-        number = np.diff(np.append(starts, len(place)))
+        number = np.diff(np.append(starts, len(bin_index)))
         # Two entries in one place are two scores, unless there is room for one only.
         mixed = np.logical_or.reduceat(mixed, starts) | ((number > 1) & (ends > above(low)))
-    where = np.empty(len(place), dtype=np.int64)
-    where[order] = len(starts) - 1 - place
+    where = np.empty(len(bin_index), dtype=np.int64)
+    where[order] = len(starts) - 1 - bin_index
     return low[::-1], where, mixed[::-1], ends[::-1]
 
 
@@ -266,17 +266,17 @@ def smallest(positives: NDArray[Any], negatives: NDArray[Any]) -> tuple[NDArray[
     return positives.astype(np.uint8), negatives.astype(np.uint8)
 
 
-def _merged_groups(one: Ranking, two: Ranking, where: NDArray[np.int64]) -> RankedGroups | None:
-    if one.groups is None or two.groups is None:
+def _merged_groups(left: Ranking, right: Ranking, where: NDArray[np.int64]) -> RankedGroups | None:
+    if left.groups is None or right.groups is None:
         return None
-    keys, code = join_keys([one.groups.keys, two.groups.keys])
-    first = len(one.groups.keys)
+    keys, code = join_keys([left.groups.keys, right.groups.keys])
+    first = len(left.groups.keys)
     return RankedGroups(
         keys,
-        np.concatenate([code[one.groups.group], code[two.groups.group + first]]),
-        np.concatenate([where[one.groups.place], where[two.groups.place + len(one)]]),
-        np.concatenate([one.groups.positives, two.groups.positives]),
-        np.concatenate([one.groups.negatives, two.groups.negatives]),
+        np.concatenate([code[left.groups.group], code[right.groups.group + first]]),
+        np.concatenate([where[left.groups.place], where[right.groups.place + len(left)]]),
+        np.concatenate([left.groups.positives, right.groups.positives]),
+        np.concatenate([left.groups.negatives, right.groups.negatives]),
     )
 
 
@@ -295,17 +295,17 @@ def cut_at(ranking: Ranking, place: int, labels: tuple[Label, Label], rows: Rank
     """
     kind: Any = np.float64 if ranking.weighted else np.int64
     counts: Any = np.array(_split(ranking.negatives, place) + _split(ranking.positives, place), dtype=kind)
-    met = np.flatnonzero(counts)
+    filled = np.flatnonzero(counts)
     squares = cases = None
     if ranking.positive_squares is not None and ranking.negative_squares is not None:
-        squares = np.array(_split(ranking.negative_squares, place) + _split(ranking.positive_squares, place))[met]
+        squares = np.array(_split(ranking.negative_squares, place) + _split(ranking.positive_squares, place))[filled]
         if rows is not None:
-            cases = np.array(_split(rows.negatives, place) + _split(rows.positives, place), dtype=np.int64)[met]
+            cases = np.array(_split(rows.negatives, place) + _split(rows.positives, place), dtype=np.int64)[filled]
         else:
             # How many rows are behind a sum of weights is not kept in a ranking; Kish's (Σw)² / Σw² never exceeds it.
-            cases = np.maximum(np.rint(counts[met] ** 2 / squares), 1).astype(np.int64)
-    clusters = None if ranking.groups is None else _clusters(ranking.groups, place, met, kind)
-    return Confusion(labels, met // 2, met % 2, counts[met], squares=squares, rows=cases, clusters=clusters)
+            cases = np.maximum(np.rint(counts[filled] ** 2 / squares), 1).astype(np.int64)
+    clusters = None if ranking.groups is None else _clusters(ranking.groups, place, filled, kind)
+    return Confusion(labels, filled // 2, filled % 2, counts[filled], squares=squares, rows=cases, clusters=clusters)
 
 
 def _split(values: Any, place: int) -> list[Any]:
@@ -316,9 +316,9 @@ def _split(values: Any, place: int) -> list[Any]:
 def _clusters(groups: RankedGroups, place: int, met: Any, kind: Any) -> Clusters:
     called = (groups.place < place).astype(np.int64)
     key = np.concatenate([groups.group * 4 + called, groups.group * 4 + 2 + called])
-    held = np.concatenate([groups.negatives, groups.positives]).astype(np.float64)
+    counts = np.concatenate([groups.negatives, groups.positives]).astype(np.float64)
     pairs, where = np.unique(key, return_inverse=True)
-    total = np.bincount(where, weights=held)
+    total = np.bincount(where, weights=counts)
     kept = total > 0
     return Clusters(groups.keys, pairs[kept] // 4, np.searchsorted(met, pairs[kept] % 4), total[kept].astype(kind))
 
@@ -345,9 +345,9 @@ def split_at(ranking: Ranking, threshold: float, tp: float, fp: float) -> Rankin
     above = round(tp) - least, round(fp) - fewest
     positives, negatives = ranking.positives.astype(np.int64), ranking.negatives.astype(np.int64)
     inside = positives[at] - above[0], negatives[at] - above[1]
-    sides = [np.insert(held, at, part) for held, part in zip((positives, negatives), above, strict=True)]
-    for held, part in zip(sides, inside, strict=True):
-        held[at + 1] = part
+    sides = [np.insert(side, at, part) for side, part in zip((positives, negatives), above, strict=True)]
+    for side, part in zip(sides, inside, strict=True):
+        side[at + 1] = part
     ends = ranking.ends
     if ends is not None:
         ends = np.insert(ends, at, ends[at])

@@ -51,16 +51,16 @@ class BinGroups:
             none = np.zeros(0, dtype=np.int64)
             return cls(keys, none, none, none, np.zeros(0, dtype=count.dtype))
         classes, places = int(class_.max()) + 1, int(place.max()) + 1
-        met, where = np.unique((group.astype(np.int64) * places + place) * classes + class_, return_inverse=True)
-        total = np.zeros(len(met), dtype=np.float64 if count.dtype.kind == "f" else np.int64)
+        entries, where = np.unique((group.astype(np.int64) * places + place) * classes + class_, return_inverse=True)
+        total = np.zeros(len(entries), dtype=np.float64 if count.dtype.kind == "f" else np.int64)
         np.add.at(total, where, count)
-        rest, made = np.divmod(met, classes)
-        return cls(keys, rest // places, rest % places, made, total)
+        rest, classes_present = np.divmod(entries, classes)
+        return cls(keys, rest // places, rest % places, classes_present, total)
 
     def held(self) -> dict[Any, float]:
         """How many cases each group has in each bin, by class."""
         columns = (self.group.tolist(), self.place.tolist(), self.class_.tolist(), self.count.tolist())
-        return {(self.keys[code], place, made): number for code, place, made, number in zip(*columns, strict=True)}
+        return {(self.keys[code], index, class_): number for code, index, class_, number in zip(*columns, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,16 +112,16 @@ class ScoreBins:
         """
         # Adding 0 makes one score of -0.0 and 0.0.
         values = np.asarray(scores, dtype=np.float64) + 0.0
-        place = np.asarray(codes).astype(np.int64)
+        columns = np.asarray(codes).astype(np.int64)
         distinct, where = np.unique(values, return_inverse=True)
-        cell, cells = where * k + place, len(distinct) * k
+        cell, cells = where * k + columns, len(distinct) * k
         weights = squares = groups = None
         if weight is not None:
             sums = (np.bincount(cell, weights=power, minlength=cells) for power in (weight, weight * weight))
-            weights, squares = (held.astype(np.float64).reshape(-1, k) for held in sums)
+            weights, squares = (row_weight.astype(np.float64).reshape(-1, k) for row_weight in sums)
         if group is not None:
-            held = np.ones(len(values), dtype=np.int64) if weight is None else weight
-            groups = BinGroups.of(group[1], group[0], where, place, held)
+            row_weight = np.ones(len(values), dtype=np.int64) if weight is None else weight
+            groups = BinGroups.of(group[1], group[0], where, columns, row_weight)
         counts = np.bincount(cell, minlength=cells).astype(np.int64).reshape(-1, k)
         return cls.of_distinct(distinct, counts, weights, squares, groups, most=most)
 
@@ -167,23 +167,23 @@ class ScoreBins:
     @cached_property
     def ends(self) -> Floats:
         """The first float above each bin."""
-        made = np.empty(len(self))
+        ends = np.empty(len(self))
         for here in self._blocks():
             exponent = self.exponent[here]
             alike = bool((exponent == exponent[0]).all())
-            made[here] = ends_of(self.low[here], int(exponent[0]) if alike else exponent)
-        return made
+            ends[here] = ends_of(self.low[here], int(exponent[0]) if alike else exponent)
+        return ends
 
     @cached_property
     def joined(self) -> NDArray[np.bool_]:
         """Which bins may hold several distinct scores."""
-        made = np.empty(len(self), dtype=np.bool_)
+        joined = np.empty(len(self), dtype=np.bool_)
         for here in self._blocks():
             counts = self.counts[here]
             # Two columns are added up as such: along the rows of a narrow table it takes many times as long.
             rows = counts[:, 0] + counts[:, 1] if self.k == 2 else counts.sum(axis=1)
-            made[here] = (rows > 1) & (self.ends[here] > above(self.low[here]))
-        return made
+            joined[here] = (rows > 1) & (self.ends[here] > above(self.low[here]))
+        return joined
 
     def _blocks(self) -> Iterator[slice]:
         """Bins a few at a time, so that what is found out on the way stays in the cache."""
@@ -200,9 +200,9 @@ class ScoreBins:
         def put(table: NDArray[Any] | None) -> Any:
             if table is None:
                 return None
-            made = np.zeros((len(table), k), dtype=table.dtype)
-            made[:, at] = table
-            return made
+            wider = np.zeros((len(table), k), dtype=table.dtype)
+            wider[:, at] = table
+            return wider
 
         groups = None if self.groups is None else replace(self.groups, class_=at[self.groups.class_])
         return replace(
@@ -243,18 +243,18 @@ class ScoreBins:
 
     def settled(self) -> ScoreBins:
         """The same on the finest grid that meets at most `most` bins; without refined ones if these are too many."""
-        made = self
+        bins = self
         if len(self) > self.most:
             cells = self.low if self.base == POINT else distinct(floor_to(self.low, self.base))
             if len(cells) > self.most and (base := exponent_for(cells, self.most)) > self.base:
                 low, exponent = _lifted(self, base)
-                made = _joined(replace(self, low=low, exponent=exponent, base=base))
-        refined = max(made.refined, int((made.exponent < made.base).sum()))
-        if refined > made.most_refined and made.base != POINT:
-            made = _joined(
-                replace(made, low=floor_to(made.low, made.base), exponent=np.full_like(made.exponent, made.base))
+                bins = _joined(replace(self, low=low, exponent=exponent, base=base))
+        refined = max(bins.refined, int((bins.exponent < bins.base).sum()))
+        if refined > bins.most_refined and bins.base != POINT:
+            bins = _joined(
+                replace(bins, low=floor_to(bins.low, bins.base), exponent=np.full_like(bins.exponent, bins.base))
             )
-        return made if made.refined == refined else replace(made, refined=refined)
+        return bins if bins.refined == refined else replace(bins, refined=refined)
 
     @property
     def most_refined(self) -> int:
@@ -286,10 +286,14 @@ class ScoreBins:
         else:
             columns = (*sides(self.weights), *sides(self.squares))
         groups = None
-        if (held := self.groups) is not None:
-            own = held.class_ == place
+        if (own_groups := self.groups) is not None:
+            own = own_groups.class_ == place
             groups = RankedGroups(
-                held.keys, held.group, len(self) - 1 - held.place, held.count * own, held.count * ~own
+                own_groups.keys,
+                own_groups.group,
+                len(self) - 1 - own_groups.place,
+                own_groups.count * own,
+                own_groups.count * ~own,
             )
         rows = self.n if self.weighted else None
         if self.exact:
@@ -311,23 +315,23 @@ class ScoreBins:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _same(one: NDArray[Any] | None, two: NDArray[Any] | None) -> bool:
-    return one is two or (one is not None and two is not None and np.array_equal(one, two))
+def _same(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
+    return first is second or (first is not None and second is not None and np.array_equal(first, second))
 
 
 def _limits(bins: ScoreBins) -> tuple[int, int | None]:
     return bins.most, bins.room
 
 
-def _check_alike(one: ScoreBins, two: ScoreBins) -> None:
-    if one.weighted != two.weighted or (one.groups is None) != (two.groups is None):
+def _check_alike(first: ScoreBins, second: ScoreBins) -> None:
+    if first.weighted != second.weighted or (first.groups is None) != (second.groups is None):
         raise ValuesError(
             "Scores counted with and without weights, or with and without groups, cannot be merged.",
             hint="count both in the same way.",
         )
-    if one.k != two.k:
+    if first.k != second.k:
         raise ValuesError(
-            f"Scores counted for {one.k} and for {two.k} classes cannot be merged.",
+            f"Scores counted for {first.k} and for {second.k} classes cannot be merged.",
             hint="name the same labels= in both.",
         )
 
@@ -360,17 +364,17 @@ def _joined(bins: ScoreBins) -> ScoreBins:
     def summed(table: Any) -> Any:
         if table is None or len(starts) == len(order):
             return None if table is None else table[order]
-        made = np.empty((len(starts), table.shape[1]), dtype=table.dtype)
+        sums = np.empty((len(starts), table.shape[1]), dtype=table.dtype)
         for column in range(table.shape[1]):
             # Column by column: along the first axis of a narrow table it takes many times as long.
-            made[:, column] = np.add.reduceat(table[:, column][order], starts)
-        return made
+            sums[:, column] = np.add.reduceat(table[:, column][order], starts)
+        return sums
 
     groups = bins.groups
     if groups is not None:
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.cumsum(first) - 1
-        groups = BinGroups.of(groups.keys, groups.group, place[groups.place], groups.class_, groups.count)
+        bin_index = np.empty(len(order), dtype=np.int64)
+        bin_index[order] = np.cumsum(first) - 1
+        groups = BinGroups.of(groups.keys, groups.group, bin_index[groups.place], groups.class_, groups.count)
     return replace(
         bins,
         low=low[starts],
@@ -382,14 +386,14 @@ def _joined(bins: ScoreBins) -> ScoreBins:
     )
 
 
-def _stacked_groups(one: ScoreBins, two: ScoreBins) -> BinGroups | None:
-    if one.groups is None or two.groups is None:
+def _stacked_groups(first: ScoreBins, second: ScoreBins) -> BinGroups | None:
+    if first.groups is None or second.groups is None:
         return None
-    keys, code = join_keys([one.groups.keys, two.groups.keys])
+    keys, code = join_keys([first.groups.keys, second.groups.keys])
     return BinGroups(
         keys,
-        np.concatenate([code[one.groups.group], code[two.groups.group + len(one.groups.keys)]]),
-        np.concatenate([one.groups.place, two.groups.place + len(one)]),
-        np.concatenate([one.groups.class_, two.groups.class_]),
-        np.concatenate([one.groups.count, two.groups.count]),
+        np.concatenate([code[first.groups.group], code[second.groups.group + len(first.groups.keys)]]),
+        np.concatenate([first.groups.place, second.groups.place + len(first)]),
+        np.concatenate([first.groups.class_, second.groups.class_]),
+        np.concatenate([first.groups.count, second.groups.count]),
     )

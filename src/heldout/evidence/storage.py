@@ -82,17 +82,17 @@ def _gone_at_the_end(beside: Path) -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
-    held: dict[Any, Any] = {}
+    handlers: dict[Any, Any] = {}
     # Only the main thread may handle signals, and a program that handles one itself goes on doing so.
     if threading.current_thread() is threading.main_thread():
-        held = {number: signal.SIG_DFL for number in ENDING if signal.getsignal(number) is signal.SIG_DFL}
+        handlers = {number: signal.SIG_DFL for number in ENDING if signal.getsignal(number) is signal.SIG_DFL}
     try:
-        for number in held:
+        for number in handlers:
             signal.signal(number, end)
         yield
     finally:
         beside.unlink(missing_ok=True)
-        for number, handler in held.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
@@ -131,13 +131,13 @@ def written(value: Any, arrays: list[NDArray[Any]]) -> Any:
         return {OF: type(value).__name__, **parts}
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "UO":
-            return {"values": [written(one, arrays) for one in value.tolist()], "text": value.dtype.kind == "U"}
+            return {"values": [written(item, arrays) for item in value.tolist()], "text": value.dtype.kind == "U"}
         arrays.append(value)
         return {"array": len(arrays) - 1}
     if isinstance(value, Mapping):
-        return {"pairs": [[written(key, arrays), written(held, arrays)] for key, held in value.items()]}
+        return {"pairs": [[written(key, arrays), written(item, arrays)] for key, item in value.items()]}
     if isinstance(value, tuple | list):
-        return [written(one, arrays) for one in value]
+        return [written(item, arrays) for item in value]
     message = f"a {type(value).__name__} is not written"
     raise TypeError(message)
 
@@ -145,30 +145,30 @@ def written(value: Any, arrays: list[NDArray[Any]]) -> Any:
 def read(value: Any, arrays: Sequence[NDArray[Any]]) -> Any:
     """The value again; anything that was not written by `written` raises a ValueError."""
     if isinstance(value, list):
-        return tuple(read(one, arrays) for one in value)
+        return tuple(read(item, arrays) for item in value)
     if not isinstance(value, dict):
         return value
     if set(value) == {"array"}:
-        place = value["array"]
-        if type(place) is not int or not 0 <= place < len(arrays):
-            message = f"there is no array {place!r}"
+        index = value["array"]
+        if type(index) is not int or not 0 <= index < len(arrays):
+            message = f"there is no array {index!r}"
             raise ValueError(message)
-        return arrays[place]
+        return arrays[index]
     if set(value) == {"values", "text"}:
         return _keys(value["values"], as_text=value["text"] is True)
     if set(value) == {"pairs"}:
-        return {read(key, arrays): read(held, arrays) for key, held in value["pairs"]}
+        return {read(key, arrays): read(item, arrays) for key, item in value["pairs"]}
     value = _by_loss(value)
     kind = WRITTEN.get(str(value.get(OF)))
     if kind is None or set(value) != {OF, *(part.name for part in fields(kind))}:
         message = f"there is no evidence of the kind {value.get(OF)!r} with these parts"
         raise ValueError(message)
-    made = kind(**{name: read(held, arrays) for name, held in value.items() if name != OF})
+    result = kind(**{name: read(item, arrays) for name, item in value.items() if name != OF})
     for name, hint in get_type_hints(kind).items():
-        if not _fits(getattr(made, name), hint):
+        if not _fits(getattr(result, name), hint):
             message = f"{value[OF]}.{name} is not what it should be"
             raise ValueError(message)
-    return made
+    return result
 
 
 def _by_loss(value: dict[str, Any]) -> dict[str, Any]:
@@ -191,9 +191,9 @@ def _keys(values: Any, *, as_text: bool) -> NDArray[Any]:
             message = "keys that are said to be text are not"
             raise ValueError(message)
         return key_array(values) if values else np.array([], dtype=np.str_)
-    made = np.empty(len(values), dtype=object)
-    made[:] = values
-    return made
+    keys = np.empty(len(values), dtype=object)
+    keys[:] = values
+    return keys
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -248,10 +248,10 @@ def packed(array: NDArray[Any]) -> tuple[dict[str, Any], bytes]:
     forms = {"plain": _shuffled(kept)}
     if kept.dtype.kind != "b" and kept.ndim == 1 and kept.size > 1:
         forms["steps"] = _shuffled(_steps(kept))
-    found = {form: compressed(data, array.nbytes) for form, data in forms.items()}
-    form = min(found, key=lambda name: len(found[name]))
+    candidates = {form: compressed(data, array.nbytes) for form, data in forms.items()}
+    form = min(candidates, key=lambda name: len(candidates[name]))
     how = {"type": array.dtype.name, "kept": kept.dtype.name, "shape": list(array.shape), "form": form}
-    return how, found[form]
+    return how, candidates[form]
 
 
 def unpacked(how: dict[str, Any], data: bytes) -> NDArray[Any]:
@@ -273,8 +273,8 @@ def unpacked(how: dict[str, Any], data: bytes) -> NDArray[Any]:
     flat = np.frombuffer(raw, dtype=np.uint8).reshape(kept.itemsize, size).T.copy().view(kept).reshape(size)
     if how["form"] == "steps":
         flat = np.add.accumulate(flat.view(f"<u{kept.itemsize}"), dtype=f"<u{kept.itemsize}").view(kept)
-    made: NDArray[Any] = flat.reshape(shape).astype(np.dtype(names[0]))
-    return made
+    array: NDArray[Any] = flat.reshape(shape).astype(np.dtype(names[0]))
+    return array
 
 
 def compressed(data: bytes, size: int) -> bytes:
@@ -283,9 +283,9 @@ def compressed(data: bytes, size: int) -> bytes:
     >>> len(compressed(bytes(10**6), 10**6)) < 1000 < len(compressed(bytes(10**6), 8 * 10**6))
     True
     """
-    made = zlib.compress(data, LEVEL)
-    if size <= BESIDE + TIMES * len(made):
-        return made
+    shorter = zlib.compress(data, LEVEL)
+    if size <= BESIDE + TIMES * len(shorter):
+        return shorter
     # Without repeats, a byte takes at least a bit.
     packer = zlib.compressobj(LEVEL, strategy=zlib.Z_HUFFMAN_ONLY)
     return packer.compress(data) + packer.flush()
@@ -314,9 +314,9 @@ def _narrow(array: NDArray[Any]) -> NDArray[Any]:
 def _steps(array: NDArray[Any]) -> NDArray[Any]:
     """The difference of the bits of each number from those of the one before; sums of them wrap back exactly."""
     bits = array.view(f"<u{array.dtype.itemsize}")
-    made = bits.copy()
-    made[1:] -= bits[:-1]
-    return made
+    steps = bits.copy()
+    steps[1:] -= bits[:-1]
+    return steps
 
 
 def _shuffled(array: NDArray[Any]) -> bytes:
@@ -344,15 +344,15 @@ def is_evidence_file(path: str | Path) -> bool:
     >>> is_evidence_file("part-1.evidence"), is_evidence_file("predictions.csv")
     (True, False)
     """
-    place = Path(path)
+    location = Path(path)
     try:
-        if place.is_dir():
+        if location.is_dir():
             return False
-        if place.suffix.lower() == STORAGE_ENDING:
+        if location.suffix.lower() == STORAGE_ENDING:
             return True
-        if not place.is_file():
+        if not location.is_file():
             return False
-        with place.open("rb") as file:
+        with location.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except (OSError, ValueError):
         # No such file, or none that can be read: whoever reads it says so.
@@ -381,9 +381,9 @@ def load(path: str | Path) -> Counted:
 
 def loaded(path: str | Path) -> tuple[Counted, str]:
     """The evidence of a file, and the checksum of the file: equal for copies of it."""
-    place = existing_file(path)
+    file = existing_file(path)
     try:
-        data = place.read_bytes()
+        data = file.read_bytes()
     except OSError as error:
         raise FileError(
             f"{path} cannot be read: {error.strerror or error}.", hint="check that the file is there and open to you."
@@ -461,10 +461,10 @@ def _check_front(data: bytes, name: str) -> None:
             f"{OLDEST if older else VERSION} that is read here.",
             hint="count it again with this heldout." if older else "install a newer heldout to read it.",
         )
-    held = len(data) - START
-    if held != length:
-        what = "is cut short" if held < length else "has more behind its end"
-        raise FileError(f"{name} {what}: {held:,} of {length:,} bytes of content are there.", hint=AGAIN)
+    size = len(data) - START
+    if size != length:
+        what = "is cut short" if size < length else "has more behind its end"
+        raise FileError(f"{name} {what}: {size:,} of {length:,} bytes of content are there.", hint=AGAIN)
 
 
 def _read(content: bytes) -> Counted:
@@ -485,12 +485,12 @@ def _read(content: bytes) -> Counted:
     header = json.loads(text)
     arrays = []
     for how in header["arrays"]:
-        held = how["bytes"]
-        if type(held) is not int or not 0 <= held <= len(content) - at:
-            message = f"an array of {held!r} bytes"
+        length = how["bytes"]
+        if type(length) is not int or not 0 <= length <= len(content) - at:
+            message = f"an array of {length!r} bytes"
             raise ValueError(message)
-        arrays.append(unpacked(how, content[at : at + held]))
-        at += held
+        arrays.append(unpacked(how, content[at : at + length]))
+        at += length
     if at != len(content):
         message = f"{len(content) - at:,} bytes belong to no array"
         raise ValueError(message)

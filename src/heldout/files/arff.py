@@ -122,17 +122,17 @@ def _refuse() -> Any:
 
 
 def _misfit(attribute: Attribute, token: str, where: str) -> FileError:
-    found = unquoted(token)
+    value = unquoted(token)
     if attribute.kind == "nominal":
-        near = closest(found, attribute.values)
+        near = closest(value, attribute.values)
         return FileError(
             f"{where}: expected one of the declared values of {attribute.name!r} "
-            f"({listing(attribute.values)}), found {found!r}.",
+            f"({listing(attribute.values)}), found {value!r}.",
             hint=f"did you mean {near!r}?" if near else "add the value to its @attribute line, or write ?.",
         )
     what = f"a date written {attribute.date_format!r}" if attribute.kind == "date" else "a number"
     return FileError(
-        f"{where}: expected {what} for attribute {attribute.name!r}, found {found!r}.",
+        f"{where}: expected {what} for attribute {attribute.name!r}, found {value!r}.",
         hint="mend the value, or write ? if it is missing.",
     )
 

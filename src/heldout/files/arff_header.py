@@ -37,12 +37,12 @@ def tokens(line: str) -> list[str]:
     >>> tokens("5.1, 'a b',?  % remark")
     ['5.1', "'a b'", '?']
     """
-    found = _TOKEN.findall(line)
-    if found and found[-1].startswith("%"):
-        found.pop()
-    if found and _is_unclosed(found[-1]):
-        raise UnclosedQuoteError(found[-1])
-    return found
+    parts = _TOKEN.findall(line)
+    if parts and parts[-1].startswith("%"):
+        parts.pop()
+    if parts and _is_unclosed(parts[-1]):
+        raise UnclosedQuoteError(parts[-1])
+    return parts
 
 
 def _is_unclosed(token: str) -> bool:

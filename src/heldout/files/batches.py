@@ -91,16 +91,16 @@ class Batches(ABC):
         """The rows in their order, about a batch of them at a time; `made` are expressions to be given instead."""
         import polars as pl
 
-        held: list[pl.DataFrame] = []
+        frames: list[pl.DataFrame] = []
         size = 0
         for frame in self._watched(self._read(wanted_names(self.names, columns, self.name), made), len):
-            held.append(frame)
+            frames.append(frame)
             size += len(frame)
             if size >= self.batch:
-                yield held[0] if len(held) == 1 else pl.concat(held)
-                held, size = [], 0
+                yield frames[0] if len(frames) == 1 else pl.concat(frames)
+                frames, size = [], 0
         if size:
-            yield held[0] if len(held) == 1 else pl.concat(held)
+            yield frames[0] if len(frames) == 1 else pl.concat(frames)
 
     def _watched(self, pieces: Iterator[T], size: Callable[[T], int]) -> Iterator[T]:
         """The same pieces; whoever watches is told how far they are."""
@@ -174,8 +174,8 @@ def many_files(path: str | Path) -> Batches | None:
 
 def no_rows_in_files(name: str, files: int) -> FileError:
     """The error for a table of which no file has a row."""
-    held = "a header but no rows" if files == 1 else f"{files:,} files, and none of them has a row"
-    return FileError(f"{name} has {held}.", hint="check that whatever writes it has finished.")
+    content = "a header but no rows" if files == 1 else f"{files:,} files, and none of them has a row"
+    return FileError(f"{name} has {content}.", hint="check that whatever writes it has finished.")
 
 
 def mixed_numbers(column: str, whole: str, real: str) -> FileError:
@@ -257,23 +257,23 @@ def key_type(values: Sequence[Any]) -> pl.DataType:
     """
     import polars as pl
 
-    held = pl.Series(values).dtype
-    return pl.String() if held == pl.Null else held
+    kind = pl.Series(values).dtype
+    return pl.String() if kind == pl.Null else kind
 
 
 def _check_column(part: FilePart, name: str) -> None:
     """Refuse a file whose column of the name of a key holds something else: programs differ in which they believe."""
     import polars as pl
 
-    said = dict(part.keys)[name]
-    value = typed(pl.Series([said], dtype=pl.String))[0]
+    folder_value = dict(part.keys)[name]
+    value = typed(pl.Series([folder_value], dtype=pl.String))[0]
     batches = batches_of(part.path, engine="stream")
     for frame in batches.frames([name]) if batches is not None else ():
-        for found in frame.get_column(name).unique(maintain_order=True).to_list():
-            if found != value and (found is None or str(found) != said):
+        for stored in frame.get_column(name).unique(maintain_order=True).to_list():
+            if stored != value and (stored is None or str(stored) != folder_value):
                 raise FileError(
-                    f"{part.name} lies in the folder {name}={NO_VALUE if said is None else said}, "
-                    f"and its column {name!r} holds {'a missing value' if found is None else repr(found)}.",
+                    f"{part.name} lies in the folder {name}={NO_VALUE if folder_value is None else folder_value}, "
+                    f"and its column {name!r} holds {'a missing value' if stored is None else repr(stored)}.",
                     hint="write the file without the column, or give one of the two another name.",
                 )
 
@@ -400,7 +400,7 @@ class TextBatches(Batches):
 
     def _watched_pieces(self, columns: Sequence[str]) -> Iterator[tuple[FilePart, Piece]]:
         """All pieces of all files; whoever watches is told how far they are, and a table without a row is refused."""
-        yield from self._watched(self._pieces(columns), lambda found: len(found[1][0]))
+        yield from self._watched(self._pieces(columns), lambda located: len(located[1][0]))
         if not sum(self._sizes):
             raise no_rows_in_files(self.name, len(self._texts))
 

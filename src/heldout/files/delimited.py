@@ -270,23 +270,23 @@ def kind_of_piece(text: pl.Series, *, decimal_comma: bool = False) -> PieceKind:
     """
     import polars as pl
 
-    made = typed(text, decimal_comma=decimal_comma)
-    if made.null_count() == len(made):
+    column = typed(text, decimal_comma=decimal_comma)
+    if column.null_count() == len(column):
         return ""
-    if made.dtype == pl.Int64:
+    if column.dtype == pl.Int64:
         return "whole"
-    if made.dtype == pl.Float64:
+    if column.dtype == pl.Float64:
         return "comma" if decimal_comma and text.str.contains(",", literal=True).any() else "real"
-    if made.dtype == pl.Boolean:
-        held = set(text.drop_nulls().unique().to_list())
-        return next(word for word in _BOOLEANS if held <= {word, _opposite(word), ""})
+    if column.dtype == pl.Boolean:
+        spellings = set(text.drop_nulls().unique().to_list())
+        return next(word for word in _BOOLEANS if spellings <= {word, _opposite(word), ""})
     # What the first value rules out, all of them cannot be.
     return "huge" if _only_digits(text.head(1)) and _only_digits(text) else "text"
 
 
 def _only_digits(text: pl.Series) -> bool:
-    held = blank_to_null(text.str.strip_chars()).drop_nulls()
-    return bool(held.str.contains(r"^[+-]?(0|[1-9][0-9]*)$").all())
+    texts = blank_to_null(text.str.strip_chars()).drop_nulls()
+    return bool(texts.str.contains(r"^[+-]?(0|[1-9][0-9]*)$").all())
 
 
 def joined_kind(kinds: AbstractSet[PieceKind]) -> PieceKind:
@@ -295,15 +295,15 @@ def joined_kind(kinds: AbstractSet[PieceKind]) -> PieceKind:
     >>> joined_kind({"whole", "real", ""}), joined_kind({"whole", "text"}), joined_kind({"true", "True"})
     ('real', 'text', 'text')
     """
-    held = kinds - {""}
-    if len(held) == 1:
-        (alone,) = held
+    present = kinds - {""}
+    if len(present) == 1:
+        (alone,) = present
         return "text" if alone == "huge" else alone
-    if not held:
+    if not present:
         return ""
-    if held <= {"whole", "real", "huge"} and "real" in held:
+    if present <= {"whole", "real", "huge"} and "real" in present:
         return "real"
-    return "comma" if held == {"whole", "comma"} else "text"
+    return "comma" if present == {"whole", "comma"} else "text"
 
 
 def as_kind(text: pl.Series, kind: PieceKind) -> pl.Series:
@@ -319,9 +319,9 @@ def as_kind(text: pl.Series, kind: PieceKind) -> pl.Series:
     if kind in ("", "text", "huge"):
         return text
     if kind != "comma":
-        made = text.cast(dtype_of(kind), strict=False)
-        if made.null_count() == text.null_count():
-            return made
+        column = text.cast(dtype_of(kind), strict=False)
+        if column.null_count() == text.null_count():
+            return column
     stripped = blank_to_null(text.str.strip_chars())
     if kind == "comma":
         stripped = stripped.str.replace(",", ".", literal=True)

@@ -46,10 +46,10 @@ def load(path: str | Path) -> Content:
         raw = sys.stdin.buffer.read()
         name, ending = "Standard input", ""
     else:
-        found = existing_file(path)
-        name, ending = str(path), inner_ending(found)
+        file = existing_file(path)
+        name, ending = str(path), inner_ending(file)
         try:
-            raw = found.read_bytes()
+            raw = file.read_bytes()
         except OSError as error:
             raise _unreadable(name, error) from None
     _refuse_empty(name, raw)
@@ -60,24 +60,24 @@ def load(path: str | Path) -> Content:
 
 def load_head(path: str | Path, size: int) -> Content:
     """Read about the first `size` unpacked bytes of a regular file."""
-    found = existing_file(path)
+    file_path = existing_file(path)
     name = str(path)
     try:
-        with found.open("rb") as file:
+        with file_path.open("rb") as file:
             raw = file.read(size)
     except OSError as error:
         raise _unreadable(name, error) from None
     _refuse_empty(name, raw)
     if raw.startswith(GZIP_MAGIC):
         try:
-            with gzip.open(found, "rb") as packed:
+            with gzip.open(file_path, "rb") as packed:
                 raw = packed.read(size)
         except (OSError, EOFError, zlib.error) as error:
             raise _broken_gzip(name, error) from None
     elif name.lower().endswith(".gz"):
         raise _not_gzip(name)
     _refuse_empty(name, raw)
-    return Content(name, inner_ending(found), raw)
+    return Content(name, inner_ending(file_path), raw)
 
 
 def cut_at_line(head: Content) -> Content:
@@ -92,18 +92,18 @@ def existing_file(path: str | Path) -> Path:
     """Return `path` when it names something that can be read as a file, and say what is wrong otherwise."""
     if not str(path):
         raise FileError("The name of the file is empty.", hint="give the path of a file.")
-    found = Path(path)
+    file = Path(path)
     try:
-        is_folder, exists = found.is_dir(), found.exists()
+        is_folder, exists = file.is_dir(), file.exists()
     except (OSError, ValueError):
         # A name that is too long or holds a zero byte cannot name a file.
         is_folder, exists = False, False
     if is_folder:
         raise FileError(f"{path} is a folder, not a file.", hint="give the path of one file inside it.")
     if not exists:
-        _refuse_dead_link(found)
-        raise FileError(f"There is no file {path}.", hint=_near_name(found))
-    return found
+        _refuse_dead_link(file)
+        raise FileError(f"There is no file {path}.", hint=_near_name(file))
+    return file
 
 
 def _refuse_dead_link(path: Path) -> None:

@@ -47,17 +47,17 @@ def _values_by_column(content: Content) -> dict[str, list[Any]]:
     if isinstance(value, list):
         return _transposed(value, content.name)
     if not isinstance(value, dict) or not value:
-        found = "an empty object" if value == {} else name_of_value(value)
-        raise FileError(f"{content.name}: expected an array of objects, found {found}.", hint=_HINT)
-    if all(isinstance(held, dict) for held in value.values()):
+        content_name = "an empty object" if value == {} else name_of_value(value)
+        raise FileError(f"{content.name}: expected an array of objects, found {content_name}.", hint=_HINT)
+    if all(isinstance(column, dict) for column in value.values()):
         return _without_rows(value, content.name)
-    for name, held in value.items():
-        if not isinstance(held, list):
+    for name, column in value.items():
+        if not isinstance(column, list):
             raise FileError(
-                f"{content.name} holds one object, and its key {name!r} holds {name_of_value(held)}, not a column.",
+                f"{content.name} holds one object, and its key {name!r} holds {name_of_value(column)}, not a column.",
                 hint=_HINT,
             )
-    lengths = {name: len(held) for name, held in value.items()}
+    lengths = {name: len(column) for name, column in value.items()}
     if len(set(lengths.values())) > 1:
         shown = listing(f"{name} has {length}" for name, length in lengths.items())
         raise FileError(f"The columns in {content.name} have different lengths: {shown}.", hint=_HINT)

@@ -51,9 +51,9 @@ def read_json_lines(content: Content, columns: Sequence[str] | None = None) -> p
 def _refuse_mixed(data: bytes, name: str, file: str) -> None:
     """A column of text in which some line holds a number or a boolean: 1 and "1" must not become one class."""
     bare = re.compile(re.escape(json.dumps(name, ensure_ascii=False).encode()) + rb"\s*:\s*(?!null\b)[-0-9tfNI]")
-    found = bare.search(data)
-    if found:
-        line = data.count(b"\n", 0, found.start()) + 1
+    match = bare.search(data)
+    if match:
+        line = data.count(b"\n", 0, match.start()) + 1
         raise ColumnError(
             f"{file} mixes text with numbers or booleans in {name!r}: line {line} holds a value without quotes.",
             hint="write all values of the column as text, or all as numbers.",

@@ -198,7 +198,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _number(cell: str, where: str, row: int, column: int) -> int | float:
-    place = f"The entry in row {row}, column {column} of {where.replace('The m', 'the m')}"
+    entry = f"The entry in row {row}, column {column} of {where.replace('The m', 'the m')}"
     try:
         if re.fullmatch(r"[+-]?[0-9]+", cell):
             number: int | float = int(cell)
@@ -206,13 +206,13 @@ def _number(cell: str, where: str, row: int, column: int) -> int | float:
             number = float(cell.replace("_", "?"))
     except ValueError:
         raise MatrixError(
-            f"{place} is {cell!r}, expected a number.",
+            f"{entry} is {cell!r}, expected a number.",
             hint="write 0 for an empty entry; use a point for decimals.",
         ) from None
     if isinstance(number, float) and number.is_integer() and math.fabs(number) <= 2**53:
         number = int(number)
     if isinstance(number, int) and not -(2**63) <= number < 2**63:
-        raise MatrixError(f"{place} is {cell}, which does not fit 64 bits.", hint="give counts below 2**63.")
+        raise MatrixError(f"{entry} is {cell}, which does not fit 64 bits.", hint="give counts below 2**63.")
     return number
 
 

@@ -127,8 +127,8 @@ def _elsewhere(address: str) -> Listing:
 
 def _matching(pattern: str) -> Listing:
     again: Links = []
-    found = sorted({path for path in _found(pattern, again) if not _is_bookkeeping(path.name)})
-    files, folders = [path for path in found if path.is_file()], [path for path in found if path.is_dir()]
+    paths = sorted({path for path in _found(pattern, again) if not _is_bookkeeping(path.name)})
+    files, folders = [path for path in paths if path.is_file()], [path for path in paths if path.is_dir()]
     # Of a pattern that matches folders, such as year=*, the files inside are meant; ** matches both.
     inside = [file for folder in folders for file in _inside(folder) if inner_ending(file) in known_endings()]
     files = sorted(set(files) | set(inside))
@@ -147,9 +147,9 @@ def _list_folder(folder: Path) -> Listing:
     everything = _inside(folder)
     files = [file for file in everything if inner_ending(file) in known_endings()]
     if not files:
-        held = listing((file.name for file in everything), most=4) if everything else "nothing"
+        content = listing((file.name for file in everything), most=4) if everything else "nothing"
         raise FileError(
-            f"The folder {folder} has no table that can be read: it holds {held}.",
+            f"The folder {folder} has no table that can be read: it holds {content}.",
             hint=f"give a folder of {titles_in_batches()} files, or the path of one file.",
         )
     left = [file.name for file in everything if file not in set(files)]
@@ -160,9 +160,9 @@ def _list_folder(folder: Path) -> Listing:
 def _inside(folder: Path) -> list[Path]:
     """All files below a folder in order, without those that belong to the programs that wrote them."""
     again: Links = []
-    found = [Path(top, name) for top, names in _walked(folder, again) for name in names]
-    _refuse_again(again, [file for file in found if inner_ending(file) in known_endings()])
-    return sorted(found)
+    files = [Path(top, name) for top, names in _walked(folder, again) for name in names]
+    _refuse_again(again, [file for file in files if inner_ending(file) in known_endings()])
+    return sorted(files)
 
 
 def _walked(folder: Path, again: Links) -> Iterator[tuple[Path, list[str]]]:
@@ -201,7 +201,7 @@ def _found(pattern: str, again: Links) -> list[Path]:
     if not tail.strip("/"):
         return tops
     folders = [folder for top in tops if top.is_dir() for folder, _ in _walked(top, again)]
-    return [found for folder in folders for found in _found(os.path.join(glob.escape(str(folder)), tail[1:]), again)]  # noqa: PTH118
+    return [path for folder in folders for path in _found(os.path.join(glob.escape(str(folder)), tail[1:]), again)]  # noqa: PTH118
 
 
 def _refuse_again(again: Links, tables: Sequence[Path]) -> None:
@@ -212,13 +212,13 @@ def _refuse_again(again: Links, tables: Sequence[Path]) -> None:
 
 def _place(folder: Path) -> tuple[int, int]:
     """What tells a folder from every other, whatever links lead to it."""
-    held = folder.stat()
-    return held.st_dev, held.st_ino
+    status = folder.stat()
+    return status.st_dev, status.st_ino
 
 
-def _twice(one: Path, two: Path) -> FileError:
+def _twice(first: Path, second: Path) -> FileError:
     return FileError(
-        f"{one} and {two} are the same {'folder' if one.is_dir() else 'file'}, so its rows would count twice.",
+        f"{first} and {second} are the same {'folder' if first.is_dir() else 'file'}, so its rows would count twice.",
         hint="remove the link, or name the files that are wanted with a pattern.",
     )
 
@@ -312,5 +312,5 @@ def _keys(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
         between = file.relative_to(root).parent.parts
     except ValueError:
         between = ()
-    found = [match.groups() for name in between if (match := KEY.fullmatch(name))]
-    return tuple((unquote(key), None if value == NO_VALUE else unquote(value)) for key, value in found)
+    pairs = [match.groups() for name in between if (match := KEY.fullmatch(name))]
+    return tuple((unquote(key), None if value == NO_VALUE else unquote(value)) for key, value in pairs)

@@ -84,18 +84,18 @@ def common_labels(
     labels, notes = held[0], []
     renames: list[dict[Label, Label]] = [{}]
     for name, other in zip(names[1:], held[1:], strict=True):
-        said = ""
+        note = ""
         rename: dict[Label, Label] = {}
         if {type(label) for label in labels} != {type(label) for label in other}:
-            found, said = renamed(labels, other)
-            rename = dict(found)
-        if said:
-            notes.append(f"{name}: {said}")
+            translated, note = renamed(labels, other)
+            rename = dict(translated)
+        if note:
+            notes.append(f"{name}: {note}")
         renames.append(rename)
         labels = join_labels(labels, tuple(dict.fromkeys(rename.get(label, label) for label in other)))
-    place = {label: position for position, label in enumerate(labels)}
+    index_of = {label: position for position, label in enumerate(labels)}
     moves = [
-        np.array([place[rename.get(label, label)] for label in own], dtype=np.int64)
+        np.array([index_of[rename.get(label, label)] for label in own], dtype=np.int64)
         for own, rename in zip(held, renames, strict=True)
     ]
     return labels, moves, tuple(notes)
@@ -188,24 +188,24 @@ def _by_id(held: Sequence[Predictions], names: Sequence[str]) -> tuple[tuple[Cod
     keys = _keys(held, by_fold=by_fold)
     places: list[Codes] = []
     for name, own in zip(names, keys.codes, strict=True):
-        place = np.full(keys.kinds, -1, dtype=np.int64)
+        row_of_key = np.full(keys.kinds, -1, dtype=np.int64)
         # Of copies the first is kept, so that the others can be told.
-        place[own[::-1]] = np.arange(len(own) - 1, -1, -1)
-        copies = own[place[own] != np.arange(len(own))]
+        row_of_key[own[::-1]] = np.arange(len(own) - 1, -1, -1)
+        copies = own[row_of_key[own] != np.arange(len(own))]
         if len(copies):
-            twice = own[np.isin(own, copies) & (place[own] == np.arange(len(own)))]
+            twice = own[np.isin(own, copies) & (row_of_key[own] == np.arange(len(own)))]
             raise copied_ids(name, len(twice), keys.shown(twice))
-        places.append(place)
+        places.append(row_of_key)
     first = keys.codes[0]
-    for name, own, place in zip(names[1:], keys.codes[1:], places[1:], strict=True):
-        absent, extra = first[place[first] < 0], own[places[0][own] < 0]
+    for name, own, row_of_key in zip(names[1:], keys.codes[1:], places[1:], strict=True):
+        absent, extra = first[row_of_key[first] < 0], own[places[0][own] < 0]
         gone = [
             (len(left), keys.shown(left) if len(left) else "", there, here)
             for left, there, here in ((absent, names[0], name), (extra, name, names[0]))
         ]
         if any(number for number, *_ in gone):
             raise other_cases(gone)
-    return tuple(place[first] for place in places), keys
+    return tuple(row_of_key[first] for row_of_key in places), keys
 
 
 def copied_ids(name: str, number: int, shown: str) -> ValuesError:
@@ -239,10 +239,10 @@ def other_truth(
     )
 
 
-def other_units(one: str, two: str, of: str) -> ValuesError:
+def other_units(first: str, second: str, of: str) -> ValuesError:
     """What is said of two classifiers whose cases have different weights or groups, as `of` says."""
     return ValuesError(
-        f"{one} and {two} do not agree on the {of}s of the cases.",
+        f"{first} and {second} do not agree on the {of}s of the cases.",
         hint=f"give both the same {of}s ({of}=, --{of}), or leave them out.",
     )
 
@@ -255,9 +255,9 @@ def _keys(held: Sequence[Predictions], *, by_fold: bool) -> _Keys:
     ids, cases = _joined([p.id for p in held if p.id is not None])
     if not by_fold:
         return _Keys(cases, ids)
-    folds, made = _joined([p.fold for p in held if p.fold is not None])
+    folds, names = _joined([p.fold for p in held if p.fold is not None])
     both, places = np.unique(
-        np.concatenate([case * len(folds) + fold for case, fold in zip(cases, made, strict=True)]), return_inverse=True
+        np.concatenate([case * len(folds) + fold for case, fold in zip(cases, names, strict=True)]), return_inverse=True
     )
     ends = np.cumsum([len(case) for case in cases])[:-1]
     return _Keys(tuple(np.split(places.reshape(-1), ends)), ids, folds, both)
@@ -267,13 +267,13 @@ def _joined(columns: Sequence[Coded]) -> tuple[tuple[str, ...] | _NumberKeys, tu
     """The texts of all columns together, and the place among them of every row of each."""
     if all(type(label) is int and abs(label) < LARGEST for column in columns for label in column.labels):
         return _joined_numbers(columns)
-    place: dict[str, int] = {}
-    made = []
+    index_of: dict[str, int] = {}
+    coded = []
     for column in columns:
         # One look-up for each distinct value, none for each row.
-        move = np.array([place.setdefault(text, len(place)) for text in _texts(column)], dtype=np.int64)
-        made.append(move[column.codes.astype(np.int64) - column.offset])
-    return tuple(place), tuple(made)
+        move = np.array([index_of.setdefault(text, len(index_of)) for text in _texts(column)], dtype=np.int64)
+        coded.append(move[column.codes.astype(np.int64) - column.offset])
+    return tuple(index_of), tuple(coded)
 
 
 def _joined_numbers(columns: Sequence[Coded]) -> tuple[tuple[str, ...] | _NumberKeys, tuple[Codes, ...]]:
@@ -311,5 +311,5 @@ def _same_truth(
         return
     row = int(wrong[0])
     case = f"{row + 1:,}" if keys is None else keys.text(int(keys.codes[0][row]))
-    said = labels[first[row]], labels[other[row]]
-    raise other_truth(names, len(wrong), len(first), case, said, by_id=keys is not None)
+    classes = labels[first[row]], labels[other[row]]
+    raise other_truth(names, len(wrong), len(first), case, classes, by_id=keys is not None)

@@ -39,21 +39,21 @@ def weights(values: Any, name: str = "weight") -> NDArray[np.float64]:
     if column.dtype.kind in "iufb":
         return np.asarray(column, dtype=np.float64)
     # Text is refused even where NumPy would read it as a number, and so are dates, which it takes for nanoseconds.
-    held = [np.nan if is_missing(value) else value for value in column.tolist()]
-    if column.dtype.kind != "O" or not all(isinstance(value, numbers.Real | Decimal) for value in held):
-        raise _no_numbers(held, name)
-    return np.array([float(value) for value in held], dtype=np.float64)
+    values_or_nan = [np.nan if is_missing(value) else value for value in column.tolist()]
+    if column.dtype.kind != "O" or not all(isinstance(value, numbers.Real | Decimal) for value in values_or_nan):
+        raise _no_numbers(values_or_nan, name)
+    return np.array([float(value) for value in values_or_nan], dtype=np.float64)
 
 
 def _no_numbers(values: list[Any], name: str) -> ValuesError:
     """What a column holds that should be numbers, and where that begins."""
-    bad = [place for place, value in enumerate(values) if not is_number(value)]
+    bad = [index for index, value in enumerate(values) if not is_number(value)]
     what = f"{name} must be numbers. It holds {listing(map(repr, values), most=3)}"
     if bad:
-        held = listing(dict.fromkeys(repr(values[place]) for place in bad), most=3)
+        examples = listing(dict.fromkeys(repr(values[index]) for index in bad), most=3)
         what = (
             f"{name} must be numbers. {len(bad):,} of {len(values):,} {'values is' if len(bad) == 1 else 'values are'} "
-            f"not: {held}; {'it is' if len(bad) == 1 else 'the first is'} in row {bad[0] + 1:,}"
+            f"not: {examples}; {'it is' if len(bad) == 1 else 'the first is'} in row {bad[0] + 1:,}"
         )
     return ValuesError(f"{what}.", hint="choose another column, or convert it to numbers.")
 
@@ -100,15 +100,15 @@ def groups(values: Any, name: str = "group") -> Coded:
         return encode(column if isinstance(column, np.ndarray) else column.to_native(), name)
     except LabelError:
         # No label, but a key all the same: its text tells it from the others.
-        held = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
-        return encode([None if is_missing(value) else str(value) for value in held], name)
+        keys = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
+        return encode([None if is_missing(value) else str(value) for value in keys], name)
 
 
 def _sorted_keys(column: NDArray[Any]) -> Coded:
     absent = np.isnat(column) if column.dtype.kind in "mM" else np.isnan(column)
-    keys, place = np.unique(column[~absent], return_inverse=True)
+    keys, key_index = np.unique(column[~absent], return_inverse=True)
     codes = np.full(len(column), -1, dtype=np.int64)
-    codes[~absent] = place
+    codes[~absent] = key_index
     labels = [str(key) for key in keys] if keys.dtype.kind in "mM" else keys.tolist()
     return Coded(codes, 0, tuple(labels), missing=int(absent.sum()))
 
@@ -170,11 +170,11 @@ class Scores:
                 )
             return Coded(self.values.argmax(axis=1), 0, tuple(labels), declared=True)
         cut = self.default_threshold() if threshold is None else threshold
-        place = list(labels).index(positive) if positive is not None else 1
+        positive_index = list(labels).index(positive) if positive is not None else 1
         # A score of four bytes is the number it stands for: a plain threshold would be rounded to its length.
         cut = np.float64(cut)
         # One byte a case.
-        codes = (self.values >= cut if place else self.values < cut).view(np.uint8)
+        codes = (self.values >= cut if positive_index else self.values < cut).view(np.uint8)
         return Coded(codes, 0, tuple(labels), declared=True)
 
     def default_threshold(self) -> float:
@@ -247,11 +247,11 @@ def settle_scores(
     bad = ~np.isfinite(raw.values)
     if bad.any():
         row = int(np.flatnonzero(bad.any(axis=-1) if bad.ndim == 2 else bad)[0])
-        row, held = row if rows is None else int(rows[row]), int(bad.sum())
+        row, number = row if rows is None else int(rows[row]), int(bad.sum())
         raise ValuesError(
             f"1 score is not finite, in row {row + 1:,}."
-            if held == 1
-            else f"{held:,} scores are not finite; the first is in row {row + 1:,}.",
+            if number == 1
+            else f"{number:,} scores are not finite; the first is in row {row + 1:,}.",
             hint="replace infinities by the largest finite score, or leave those rows out.",
         )
     values = raw.values
@@ -319,8 +319,8 @@ def against_rest(
                 f"There are {columns} columns of scores and {len(names)} classes: {listing(names)}.",
                 hint=f"give the column of {positive!r} alone.",
             )
-        place = owners.index(positive) if score.names else list(names).index(positive)
-        score = RawScores(np.ascontiguousarray(score.values[:, place]))
+        positive_index = owners.index(positive) if score.names else list(names).index(positive)
+        score = RawScores(np.ascontiguousarray(score.values[:, positive_index]))
     elif owners and owners[0] not in (None, positive):
         raise ColumnError(
             f"The column {score.names[0]!r} looks like the score of class {owners[0]!r}, "

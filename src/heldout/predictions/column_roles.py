@@ -57,14 +57,16 @@ def guess(role: str, columns: Sequence[Any], source: str, *, from_file: bool = T
     >>> guess("truth", ["id", "Y_True", "pred"], "churn.csv")
     'Y_True'
     """
-    found = [column for column in columns if is_usual(role, column)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        shown = shlex.quote(str(found[0]))
+    candidates = [column for column in columns if is_usual(role, column)]
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        shown = shlex.quote(str(candidates[0]))
         raise ColumnError(
-            f"{_opening(source)} has several columns that may be {role}: {listing(found)}.",
-            hint=f"choose one, for example --{role} {shown}." if from_file else f"choose one: {role}={found[0]!r}.",
+            f"{_opening(source)} has several columns that may be {role}: {listing(candidates)}.",
+            hint=f"choose one, for example --{role} {shown}."
+            if from_file
+            else f"choose one: {role}={candidates[0]!r}.",
         )
     usual = listing(USUAL_NAMES[role][:3])
     raise ColumnError(
@@ -155,13 +157,13 @@ def group_like(names: Iterable[Any], values: Callable[[Any], Any]) -> tuple[tupl
     >>> group_like(["patient", "age"], {"patient": ["a", "a", "b"], "age": [31, 31, 64]}.get)
     (('patient', 2, 3),)
     """
-    found = []
+    candidates = []
     for name in names:
         if may_be_group(name):
             distinct, rows = _distinct(values(name))
             if 1 < distinct < rows:
-                found.append((str(name), distinct, rows))
-    return tuple(found)
+                candidates.append((str(name), distinct, rows))
+    return tuple(candidates)
 
 
 def _distinct(column: Any) -> tuple[int, int]:
@@ -177,5 +179,5 @@ def _distinct(column: Any) -> tuple[int, int]:
     except (HeldoutError, TypeError, ValueError):
         # What cannot be read as keys is no column of groups.
         return 0, 0
-    held = coded.taken(~coded.is_missing) if coded.missing else coded
-    return len(held.met()), len(held)
+    present = coded.taken(~coded.is_missing) if coded.missing else coded
+    return len(present.met()), len(present)

@@ -129,13 +129,13 @@ def _with_rare(
     array: NDArray[Any], codes: NDArray[Any], odd: NDArray[np.int64], known: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Add the labels that the sample missed, and bring all labels into order."""
-    rare, place = np.unique(array[odd], return_inverse=True)
+    rare, rare_index = np.unique(array[odd], return_inverse=True)
     every = np.concatenate([known, rare])
     order = np.argsort(every)
     move = np.empty(len(every), dtype=np.uint8 if len(every) <= 256 else np.int64)
     move[order] = np.arange(len(every))
     moved = move[codes]
-    moved[odd] = move[place + len(known)]
+    moved[odd] = move[rare_index + len(known)]
     return moved, every[order]
 
 
@@ -170,26 +170,26 @@ class Coded:
 
     def counts(self) -> NDArray[np.int64]:
         """How many rows are missing, and then how many hold each label."""
-        held = np.zeros(len(self.labels) + 1, dtype=np.int64)
+        counts = np.zeros(len(self.labels) + 1, dtype=np.int64)
         # The sums of a block are as long as there are labels: few rows at a time must not pay for many of those.
-        block = max(BLOCK, 4 * len(held))
+        block = max(BLOCK, 4 * len(counts))
         for start in range(0, len(self.codes), block):
             # The mark of a missing value is one below the code of the first label.
             codes = self.codes[start : start + block].astype(np.int64)
             codes -= self.offset - 1
-            held += np.bincount(codes, minlength=len(held))
-        return held
+            counts += np.bincount(codes, minlength=len(counts))
+        return counts
 
     def met(self) -> tuple[Label, ...]:
         """The labels that some row holds."""
-        held = np.zeros(len(self.labels) + 1, dtype=bool)
+        occurring = np.zeros(len(self.labels) + 1, dtype=bool)
         for start in range(0, len(self.codes), BLOCK):
-            held[self.codes[start : start + BLOCK].astype(np.int64) - (self.offset - 1)] = True
-            if len(held) < BLOCK and held[1:].all():
+            occurring[self.codes[start : start + BLOCK].astype(np.int64) - (self.offset - 1)] = True
+            if len(occurring) < BLOCK and occurring[1:].all():
                 break
-        if held[1:].all():
+        if occurring[1:].all():
             return self.labels
-        return tuple(self.labels[place] for place in np.flatnonzero(held[1:]).tolist())
+        return tuple(self.labels[index] for index in np.flatnonzero(occurring[1:]).tolist())
 
     def classes(self) -> tuple[Label, ...]:
         """The labels that are declared, or else those that some row holds."""
@@ -202,8 +202,8 @@ class Coded:
         distinct = tuple(dict.fromkeys(labels))
         if len(distinct) == len(labels):
             return replace(self, labels=distinct)
-        place = {label: position for position, label in enumerate(distinct)}
-        move = np.array([place[label] for label in labels], dtype=np.int64)
+        index_of = {label: position for position, label in enumerate(distinct)}
+        move = np.array([index_of[label] for label in labels], dtype=np.int64)
         return Coded(move[self.codes.astype(np.int64) - self.offset], 0, distinct, self.declared)
 
     @property
@@ -265,26 +265,26 @@ def _encode_integers(array: NDArray[Any]) -> Coded:
             return Coded(codes, 0, tuple(known.tolist()))
     if high - low <= 8 * len(array):
         # The labels are dense: marking the ones met is cheaper than sorting the rows.
-        met = np.zeros(high - low + 1, dtype=bool)
-        met[array - low] = True
-        place = np.cumsum(met, dtype=np.int32 if high - low < 2**31 else np.int64) - 1
+        occurring = np.zeros(high - low + 1, dtype=bool)
+        occurring[array - low] = True
+        code_of = np.cumsum(occurring, dtype=np.int32 if high - low < 2**31 else np.int64) - 1
         # As Python's whole numbers, because the labels may be beyond 2**63.
-        return Coded(place[array - low], 0, tuple(low + at for at in np.flatnonzero(met).tolist()))
+        return Coded(code_of[array - low], 0, tuple(low + at for at in np.flatnonzero(occurring).tolist()))
     labels, codes = np.unique(array, return_inverse=True)
     return Coded(codes, 0, tuple(labels.tolist()))
 
 
 def _encode_floats(array: NDArray[Any], name: str) -> Coded:
     absent = np.isnan(array)
-    held = array[~absent] if absent.any() else array
-    whole = np.isfinite(held) & (held == np.floor(held))
+    present = array[~absent] if absent.any() else array
+    whole = np.isfinite(present) & (present == np.floor(present))
     if not whole.all():
-        raise _not_whole(held[~whole][0], name)
-    if len(held) and float(np.abs(held).max()) >= 2**63:
-        distinct, codes = np.unique(held, return_inverse=True)
+        raise _not_whole(present[~whole][0], name)
+    if len(present) and float(np.abs(present).max()) >= 2**63:
+        distinct, codes = np.unique(present, return_inverse=True)
         coded = Coded(codes, 0, tuple(int(value) for value in distinct.tolist()))
     else:
-        coded = _encode_integers(held.astype(np.int64))
+        coded = _encode_integers(present.astype(np.int64))
     return _with_missing(coded, absent) if absent.any() else coded
 
 
@@ -345,8 +345,8 @@ def _merge_equal(codes: NDArray[np.int64], objects: list[Any], name: str) -> Cod
     boolean = bool(labels) and isinstance(labels[0], bool)
     if boolean:
         labels = (False, True)
-    place = {label: position for position, label in enumerate(labels)}
-    move = np.array([-1 if value is None else place[value] for value in plain], dtype=np.int64)
+    index_of = {label: position for position, label in enumerate(labels)}
+    move = np.array([-1 if value is None else index_of[value] for value in plain], dtype=np.int64)
     moved = codes if np.array_equal(move, np.arange(len(move))) else move[codes]
     return Coded(moved, 0, labels, boolean, int((moved < 0).sum()) if (move < 0).any() else 0)
 
@@ -417,10 +417,10 @@ def one_kind(labels: Iterable[Label], name: str) -> tuple[Label, ...]:
 
 
 def _encode_fixed(array: NDArray[Any], name: str) -> Coded:
-    found = encode_fixed(array)
-    if found is None:
+    coded = encode_fixed(array)
+    if coded is None:
         return _encode_objects(array.astype(object), name)
-    codes, texts = found
+    codes, texts = coded
     labels = texts.tolist()
     return Coded(codes, 0, tuple(_decoded(x, name) if isinstance(x, bytes) else x for x in labels))
 
@@ -442,28 +442,28 @@ def _encode_compressed(series: Any) -> Coded:
     """Encode a Polars column of compressed text without unpacking it: its numbers become those of the sorted texts."""
     import polars as pl
 
-    held = series.to_physical()
+    physical = series.to_physical()
     absent = series.null_count()
     if absent:
-        held = held.fill_null((held.max() or 0) + 1)
+        physical = physical.fill_null((physical.max() or 0) + 1)
     # Where each number is first met, which tells its text.
-    first = np.full((held.max() or 0) + 1, -1, dtype=np.int64)
-    for start in range(0, len(held), BLOCK):
-        block = held[start : start + BLOCK].to_numpy()
+    first = np.full((physical.max() or 0) + 1, -1, dtype=np.int64)
+    for start in range(0, len(physical), BLOCK):
+        block = physical[start : start + BLOCK].to_numpy()
         if (first[block] < 0).any():
             numbers, at = np.unique(block, return_index=True)
             new = first[numbers] < 0
             first[numbers[new]] = start + at[new]
-    met = np.flatnonzero((first[:-1] if absent else first) >= 0)
-    texts = series.gather(first[met]).cast(pl.String)
+    occurring = np.flatnonzero((first[:-1] if absent else first) >= 0)
+    texts = series.gather(first[occurring]).cast(pl.String)
     order = texts.arg_sort()
-    kind = np.int64 if absent else np.min_scalar_type(max(len(met) - 1, 0))
+    kind = np.int64 if absent else np.min_scalar_type(max(len(occurring) - 1, 0))
     # What has no text is the last number, which becomes -1.
     move = np.full(len(first), -1 if absent else 0, dtype=kind)
-    move[met[order.to_numpy()]] = np.arange(len(met))
+    move[occurring[order.to_numpy()]] = np.arange(len(occurring))
     codes = np.empty(len(series), dtype=kind)
     for start in range(0, len(codes), BLOCK):
-        np.take(move, held[start : start + BLOCK].to_numpy(), out=codes[start : start + BLOCK])
+        np.take(move, physical[start : start + BLOCK].to_numpy(), out=codes[start : start + BLOCK])
     return Coded(codes, 0, tuple(texts.gather(order).to_list()), missing=absent)
 
 
@@ -481,8 +481,8 @@ def _encode_series(series: Any, name: str) -> Coded:
     absent = series.is_null().to_numpy()
     if kind in (nw.String, nw.Object) or not absent.any():
         return _encode_array(np.asarray(series.to_numpy(), dtype=object if absent.any() else None), name)
-    held = series.filter(~series.is_null()).to_numpy() if not absent.all() else np.empty(0)
-    return _with_missing(_encode_array(np.asarray(held), name), absent)
+    present = series.filter(~series.is_null()).to_numpy() if not absent.all() else np.empty(0)
+    return _with_missing(_encode_array(np.asarray(present), name), absent)
 
 
 def _polars_text(series: Any) -> Any:

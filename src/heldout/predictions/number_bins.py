@@ -51,12 +51,12 @@ class NumberRows:
 
     def few(self) -> NDArray[Any] | None:
         """The distinct numbers, if there are few; a sample tells in most cases that there are not."""
-        held = self.held
-        known = np.unique(held[:: max(1, len(held) // SAMPLE)])
+        numbers = self.held
+        known = np.unique(numbers[:: max(1, len(numbers) // SAMPLE)])
         while len(known) <= FEW_NUMBERS:
             fresh = [
-                np.setdiff1d(held[start : start + BLOCK], known, assume_unique=False)[: FEW_NUMBERS + 1]
-                for start in range(0, len(held), BLOCK)
+                np.setdiff1d(numbers[start : start + BLOCK], known, assume_unique=False)[: FEW_NUMBERS + 1]
+                for start in range(0, len(numbers), BLOCK)
             ]
             more = np.unique(np.concatenate([*fresh, known]))
             if len(more) == len(known):
@@ -75,16 +75,16 @@ class NumberRows:
     def inside(self, low: Any, high: Any) -> tuple[int, Any]:
         """How many lie between, and the greatest."""
         below = self.held < high
-        found = self.held[below if low is None else below & (self.held > low)]
-        return len(found), found.max() if len(found) else None
+        numbers = self.held[below if low is None else below & (self.held > low)]
+        return len(numbers), numbers.max() if len(numbers) else None
 
     def spans(self, ends: NDArray[Any]) -> list[tuple[Any, Any]]:
         """The lowest and the highest of each bin."""
-        made, left = [], self.held
+        spans, left = [], self.held
         for end in ends:
-            made.append((left.min().item(), end.item()))
+            spans.append((left.min().item(), end.item()))
             left = left[left > end]
-        return made
+        return spans
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +118,8 @@ class NumberCounts:
 
     def times(self, number: Any) -> int:
         """How often a number stands."""
-        place = int(np.searchsorted(self.numbers, number))
-        return int(self.counts[place]) if self.numbers[place] == number else 0
+        index = int(np.searchsorted(self.numbers, number))
+        return int(self.counts[index]) if self.numbers[index] == number else 0
 
     def inside(self, low: Any, high: Any) -> tuple[int, Any]:
         """How many lie between, and the greatest."""

@@ -89,11 +89,11 @@ def renamed(truth: Sequence[Label], predicted: Sequence[Label]) -> tuple[dict[La
             )
         rename[label] = fitting
     example = predicted[0]
-    said = (
+    note = (
         f"labels of different types were joined: {quoted(example)} in the prediction is taken as "
         f"{quoted(rename[example])} in the truth"
     )
-    return rename, said
+    return rename, note
 
 
 @dataclass(frozen=True)
@@ -162,14 +162,14 @@ def choose_positive(asked: Label | None, labels: Sequence[Label]) -> Label | Non
     """
     if asked is None:
         return usual_positive(labels)
-    found = fitted([asked], labels)[0]
-    if found not in labels:
+    chosen = fitted([asked], labels)[0]
+    if chosen not in labels:
         near = closest(str(asked), map(str, labels))
         raise LabelError(
             f"The positive class {asked!r} is not among the labels: {listing(map(repr, labels))}.",
             hint=f"did you mean {near!r}?" if near else "use one of these.",
         )
-    return found
+    return chosen
 
 
 def fitted(given: Sequence[Label], names: Sequence[Label]) -> tuple[Label, ...]:
@@ -181,30 +181,30 @@ def fitted(given: Sequence[Label], names: Sequence[Label]) -> tuple[Label, ...]:
     exact = {(_kind(label), label): label for label in names}
     by_text = {str(label): label for label in names}
     by_look = {_canonical(label): label for label in names} if names and _kind(names[0]) != "text" else {}
-    found: list[Label] = []
+    classes: list[Label] = []
     style: _Style | None = None
     for label in given:
         same = exact.get((_kind(label), label), by_text.get(str(label), by_look.get(_canonical(label))))
         if same is None and names and _kind(label) != _kind(names[0]):
             style = style or _style(names)
             same = _as_in(style, label)
-        found.append(label if same is None else same)
-    return tuple(found)
+        classes.append(label if same is None else same)
+    return tuple(classes)
 
 
 def suspicions(labels: Sequence[Label]) -> list[str]:
     """Sentences about labels that are slips as a rule: look-alikes, and words for a missing value."""
     texts = [label for label in labels if isinstance(label, str)]
     pairs = look_alike(texts)
-    said = [
+    notes = [
         f"the labels {a} and {b} look alike but count as two classes" for a, b in (_told_apart(*p) for p in pairs[:3])
     ]
     if len(pairs) > 3:
-        said.append(f"{len(pairs) - 3:,} more pairs of labels look alike but count as two classes each")
-    said += [
+        notes.append(f"{len(pairs) - 3:,} more pairs of labels look alike but count as two classes each")
+    notes += [
         f"the label {label!r} looks like a missing value but counts as a class" for label in texts if label in ABSENT
     ]
-    return said
+    return notes
 
 
 def quoted(label: Label) -> str:

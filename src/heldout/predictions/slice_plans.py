@@ -49,10 +49,10 @@ def apart(label: str, labels: Sequence[str]) -> str:
 
 def distinct(labels: Sequence[str]) -> tuple[str, ...]:
     """Labels that can be told apart: an empty text and the text that stands for it are two values."""
-    made: list[str] = []
+    names: list[str] = []
     for label in labels:
-        made.append(apart(label, made))
-    return tuple(made)
+        names.append(apart(label, names))
+    return tuple(names)
 
 
 def ranges(spans: Sequence[tuple[Any, Any]], as_text: Callable[[Any], str] | None) -> list[str]:
@@ -121,8 +121,8 @@ def slice_values(values: Any, name: str) -> NDArray[Any] | Coded:
 def value_texts(values: Any, name: str) -> Coded:
     """The values encoded by their texts, numbers and dates too."""
     column = unwrap(values, name)
-    held = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
-    return groups([None if is_missing(value) else str(value) for value in held], name)
+    items = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
+    return groups([None if is_missing(value) else str(value) for value in items], name)
 
 
 def _unwrapped(values: Any, name: str) -> Any:
@@ -138,8 +138,8 @@ def _unwrapped(values: Any, name: str) -> Any:
 
     kind = column.dtype
     if kind.is_numeric() and kind not in (nw.Int128, nw.UInt128):
-        held = column.cast(nw.Float64) if kind == nw.Decimal or column.null_count() else column
-        return np.asarray((held.fill_null(np.nan) if held.null_count() else held).to_numpy())
+        floats = column.cast(nw.Float64) if kind == nw.Decimal or column.null_count() else column
+        return np.asarray((floats.fill_null(np.nan) if floats.null_count() else floats).to_numpy())
     if kind in (nw.Date, nw.Datetime, nw.Duration):
         array = np.asarray(column.to_numpy())
         return array if array.dtype.kind in "mM" else _numbers_of_objects(array.astype(object))
@@ -148,8 +148,8 @@ def _unwrapped(values: Any, name: str) -> Any:
 
 def _numbers_of_objects(column: NDArray[Any]) -> NDArray[Any]:
     """Python's own numbers and dates as arrays of them; other objects as they are."""
-    held = [None if is_missing(value) else value for value in column.tolist()]
-    kinds = {type(value) for value in held if value is not None}
+    items = [None if is_missing(value) else value for value in column.tolist()]
+    kinds = {type(value) for value in items if value is not None}
     if not kinds or bool in kinds:
         return column
     if all(issubclass(kind, numbers.Real | Decimal) for kind in kinds):
@@ -158,7 +158,7 @@ def _numbers_of_objects(column: NDArray[Any]) -> NDArray[Any]:
         # Times of several zones have no common text; their moments have.
         plain = [
             value.astimezone(dt.UTC).replace(tzinfo=None) if isinstance(value, dt.datetime) and value.tzinfo else value
-            for value in held
+            for value in items
         ]
         return np.array(plain, dtype="datetime64[us]")
     return column
@@ -178,13 +178,13 @@ def moments(texts: Sequence[Any]) -> NDArray[np.datetime64] | None:
     >>> moments(["2024-03-31", "soon"]) is None
     True
     """
-    found = []
+    dates = []
     for text in texts:
         moment = _moment(text) if isinstance(text, str) else None
         if moment is None:
             return None
-        found.append(moment)
-    return np.array(found, dtype="datetime64[us]") if found else None
+        dates.append(moment)
+    return np.array(dates, dtype="datetime64[us]") if dates else None
 
 
 def _moment(text: str) -> dt.datetime | None:
@@ -257,19 +257,19 @@ class SlicePlan:
         return codes
 
     def _of_coded(self, column: Coded) -> NDArray[np.uint8]:
-        place = column.codes.astype(np.int64) - (column.offset - 1)
-        held = np.bincount(place, minlength=len(column.labels) + 1) > 0
-        move = np.zeros(len(held), dtype=np.uint8)
+        code_index = column.codes.astype(np.int64) - (column.offset - 1)
+        occurring = np.bincount(code_index, minlength=len(column.labels) + 1) > 0
+        move = np.zeros(len(occurring), dtype=np.uint8)
         known = self.values or {}
         texts = any(isinstance(value, str) for value in known)
-        for at in np.flatnonzero(held).tolist():
+        for at in np.flatnonzero(occurring).tolist():
             label = column.labels[at - 1] if at else None
             key = str(label) if texts and label is not None else label
             code = self.missing if key is None else known.get(key, self.other)
             if code is None:
                 raise self._changed("a missing value" if label is None else repr(label))
             move[at] = code
-        return np.asarray(move[place])
+        return np.asarray(move[code_index])
 
     def _changed(self, what: str) -> ValuesError:
         return ValuesError(
@@ -295,14 +295,14 @@ def plan_of(values: Any, counts: ArrayLike, name: str, *, bins: int = BINS, exac
             hint="give one count for each value.",
         )
     if isinstance(column, Coded):
-        held = np.zeros(len(column.labels) + 1, dtype=np.int64)
-        np.add.at(held, column.codes.astype(np.int64) - (column.offset - 1), times)
-        return plan_of_coded(column.labels, held, name, bins=bins)[0]
+        present_times = np.zeros(len(column.labels) + 1, dtype=np.int64)
+        np.add.at(present_times, column.codes.astype(np.int64) - (column.offset - 1), times)
+        return plan_of_coded(column.labels, present_times, name, bins=bins)[0]
     absent = missing_numbers(column)
     gaps = absent is not None and bool(times[absent].any())
-    held = times if absent is None else np.where(absent, 0, times)
+    present_times = times if absent is None else np.where(absent, 0, times)
     return plan_of_numbers(
-        NumberCounts.of(_as_numbers(column), held), column.dtype, name, gaps=gaps, bins=bins, exact=exact
+        NumberCounts.of(_as_numbers(column), present_times), column.dtype, name, gaps=gaps, bins=bins, exact=exact
     )
 
 
@@ -318,7 +318,7 @@ def plan_of_coded(
     plan = plan_of_numbers(tallied, dates.dtype, name, gaps=gaps, bins=bins)
     move = np.append(np.uint8(plan.missing or 0), plan.of_numbers(dates))
     places = np.flatnonzero(counts[1:]).tolist()
-    values = {labels[place]: int(move[place + 1]) for place in places}
+    values = {labels[index]: int(move[index + 1]) for index in places}
     return SlicePlan(name, plan.labels, plan.kind, plan.note, values=values, missing=plan.missing), move
 
 
@@ -357,27 +357,27 @@ def _plan_of_texts(
     names: tuple[Label, ...], counts: NDArray[np.int64], name: str
 ) -> tuple[SlicePlan, NDArray[np.uint8]]:
     """Slices of the values that were met; the rarest of very many become one."""
-    absent, held = int(counts[0]), counts[1:]
-    met = np.flatnonzero(held)
-    present = int(held.sum())
-    if len(met) > MOST_TEXTS and len(met) >= ID_SHARE * present:
+    absent, times = int(counts[0]), counts[1:]
+    known = np.flatnonzero(times)
+    present = int(times.sum())
+    if len(known) > MOST_TEXTS and len(known) >= ID_SHARE * present:
         raise ColumnError(
-            f"The column {called(name)} has {len(met):,} different texts in {present:,} rows, so it names the cases.",
+            f"The column {called(name)} has {len(known):,} different texts in {present:,} rows, so it names the cases.",
             hint="slice by a column whose values repeat; id= takes a column that names the cases.",
         )
     note, move = "", np.zeros(len(counts), dtype=np.uint8)
-    kept, other, missing = met, None, None
-    if len(met) > MOST_TEXTS:
-        kept = np.sort(met[np.argsort(-held[met], kind="stable")[:MOST_TEXTS]])
-        rare = int(present - held[kept].sum())
+    kept, other, missing = known, None, None
+    if len(known) > MOST_TEXTS:
+        kept = np.sort(known[np.argsort(-times[known], kind="stable")[:MOST_TEXTS]])
+        rare = int(present - times[kept].sum())
         note = (
-            f"of the {len(met):,} values of {called(name)} the {MOST_TEXTS} commonest are slices; the others, "
+            f"of the {len(known):,} values of {called(name)} the {MOST_TEXTS} commonest are slices; the others, "
             f"{rare:,} rows, are together {OTHER}"
         )
-    labels = [value_text(names[place]) for place in kept.tolist()]
-    values = {names[place]: code for code, place in enumerate(kept.tolist())}
-    if len(kept) < len(met):
-        move[met + 1] = other = len(labels)
+    labels = [value_text(names[index]) for index in kept.tolist()]
+    values = {names[index]: code for code, index in enumerate(kept.tolist())}
+    if len(kept) < len(known):
+        move[known + 1] = other = len(labels)
         labels.append(apart(OTHER, labels))
     move[kept + 1] = np.arange(len(kept))
     if absent:
@@ -400,10 +400,10 @@ def _as_numbers(column: NDArray[Any]) -> NDArray[Any]:
 
 def in_blocks(column: NDArray[Any], find: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[np.uint8]:
     """What `find` makes of a column, a few rows at a time."""
-    made = np.empty(len(column), dtype=np.uint8)
+    codes = np.empty(len(column), dtype=np.uint8)
     for start in range(0, len(column), BLOCK):
-        made[start : start + BLOCK] = find(column[start : start + BLOCK])
-    return made
+        codes[start : start + BLOCK] = find(column[start : start + BLOCK])
+    return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,8 +441,8 @@ def slice_column(values: Any, name: str, *, bins: int = BINS) -> SliceColumn:
         plan, move = plan_of_coded(column.labels, column.counts(), name, bins=bins)
         return planned(plan, in_blocks(column.codes, lambda block: move[block.astype(np.int64) - below]))
     absent = missing_numbers(column)
-    held = column.view(np.int64) if column.dtype.kind in "mM" else column
-    rows = NumberRows(held if absent is None else held[~absent])
+    comparable = column.view(np.int64) if column.dtype.kind in "mM" else column
+    rows = NumberRows(comparable if absent is None else comparable[~absent])
     plan = plan_of_numbers(rows, column.dtype, name, gaps=absent is not None, bins=bins)
     return planned(plan, plan.of_numbers(column))
 
@@ -506,20 +506,20 @@ def chosen_slices(
     wanted = slice_names(asked, names, source)
     if not (isinstance(asked, str) and asked == EVERY):
         return _noted([make(name) for name in wanted])
-    held = {str(name) for name in taken}
-    free = [name for name in wanted if str(name) not in held]
+    taken_names = {str(name) for name in taken}
+    free = [name for name in wanted if str(name) not in taken_names]
     roles = [name for name in free if is_usual("truth", name) or is_usual("predicted", name)]
-    made: list[Divided] = []
+    divided: list[Divided] = []
     out: list[str] = []
     for name in free:
         column = None if name in roles else _if_possible(make, name)
         if column is None:
             out.append(_called(name))
         else:
-            made.append(column)
-    columns, said = _noted(made)
+            divided.append(column)
+    columns, notes = _noted(divided)
     if out:
-        said.append(
+        notes.append(
             "left out of the slices, because they name the cases, are classes or have one value: "
             f"{listing(out, most=len(out))}"
         )
@@ -528,7 +528,7 @@ def chosen_slices(
             f"No column of {source} is left to slice by: all have another role or name the cases.",
             hint="name one with slices= (--slice COLUMN), or leave it out.",
         )
-    return columns, said
+    return columns, notes
 
 
 def slices_of_arrays(asked: Any) -> tuple[tuple[SliceColumn, ...], list[str]]:

@@ -117,13 +117,13 @@ class Columns:
     def text_in(self, column: Any) -> tuple[str, Any] | None:
         """Where a column first holds something that is no number, and what that is."""
         try:
-            held = unwrap(self.values(column), str(column))
+            series = unwrap(self.values(column), str(column))
         except HeldoutError:
             # It has more than one value per case; nothing was said of what it holds.
             return None
         # A few at a time: objects of Python for ten million values would take a gigabyte.
-        for start in range(0, len(held), BLOCK):
-            some = held[start : start + BLOCK]
+        for start in range(0, len(series), BLOCK):
+            some = series[start : start + BLOCK]
             for row, value in enumerate(some.tolist() if isinstance(some, np.ndarray) else some.to_list(), start):
                 if not (is_missing(value) or is_number(value)):
                     return self._where(row), value
@@ -173,15 +173,15 @@ def gather(
             )
     given: dict[str, Any] = {role: roles.get(role) for role in ROLES}
     raw = None if score is None else raw_scores(score)
-    divided, said = slices_of_arrays(slices)
-    notes = [*_index_notes([*given.values(), score]), *said]
+    divided, slice_notes = slices_of_arrays(slices)
+    notes = [*_index_notes([*given.values(), score]), *slice_notes]
     return assemble(**given, score=raw, notes=notes, slices=divided, **asked.options()), Source()
 
 
 def _index_notes(columns: Sequence[Any]) -> list[str]:
     """A sentence where columns of pandas have different indexes, because rows are matched by position."""
-    held = [column for column in columns if type(column).__module__.partition(".")[0] == "pandas"]
-    indexes = [column.index for column in held if hasattr(getattr(column, "index", None), "equals")]
+    pandas_columns = [column for column in columns if type(column).__module__.partition(".")[0] == "pandas"]
+    indexes = [column.index for column in pandas_columns if hasattr(getattr(column, "index", None), "equals")]
     if any(len(index) == len(indexes[0]) and not index.equals(indexes[0]) for index in indexes[1:]):
         return ["the columns have different pandas indexes; their rows were matched by position"]
     return []
@@ -322,19 +322,21 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     values: dict[str, Any] = {
         role: columns.values(wanted[role]) if role in wanted else roles.get(role) for role in ROLES
     }
-    found = _scores(columns, values, wanted, asked)
-    raw = found.raw
+    scores = _scores(columns, values, wanted, asked)
+    raw = scores.raw
     if values["predicted"] is None and raw is None:
         raise no_scores(columns, wanted)
-    used = [*wanted.values(), *found.names]
-    divided, said = slices_of_columns(asked.slices, columns.names, columns.name, used, columns.values)
+    used = [*wanted.values(), *scores.names]
+    divided, slice_notes = slices_of_columns(asked.slices, columns.names, columns.name, used, columns.values)
     idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], [x.name for x in divided])
-    notes = [*columns.notes, *(note for *_, note in idle), *([found.note] if found.note else [])]
+    notes = [*columns.notes, *(note for *_, note in idle), *([scores.note] if scores.note else [])]
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
-    predictions = assemble(**values, score=raw, notes=[*notes, *said], called=called, slices=divided, **asked.options())
-    named = named_roles(wanted, found.names, predictions, made=values["predicted"] is None)
-    guessed += ["score"] * found.guessed
-    unused = [column for column in columns.names if column not in wanted.values() and str(column) not in found.names]
+    predictions = assemble(
+        **values, score=raw, notes=[*notes, *slice_notes], called=called, slices=divided, **asked.options()
+    )
+    named = named_roles(wanted, scores.names, predictions, made=values["predicted"] is None)
+    guessed += ["score"] * scores.guessed
+    unused = [column for column in columns.names if column not in wanted.values() and str(column) not in scores.names]
     alike = () if values["group"] is not None else group_like(unused, columns.values)
     return predictions, Source(columns.name, tuple(named), tuple(guessed), alike, tuple(idle))
 
@@ -433,11 +435,11 @@ def _guessed(columns: Columns, values: dict[str, Any], free: list[Any], asked: R
     raw = raw_scores({str(column): columns.values(column) for column in names})
     bad = ~np.isfinite(raw.values).reshape(len(raw), -1).all(axis=1)
     if bad.any() and asked.missing != "drop" and not needed:
-        held, first = int(bad.sum()), int(bad.argmax()) + 1
-        what = "1 row has one" if held == 1 else f"{held:,} rows have some"
+        number, first = int(bad.sum()), int(bad.argmax()) + 1
+        what = "1 row has one" if number == 1 else f"{number:,} rows have some"
         return FoundScores(
             note=f"the scores in {listing(names)} were not used, because {what} that is missing or not finite: "
-            f"{'' if held == 1 else 'first '}row {first:,}"
+            f"{'' if number == 1 else 'first '}row {first:,}"
         )
     return FoundScores(raw, tuple(map(str, names)), guessed=True)
 
@@ -465,9 +467,9 @@ def guessed_scores(
         return names, ""
     why = "the positive class is not known (--positive)" if stray and positive is None else "name them with --score"
     if bad and not stray:
-        found = text_in(bad[0])
-        held = "is no column of numbers" if found is None else f"holds {reprlib.repr(found[1])} in {found[0]}"
-        why = f"{str(bad[0])!r} {held}"
+        text = text_in(bad[0])
+        content = "is no column of numbers" if text is None else f"holds {reprlib.repr(text[1])} in {text[0]}"
+        why = f"{str(bad[0])!r} {content}"
     return [], f"columns that look like scores were not used: {listing(free)}; {why}"
 
 

@@ -47,11 +47,11 @@ class NothingWholeError(ValuesError):
         Every one of the 2 rows has a missing value: truth in 2.
         """
         counts = ", ".join(f"{role} in {number:,}" for role, number in missing.items())
-        made = cls(
+        error = cls(
             f"Every one of the {rows:,} rows has a missing value: {counts}.", hint="check which columns were chosen."
         )
-        made.rows, made.missing = rows, dict(missing)
-        return made
+        error.rows, error.missing = rows, dict(missing)
+        return error
 
 
 def check_missing_word(missing: Any, needed: str = "truth or prediction") -> None:
@@ -125,21 +125,21 @@ class Predictions:
 
     def row_numbers(self, places: NDArray[Any]) -> NDArray[np.int64]:
         """The numbers of cases as a person counts the rows that were given: the first row of data is 1."""
-        held = places if self.rows is None else self.rows[places]
-        return np.asarray(held, dtype=np.int64) + 1
+        numbers = places if self.rows is None else self.rows[places]
+        return np.asarray(numbers, dtype=np.int64) + 1
 
     def fingerprint(self) -> str:
         """A short hash of the true labels in their order: equal for predictions of the same cases."""
         digest = hashlib.blake2b(digest_size=8)
-        met = [str(label) for label in self.truth.met()]
-        digest.update("\x1f".join(sorted(met)).encode("utf-8", "surrogatepass"))
-        rank = {name: position for position, name in enumerate(sorted(met))}
-        kind = np.uint8 if len(met) <= 256 else np.int32
-        place = np.array([rank.get(str(label), 0) for label in self.truth.labels], dtype=kind)
+        classes = [str(label) for label in self.truth.met()]
+        digest.update("\x1f".join(sorted(classes)).encode("utf-8", "surrogatepass"))
+        rank = {name: position for position, name in enumerate(sorted(classes))}
+        kind = np.uint8 if len(classes) <= 256 else np.int32
+        ranks = np.array([rank.get(str(label), 0) for label in self.truth.labels], dtype=kind)
         block = 1 << 18
         for start in range(0, self.n, block):
             codes = self.truth.codes[start : start + block].astype(np.int64) - self.truth.offset
-            digest.update(place[codes].tobytes())
+            digest.update(ranks[codes].tobytes())
         return digest.hexdigest()
 
 
@@ -198,10 +198,10 @@ def assemble(
     kept, scores = choose_positive(positive, names), None
     if score is not None:
         names, kept = _two_classes(names, kept, score)
-        held = RawScores(columns["score"], score.names)
+        raw = RawScores(columns["score"], score.names)
         if against_rest and len(names) > 2:
-            columns["truth"], names, held = one_against_rest(columns["truth"], names, kept, held)
-        scores = settle_scores(held, names, kept, None if keep is None else rows_of(keep))
+            columns["truth"], names, raw = one_against_rest(columns["truth"], names, kept, raw)
+        scores = settle_scores(raw, names, kept, None if keep is None else rows_of(keep))
         if predicted is None:
             columns["predicted"] = scores.predicted(names, kept, threshold)
             threshold = None if scores.per_class else scores.default_threshold() if threshold is None else threshold
@@ -322,11 +322,11 @@ def _without_missing(
     lost = np.logical_or.reduce(list(gaps.values()))
     if missing == "refuse":
         first = int(np.flatnonzero(lost)[0])
-        held = int(lost.sum())
-        what = "rows has a missing value" if held == 1 else "rows have missing values"
-        where = f"it is row {first + 1:,}" if held == 1 else f"the first is row {first + 1:,}"
+        lost_rows = int(lost.sum())
+        what = "rows has a missing value" if lost_rows == 1 else "rows have missing values"
+        where = f"it is row {first + 1:,}" if lost_rows == 1 else f"the first is row {first + 1:,}"
         raise ValuesError(
-            f"{held:,} of {len(lost):,} {what}: {counts}; {where}.",
+            f"{lost_rows:,} of {len(lost):,} {what}: {counts}; {where}.",
             hint="missing='drop' (--missing drop) leaves them out and says so; better is to find out why.",
         )
     if lost.all():
@@ -343,7 +343,7 @@ def dropped_note(lost: int, rows: int, lacking: Mapping[str, int]) -> str:
     '2 of 1,000 rows were dropped because of missing values: truth in 2, score in 1'
     """
     what = "rows was dropped because of a missing value" if lost == 1 else "rows were dropped because of missing values"
-    return f"{lost:,} of {rows:,} {what}: {', '.join(f'{name} in {held:,}' for name, held in lacking.items())}"
+    return f"{lost:,} of {rows:,} {what}: {', '.join(f'{name} in {number:,}' for name, number in lacking.items())}"
 
 
 def _given(labels: Sequence[Label], columns: dict[str, Any], names: tuple[Label, ...]) -> tuple[Label, ...]:
@@ -355,9 +355,9 @@ def _given(labels: Sequence[Label], columns: dict[str, Any], names: tuple[Label,
     if len(set(given)) != len(given):
         twice = sorted({str(label) for label, times in Counter(given).items() if times > 1})
         raise LabelError(f"Labels are named twice: {listing(twice)}.", hint="name each class once.")
-    met = {label for role in ("truth", "predicted") if role in columns for label in columns[role].met()}
+    classes = {label for role in ("truth", "predicted") if role in columns for label in columns[role].met()}
     known = set(given)
-    left = [label for label in names if label in met and label not in known]
+    left = [label for label in names if label in classes and label not in known]
     if left:
         raise LabelError(
             f"The labels given leave out classes that occur: {listing(map(quoted, left))}. "

@@ -64,9 +64,9 @@ def send_table(table: Any, beside: Any) -> Any:
     if kind.is_duckdb():
         # DuckDB finds the table by the name of the variable; asked of the relation itself, on its own connection.
         heldout_pushed = table.to_arrow()
-        made = native.query("heldout_beside", "SELECT * FROM heldout_pushed")
+        relation = native.query("heldout_beside", "SELECT * FROM heldout_pushed")
         del heldout_pushed
-        return nw.from_native(made)
+        return nw.from_native(relation)
     if kind.is_ibis():
         import ibis  # type: ignore[import-untyped]
 
@@ -118,11 +118,11 @@ class ConfusionCells:
         >>> ConfusionCells(("a", "b"), one, one, one).without_unmet().labels
         ('b',)
         """
-        met = np.zeros(len(self.labels), dtype=bool)
-        met[self.truth] = True
-        met[self.predicted] = True
-        move = np.cumsum(met) - 1
-        labels = tuple(label for label, there in zip(self.labels, met.tolist(), strict=True) if there)
+        occurring = np.zeros(len(self.labels), dtype=bool)
+        occurring[self.truth] = True
+        occurring[self.predicted] = True
+        move = np.cumsum(occurring) - 1
+        labels = tuple(label for label, there in zip(self.labels, occurring.tolist(), strict=True) if there)
         return ConfusionCells(
             labels, move[self.truth], move[self.predicted], self.n, self.weights, self.squares, self.part, self.group
         )
@@ -140,8 +140,8 @@ class ConfusionCells:
         if self.group is not None:
             codes, keys = self.group
             pairs, at = np.unique(codes * size + where, return_inverse=True)
-            met, dense = np.unique(pairs // size, return_inverse=True)
-            clusters = Clusters(keys[met], dense, pairs % size, summed(at, self._counts, len(pairs)))
+            keys_present, dense = np.unique(pairs // size, return_inverse=True)
+            clusters = Clusters(keys[keys_present], dense, pairs % size, summed(at, self._counts, len(pairs)))
         return Confusion(
             self.labels,
             cells // k,
@@ -159,9 +159,11 @@ class ConfusionCells:
             raise TypeError(message)
         k = len(self.labels)
         flat, where = np.unique(self.part * (k * k) + self.cell, return_inverse=True)
-        met, place = np.unique(flat // (k * k), return_inverse=True)
-        held = met if keys is None else keys[met]
-        return FoldCounts(self.labels, held, place, flat // k % k, flat % k, summed(where, counts, len(flat)))
+        codes, part_index = np.unique(flat // (k * k), return_inverse=True)
+        present_keys = codes if keys is None else keys[codes]
+        return FoldCounts(
+            self.labels, present_keys, part_index, flat // k % k, flat % k, summed(where, counts, len(flat))
+        )
 
     def folds(self, keys: NDArray[Any]) -> FoldCounts:
         """The counts of every fold."""
@@ -181,13 +183,15 @@ class ConfusionCells:
             return None
         codes, keys = self.group
         size, number = len(self.labels) ** 2, len(keys)
-        _, place = np.unique(self.part, return_inverse=True)
+        _, part_index = np.unique(self.part, return_inverse=True)
         # By the place of the cell among those that were met: their numbers, times the groups, may not fit.
-        held, at = np.unique(place * size + self.cell, return_inverse=True)
+        cells, at = np.unique(part_index * size + self.cell, return_inverse=True)
         entries, where = np.unique(at * number + codes, return_inverse=True)
-        met, dense = np.unique(entries % number, return_inverse=True)
-        flat = held[entries // number]
-        return SliceGroups(keys[met], flat // size, dense, flat % size, summed(where, self._counts, len(entries)))
+        groups_present, dense = np.unique(entries % number, return_inverse=True)
+        flat = cells[entries // number]
+        return SliceGroups(
+            keys[groups_present], flat // size, dense, flat % size, summed(where, self._counts, len(entries))
+        )
 
 
 def summed(where: Codes, values: NDArray[Any], size: int) -> NDArray[Any]:
@@ -207,5 +211,5 @@ def keyed(coded: Coded) -> tuple[Codes, NDArray[Any]]:
     >>> keyed(Coded(np.array([5, 7]), 5, (5, 6, 7)))
     (array([0, 1]), array([5, 7]))
     """
-    met, codes = np.unique(coded.codes.astype(np.int64) - coded.offset, return_inverse=True)
-    return codes, key_array([coded.labels[code] for code in met.tolist()])
+    present, codes = np.unique(coded.codes.astype(np.int64) - coded.offset, return_inverse=True)
+    return codes, key_array([coded.labels[code] for code in present.tolist()])

@@ -80,15 +80,15 @@ def lazy_slices(settled: SettledLabels, asked: Any) -> tuple[tuple[LazySlice, ..
     """The plan of every slice column, and sentences about what was put together or left out."""
     roles = settled.roles
     taken = [*roles.wanted.values(), *roles.scores]
-    found: dict[str, LazySlice] = {}
+    slices: dict[str, LazySlice] = {}
 
     def make(name: Any) -> SlicePlan:
-        made = _planned(settled, roles.slices.index(name), str(name))
-        found[made.plan.name] = made
-        return made.plan
+        planned = _planned(settled, roles.slices.index(name), str(name))
+        slices[planned.plan.name] = planned
+        return planned.plan
 
-    plans, said = chosen_slices(asked, roles.columns.names, roles.columns.name, taken, make)
-    return tuple(found[plan.name] for plan in plans), said
+    plans, notes = chosen_slices(asked, roles.columns.names, roles.columns.name, taken, make)
+    return tuple(slices[plan.name] for plan in plans), notes
 
 
 def _planned(settled: SettledLabels, place: int, name: str) -> LazySlice:
@@ -103,10 +103,10 @@ def _planned(settled: SettledLabels, place: int, name: str) -> LazySlice:
         values = rows.group_by(column).agg(nw.len().alias("n")).head(MOST_VALUES + 1).collect()
     if len(values) > MOST_VALUES:
         return _in_bins(rows, kind, place, name)
-    held = values.get_column(column)
-    plan = plan_of(held.to_native(), np.asarray(values.get_column("n").to_numpy()), name)
-    codes = plan.codes(held.to_native())
-    raw = [None if is_missing(value) else value for value in held.to_list()]
+    distinct_values = values.get_column(column)
+    plan = plan_of(distinct_values.to_native(), np.asarray(values.get_column("n").to_numpy()), name)
+    codes = plan.codes(distinct_values.to_native())
+    raw = [None if is_missing(value) else value for value in distinct_values.to_list()]
     if len(set(raw)) <= FEW_VALUES:
         return LazySlice(plan, place, None, table)
     if plan.edges is None:
@@ -159,11 +159,11 @@ def _in_bins(rows: nw.LazyFrame[Any], kind: Any, place: int, name: str) -> LazyS
     column = f"slice_{place}"
     number = nw.col(column)
     floats = rows.select(number.cast(nw.Float64).alias(column))
-    held = floats.filter(~number.is_null()).filter(number.is_finite())
-    ends = held.select(number.min().alias("low"), number.max().alias("high")).collect()
+    finite = floats.filter(~number.is_null()).filter(number.is_finite())
+    ends = finite.select(number.min().alias("low"), number.max().alias("high")).collect()
     low, high = (np.array(ends.get_column(end).to_list(), dtype=np.float64) for end in ("low", "high"))
     exponent = finer(low, high, WIDEST, MOST_VALUES)
-    bins = held.with_columns(on_grid(number, exponent).alias("bin")).group_by("bin")
+    bins = finite.with_columns(on_grid(number, exponent).alias("bin")).group_by("bin")
     table = collected(bins.agg(nw.len().alias("n"), number.max().alias("high")), "bins of numbers")
     gaps = floats.filter(number.is_null() | is_nan(number)).select(nw.len().alias("n")).collect()
     absent = int(gaps.get_column("n").to_list()[0])
@@ -196,8 +196,8 @@ def _listed(column: nw.Expr, values: Sequence[Any], codes: NDArray[np.uint8], pl
             lists.setdefault(code, []).append(value)
     # The longest list need not be compared.
     rest = plan.other if plan.other is not None else max(lists, key=lambda code: len(lists[code]))
-    held = [column.is_in(lists[code]).cast(nw.Int64) * (code - rest) for code in sorted(set(lists) - {rest})]
-    code = reduce(add, held) + rest
+    terms = [column.is_in(lists[code]).cast(nw.Int64) * (code - rest) for code in sorted(set(lists) - {rest})]
+    code = reduce(add, terms) + rest
     return nw.when(column.is_null()).then(nw.lit(plan.missing or 0)).otherwise(code)
 
 
@@ -220,7 +220,7 @@ class SliceCounter:
         both = list(itertools.combinations(slices, 2))
         if len(both) * self.settled.n > MOST_PAIRED:
             return {}
-        return {(one.plan.name, two.plan.name): self._counts([one, two]) for one, two in both}
+        return {(left.plan.name, right.plan.name): self._counts([left, right]) for left, right in both}
 
     def _counts(self, parts: Sequence[LazySlice]) -> SliceCounts:
         import narwhals.stable.v2 as nw
@@ -242,7 +242,7 @@ class SliceCounter:
             return np.asarray(table.get_column(name).to_numpy()).astype(np.float64)
 
         settled = self.settled
-        at = {label: place for place, label in enumerate(self.labels)}
+        at = {label: index for index, label in enumerate(self.labels)}
         move = np.array([at.get(label, -1) for label in settled.labels], dtype=np.int64)
         truth, predicted = (
             move[decoded(settled.first.table.get_column(role), places, table.get_column(role))]
@@ -266,13 +266,13 @@ class SliceCounter:
 def decoded(known: nw.Series[Any], places: Codes, values: nw.Series[Any]) -> Codes:
     """The place of every value, from values of which the places are known."""
     at = dict(zip(known.to_list(), places.tolist(), strict=True))
-    held = values.to_list()
-    if new := [value for value in dict.fromkeys(held) if value not in at]:
+    raw_values = values.to_list()
+    if new := [value for value in dict.fromkeys(raw_values) if value not in at]:
         raise ValuesError(
             f"The rows changed between one reading and the next. The class {new[0]!r} was not met in the first.",
             hint="count data that nobody writes to meanwhile, and write down rows that are drawn at random first.",
         )
-    return np.array([at[value] for value in held], dtype=np.int64)
+    return np.array([at[value] for value in raw_values], dtype=np.int64)
 
 
 # Counting a lazy frame where its rows are: Polars, DuckDB, Ibis, Spark and Dask, through narwhals.
@@ -327,8 +327,8 @@ def _distinct(frame: Any, column: Any) -> tuple[int, int]:
 
     key = nw.col(column).alias("key")
     values = frame.select(key).filter(~nw.col("key").is_null()).group_by("key").agg(nw.len().alias("n"))
-    found = values.select(nw.len().alias("distinct"), nw.col("n").sum().alias("n")).collect()
-    distinct, rows = (found.get_column(name).to_list()[0] for name in ("distinct", "n"))
+    totals = values.select(nw.len().alias("distinct"), nw.col("n").sum().alias("n")).collect()
+    distinct, rows = (totals.get_column(name).to_list()[0] for name in ("distinct", "n"))
     return int(distinct), int(rows or 0)
 
 
@@ -362,7 +362,7 @@ def count_lazy(
     idle = idle_columns(found.columns, list(found.wanted), [str(column) for column in found.slices])
     settled = settle(found, asked, [*(note for *_, note in idle), *notes])
     _check_once(found)
-    slices, said = lazy_slices(settled, asked.slices)
+    slices, slice_notes = lazy_slices(settled, asked.slices)
     cells = _cells(settled)
     confusion = cells.confusion()
     seen = settled.predictions
@@ -388,7 +388,7 @@ def count_lazy(
         lost=settled.first.lost,
         missing=settled.first.missing,
         declared=seen.keep_labels,
-        notes=(*seen.notes, *said),
+        notes=(*seen.notes, *slice_notes),
         joined_types=seen.joined_types,
     )
     if why := impossible(counted):
@@ -407,7 +407,7 @@ def _cells(settled: SettledLabels) -> ConfusionCells:
     group = None
     if settled.grouped:
         group = keyed(groups(first.table.get_column("group").to_native(), settled.roles.called["group"]))
-    made = ConfusionCells(
+    cells = ConfusionCells(
         settled.labels,
         settled.truth,
         settled.predicted,
@@ -416,7 +416,7 @@ def _cells(settled: SettledLabels) -> ConfusionCells:
         first.column("square").astype(np.float64) if weighted else None,
         group=group,
     )
-    return made if settled.predictions.keep_labels else made.without_unmet()
+    return cells if settled.predictions.keep_labels else cells.without_unmet()
 
 
 def _folds(settled: SettledLabels) -> tuple[list[Any], tuple[Any, Any]]:
@@ -436,8 +436,8 @@ def _check_once(roles: LazyRoles) -> None:
     if "id" not in roles.wanted:
         return
     often = kept(roles).group_by("id").agg(nw.len().alias("n")).filter(nw.col("n") > 1)
-    found = often.select(nw.len().alias("n"), nw.col("id").min().alias("first")).collect()
-    twice, first = int(found.get_column("n").to_list()[0]), found.get_column("first").to_list()[0]
+    repeated = often.select(nw.len().alias("n"), nw.col("id").min().alias("first")).collect()
+    twice, first = int(repeated.get_column("n").to_list()[0]), repeated.get_column("first").to_list()[0]
     if not twice:
         return
     times = often.filter(nw.col("id") == first).collect().get_column("n").to_list()[0]

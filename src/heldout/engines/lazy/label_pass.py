@@ -79,8 +79,8 @@ def is_missing(roles: LazyRoles, role: str) -> nw.Expr:
     import narwhals.stable.v2 as nw
 
     if role == "score":
-        gaps = [nw.col(f"score_{place}") for place in range(len(roles.scores))]
-        return reduce(lambda one, two: one | two, (gap.is_null() | is_nan(gap) for gap in gaps))
+        gaps = [nw.col(f"score_{index}") for index in range(len(roles.scores))]
+        return reduce(lambda left, right: left | right, (gap.is_null() | is_nan(gap) for gap in gaps))
     column = nw.col(role)
     floats = role == "weight" or roles.is_float(role)
     return column.is_null() | is_nan(column) if floats else column.is_null()
@@ -91,8 +91,8 @@ def flagged(roles: LazyRoles, made: nw.Expr | None = None) -> nw.LazyFrame[Any]:
     import narwhals.stable.v2 as nw
 
     frame = roles.frame()
-    held = [role for role in ROLES if role in roles.wanted or (role == "score" and roles.scores)]
-    flags = [is_missing(roles, role).cast(nw.Int64) * 2 ** ROLES.index(role) for role in held]
+    present_roles = [role for role in ROLES if role in roles.wanted or (role == "score" and roles.scores)]
+    flags = [is_missing(roles, role).cast(nw.Int64) * 2 ** ROLES.index(role) for role in present_roles]
     frame = frame.with_columns(reduce(add, flags).alias("lost"))
     return frame if made is None else frame.with_columns(made.alias("predicted"))
 
@@ -112,11 +112,11 @@ def blanked(roles: LazyRoles, keys: Sequence[str], made: nw.Expr | None = None) 
     import narwhals.stable.v2 as nw
 
     def blank(key: str) -> nw.Expr:
-        held = nw.when(nw.col("lost") == 0).then(nw.col(key))
+        kept_value = nw.when(nw.col("lost") == 0).then(nw.col(key))
         kind = roles.kinds[roles.wanted[key]] if key in roles.wanted else None
         if kind is None or not roles.given.implementation.is_dask():
-            return held
-        return held.otherwise(nw.lit(0, dtype=kind)) if kind.is_integer() or kind == nw.Boolean else held
+            return kept_value
+        return kept_value.otherwise(nw.lit(0, dtype=kind)) if kind.is_integer() or kind == nw.Boolean else kept_value
 
     return flagged(roles, made).with_columns(*(blank(key).alias(key) for key in keys))
 
@@ -129,10 +129,11 @@ def first_pass(
 
     check_missing_word(missing)
     _check_labels(roles)
-    held = [key for key in keys if key in roles.wanted or (key == "predicted" and made is not None)]
-    frame, sums = _with_sums(blanked(roles, held, made), roles)
+    present_keys = [key for key in keys if key in roles.wanted or (key == "predicted" and made is not None)]
+    frame, sums = _with_sums(blanked(roles, present_keys, made), roles)
     table = collected(
-        frame.group_by(*held, "lost").agg(nw.len().alias("n"), *sums), "combinations of classes, folds and groups"
+        frame.group_by(*present_keys, "lost").agg(nw.len().alias("n"), *sums),
+        "combinations of classes, folds and groups",
     )
     first = _checked(table, roles, missing)
     _check_text(first, roles)
@@ -147,10 +148,10 @@ def _check_text(first: LabelPass, roles: LazyRoles) -> None:
         return
     for role in ("truth", "predicted"):
         if role in roles.wanted and roles.kinds[roles.wanted[role]] == nw.String:
-            held = sorted({str(value) for value in first.table.get_column(role).to_list()})
-            if all(WRITTEN.fullmatch(text) for text in held):
+            texts = sorted({str(value) for value in first.table.get_column(role).to_list()})
+            if all(WRITTEN.fullmatch(text) for text in texts):
                 raise LabelError(
-                    f"{roles.called[role]} holds whole numbers as text with a point: {listing(held)}. "
+                    f"{roles.called[role]} holds whole numbers as text with a point: {listing(texts)}. "
                     "Dask makes text of objects of pandas such as Decimal.",
                     hint="convert the column before Dask has it, with astype(int).",
                 )
@@ -173,12 +174,12 @@ def _with_sums(frame: nw.LazyFrame[Any], roles: LazyRoles) -> tuple[nw.LazyFrame
     """The frame with columns to add up, and the sums and ends that are asked of each combination."""
     import narwhals.stable.v2 as nw
 
-    made: list[nw.Expr] = []
+    expressions: list[nw.Expr] = []
     sums: list[nw.Expr] = []
     if "weight" in roles.wanted:
         weight = nw.col("weight")
         wrong = (~weight.is_finite()) | (weight < 0)
-        made += [
+        expressions += [
             (weight * weight).alias("square"),
             wrong.cast(nw.Int64).cast(nw.Float64).alias("wrong"),
             nw.when(weight > 0).then(weight).alias("above"),
@@ -186,17 +187,17 @@ def _with_sums(frame: nw.LazyFrame[Any], roles: LazyRoles) -> tuple[nw.LazyFrame
         sums += [nw.col("weight").sum().alias("weight"), nw.col("square").sum(), nw.col("wrong").sum()]
         sums += [nw.col("above").min().alias("lightest"), nw.col("above").max().alias("heaviest")]
         sums += [weight.min().alias("least")]
-    names = [f"score_{place}" for place in range(len(roles.scores))]
+    names = [f"score_{index}" for index in range(len(roles.scores))]
     if names:
         bad = [(~nw.col(name).is_finite()).cast(nw.Int64) for name in names]
-        made.append(reduce(add, bad).cast(nw.Float64).alias("bad"))
+        expressions.append(reduce(add, bad).cast(nw.Float64).alias("bad"))
         sums.append(nw.col("bad").sum().alias("bad"))
-        for place, name in enumerate(names):
-            sums += [nw.col(name).min().alias(f"low_{place}"), nw.col(name).max().alias(f"high_{place}")]
+        for index, name in enumerate(names):
+            sums += [nw.col(name).min().alias(f"low_{index}"), nw.col(name).max().alias(f"high_{index}")]
     if len(names) > 1:
-        made.append(reduce(add, map(nw.col, names)).alias("total"))
+        expressions.append(reduce(add, map(nw.col, names)).alias("total"))
         sums += [nw.col("total").min().alias("least_total"), nw.col("total").max().alias("greatest_total")]
-    return frame.with_columns(*made) if made else frame, sums
+    return frame.with_columns(*expressions) if expressions else frame, sums
 
 
 def _checked(table: nw.DataFrame[Any], roles: LazyRoles, missing: Missing) -> LabelPass:
@@ -206,15 +207,15 @@ def _checked(table: nw.DataFrame[Any], roles: LazyRoles, missing: Missing) -> La
     rows, left = int(n.sum()), int(n[lost != 0].sum())
     if not rows:
         raise ValuesError("There are no cases: truth is empty.", hint="pass at least one case.")
-    gaps = {role: int(n[(lost >> place) & 1 == 1].sum()) for place, role in enumerate(ROLES)}
+    gaps = {role: int(n[(lost >> bit) & 1 == 1].sum()) for bit, role in enumerate(ROLES)}
     gaps = {role: number for role, number in gaps.items() if number}
     _check_missing(gaps, rows, left, missing)
-    held = LabelPass(table.filter(nw.col("lost") == 0), rows, left, gaps)
+    label_pass = LabelPass(table.filter(nw.col("lost") == 0), rows, left, gaps)
     if "weight" in roles.wanted:
-        _check_weight(held)
+        _check_weight(label_pass)
     if not roles.scores:
-        return held
-    return LabelPass(held.table, rows, left, gaps, int(held.column("bad").sum()))
+        return label_pass
+    return LabelPass(label_pass.table, rows, left, gaps, int(label_pass.column("bad").sum()))
 
 
 def _check_missing(gaps: Mapping[str, int], rows: int, left: int, missing: Missing) -> None:
@@ -229,17 +230,20 @@ def _check_missing(gaps: Mapping[str, int], rows: int, left: int, missing: Missi
         raise NothingWholeError.of(rows, gaps)
 
 
-def _check_weight(held: LabelPass) -> None:
+def _check_weight(label_pass: LabelPass) -> None:
     """Refuse weights as those of rows in memory are refused."""
-    wrong = int(held.column("wrong").sum())
+    wrong = int(label_pass.column("wrong").sum())
     if wrong:
-        least = float(held.column("least").min())
+        least = float(label_pass.column("least").min())
         raise ValuesError(
-            f"Weights must be finite and not negative. {wrong:,} of {held.rows - held.lost:,} are "
+            f"Weights must be finite and not negative. {wrong:,} of {label_pass.rows - label_pass.lost:,} are "
             f"{'negative' if least < 0 else 'infinite'}{f', the least is {least:g}' if least < 0 else ''}.",
             hint="give weight 0 to a case that should not count.",
         )
-    lightest, heaviest = held.column("lightest").astype(np.float64), held.column("heaviest").astype(np.float64)
+    lightest, heaviest = (
+        label_pass.column("lightest").astype(np.float64),
+        label_pass.column("heaviest").astype(np.float64),
+    )
     if np.isnan(lightest).all():
         raise ValuesError("All weights are zero, so no case counts.", hint="give at least one case a weight.")
     low, high = float(np.nanmin(lightest)), float(np.nanmax(heaviest))
@@ -250,11 +254,11 @@ def _check_weight(held: LabelPass) -> None:
         )
 
 
-def check_scores(held: LabelPass) -> None:
+def check_scores(label_pass: LabelPass) -> None:
     """Refuse scores that are not finite."""
-    if held.bad:
+    if label_pass.bad:
         raise ValuesError(
-            "1 score is not finite." if held.bad == 1 else f"{held.bad:,} scores are not finite.",
+            "1 score is not finite." if label_pass.bad == 1 else f"{label_pass.bad:,} scores are not finite.",
             hint="replace infinities by the largest finite score, or leave those rows out.",
         )
 
@@ -318,15 +322,15 @@ class SettledLabels:
 
     def truths(self, place: int) -> list[Any]:
         """The values of the column of true classes that stand for a class."""
-        held = self.first.table.get_column("truth").to_list()
-        return list(dict.fromkeys(value for value, at in zip(held, self.truth.tolist(), strict=True) if at == place))
+        classes = self.first.table.get_column("truth").to_list()
+        return list(dict.fromkeys(value for value, at in zip(classes, self.truth.tolist(), strict=True) if at == place))
 
 
 def places_of(coded: Coded, labels: Sequence[Label]) -> Codes:
     """The place among the labels of every row."""
-    at = {label: place for place, label in enumerate(labels)}
+    at = {label: index for index, label in enumerate(labels)}
     # A category that is a number comes as its text from a lazy frame.
-    texts = {str(label): place for place, label in enumerate(labels)}
+    texts = {str(label): index for index, label in enumerate(labels)}
     move = np.array([at.get(label, texts.get(str(label), -1)) for label in coded.labels], dtype=np.int64)
     return np.asarray(move[coded.codes.astype(np.int64) - coded.offset])
 
@@ -342,21 +346,21 @@ def with_scores(roles: LazyRoles, asked: ReadOptions) -> tuple[LazyRoles, list[s
         return roles, []
     labels: Sequence[Label] | None = asked.labels
     if not labels:
-        met = collected(roles.with_scores((), guessed=False).frame().group_by("truth").agg(nw.len()), "classes")
-        labels = encode(met.get_column("truth").to_native(), roles.called["truth"]).classes()
+        class_table = collected(roles.with_scores((), guessed=False).frame().group_by("truth").agg(nw.len()), "classes")
+        labels = encode(class_table.get_column("truth").to_native(), roles.called["truth"]).classes()
     needed = "predicted" not in roles.wanted
     names, note = guessed_scores(roles.free, labels, asked, lambda column: needed or roles.kinds[column].is_numeric())
-    found = roles.with_scores(names, guessed=True)
+    scored_roles = roles.with_scores(names, guessed=True)
     if note or needed or asked.missing == "drop":
-        return found, [note] if note else []
-    scores = [nw.col(f"score_{place}") for place in range(len(names))]
-    usable = reduce(lambda one, two: one & two, ((~score.is_null()) & score.is_finite() for score in scores))
-    table = found.frame().filter(~usable).select(nw.len().alias("n")).collect()
+        return scored_roles, [note] if note else []
+    scores = [nw.col(f"score_{index}") for index in range(len(names))]
+    usable = reduce(lambda left, right: left & right, ((~score.is_null()) & score.is_finite() for score in scores))
+    table = scored_roles.frame().filter(~usable).select(nw.len().alias("n")).collect()
     if bad := int(table.get_column("n").to_list()[0]):
         what = "1 row has one" if bad == 1 else f"{bad:,} rows have some"
         why = f"the scores in {listing(names)} were not used, because {what} that is missing or not finite"
         return roles.with_scores((), guessed=False), [why]
-    return found, []
+    return scored_roles, []
 
 
 def settle(roles: LazyRoles, asked: ReadOptions, notes: Sequence[str]) -> SettledLabels:
@@ -382,12 +386,12 @@ def _from_scores(roles: LazyRoles, asked: ReadOptions, notes: Sequence[str]) -> 
     if not roles.scores:
         raise no_scores(roles.columns, dict(roles.wanted))
     if len(roles.scores) == 1:
-        made = nw.col("score_0") >= (0.5 if asked.threshold is None else asked.threshold)
-        first = first_pass(roles, asked.missing, made=made)
+        is_positive = nw.col("score_0") >= (0.5 if asked.threshold is None else asked.threshold)
+        first = first_pass(roles, asked.missing, made=is_positive)
         check_scores(first)
         seen = _assembled(first, roles, asked, notes)
         truth = _half(seen.truth, seen.truth_place)
-        return SettledLabels(roles, first, seen, truth, _sides(first, seen), (0,), made)
+        return SettledLabels(roles, first, seen, truth, _sides(first, seen), (0,), is_positive)
     # Which class is predicted where scores are equal depends on the order of the classes: those are read first.
     alone = first_pass(roles, asked.missing, keys=("truth",))
     check_scores(alone)
@@ -395,19 +399,19 @@ def _from_scores(roles: LazyRoles, asked: ReadOptions, notes: Sequence[str]) -> 
     columns, seen = _columns(alone, roles, seen)
     if len(columns) == 1 and seen.scores is not None:
         cut = seen.scores.default_threshold() if asked.threshold is None else asked.threshold
-        made = nw.col(f"score_{columns[0]}") >= cut
+        is_positive = nw.col(f"score_{columns[0]}") >= cut
     else:
-        made = _highest(columns)
-    first = first_pass(roles, asked.missing, made=made)
+        is_positive = _highest(columns)
+    first = first_pass(roles, asked.missing, made=is_positive)
     truth = places_of(encode(first.table.get_column("truth").to_native(), roles.called["truth"]), seen.labels)
     predicted = first.column("predicted").astype(np.int64) if len(columns) > 1 else _sides(first, seen)
-    return SettledLabels(roles, first, seen, truth, predicted, columns, made)
+    return SettledLabels(roles, first, seen, truth, predicted, columns, is_positive)
 
 
 def _sides(first: LabelPass, seen: Predictions) -> Codes:
     """The predicted class of every combination from whether its scores reach the threshold."""
-    place = seen.labels.index(seen.positive) if seen.positive is not None else 1
-    return np.where(first.column("predicted").astype(bool), place, 1 - place)
+    positive_index = seen.labels.index(seen.positive) if seen.positive is not None else 1
+    return np.where(first.column("predicted").astype(bool), positive_index, 1 - positive_index)
 
 
 def _highest(columns: Sequence[int]) -> nw.Expr:
@@ -417,11 +421,11 @@ def _highest(columns: Sequence[int]) -> nw.Expr:
     scores = [nw.col(f"score_{column}") for column in columns]
     highest = nw.max_horizontal(*scores)
     level = [(score == highest).cast(nw.Int64) for score in scores]
-    made = level[-1] * 0 + (len(scores) - 1)
+    best = level[-1] * 0 + (len(scores) - 1)
     # Arithmetic instead of conditions in conditions, which not every engine can do.
-    for place in range(len(scores) - 2, -1, -1):
-        made = made * (1 - level[place]) + level[place] * place
-    return made
+    for index in range(len(scores) - 2, -1, -1):
+        best = best * (1 - level[index]) + level[index] * index
+    return best
 
 
 def _twice(first: LabelPass, name: str) -> Any:
@@ -476,8 +480,8 @@ def _columns(first: LabelPass, roles: LazyRoles, seen: Predictions) -> tuple[tup
     k = len(roles.scores)
     # Each column is told by its number, which probabilities are not: what is said of these numbers is not used.
     numbers = RawScores(np.arange(k, dtype=np.float64)[None, :], tuple(map(str, roles.scores)))
-    found = settle_scores(numbers, seen.labels, seen.positive)
-    columns = tuple(int(value) for value in np.atleast_1d(found.values.squeeze()))
+    settled_scores = settle_scores(numbers, seen.labels, seen.positive)
+    columns = tuple(int(value) for value in np.atleast_1d(settled_scores.values.squeeze()))
     # Of the values only the ends are known, and only whether there is a column for each class is asked of them.
     ends = np.array(first.ends(columns[0])) if len(columns) == 1 else np.zeros((1, k))
     return columns, replace(seen, scores=Scores(ends, _unfit(first, k)))
@@ -485,7 +489,7 @@ def _columns(first: LabelPass, roles: LazyRoles, seen: Predictions) -> tuple[tup
 
 def _unfit(first: LabelPass, k: int) -> Unfit | None:
     """Why scores of every class are no probabilities, if they are none."""
-    ends = [first.ends(place) for place in range(k)]
+    ends = [first.ends(index) for index in range(k)]
     beyond = Unfit.of_ends(min(low for low, _ in ends), max(high for _, high in ends))
     if beyond is not None:
         return beyond

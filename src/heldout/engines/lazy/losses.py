@@ -80,8 +80,8 @@ def in_bins(score: nw.Expr) -> nw.Expr:
     import narwhals.stable.v2 as nw
 
     inner = np.linspace(0.0, 1.0, BINS + 1)[1:-1].tolist()
-    found: nw.Expr = reduce(add, ((score > edge).cast(nw.Int64) for edge in inner))
-    return found
+    bin_index: nw.Expr = reduce(add, ((score > edge).cast(nw.Int64) for edge in inner))
+    return bin_index
 
 
 def summed_losses(frame: nw.LazyFrame[Any], shape: Shape, keys: Sequence[str]) -> nw.LazyFrame[Any]:
@@ -93,23 +93,23 @@ def summed_losses(frame: nw.LazyFrame[Any], shape: Shape, keys: Sequence[str]) -
     import narwhals.stable.v2 as nw
 
     c = nw.col
-    made: dict[str, nw.Expr] = {"gone": c("clipped") * c("n"), "cases": c("n")}
+    terms: dict[str, nw.Expr] = {"gone": c("clipped") * c("n"), "cases": c("n")}
     # The losses themselves too: the centre is that of all rows, and what lies far below it would drown in it.
-    made |= {f"{name}_sum": c("w1") * c(name) for name in LOSSES}
+    terms |= {f"{name}_sum": c("w1") * c(name) for name in LOSSES}
     for power in shape.powers:
         weight = c(f"w{power}")
-        made[f"held_{power}"] = weight
+        terms[f"held_{power}"] = weight
         for name in LOSSES:
             product, away = weight, c(name) - shape.centres[name]
             for order in ORDERS:
                 product = product * away
-                made[f"{name}_{power}_{order}"] = product
+                terms[f"{name}_{power}_{order}"] = product
         if power < 3:
-            made[f"gap_{power}"] = weight * c("gap")
-            made[f"square_{power}"] = weight * c("square")
-    held = ["class", "hit", "place", *keys]
-    rows = frame.select(*(c(name) for name in held), *(value.alias(name) for name, value in made.items()))
-    return rows.group_by(*held).agg(*(c(name).sum() for name in made))
+            terms[f"gap_{power}"] = weight * c("gap")
+            terms[f"square_{power}"] = weight * c("square")
+    group_keys = ["class", "hit", "place", *keys]
+    rows = frame.select(*(c(name) for name in group_keys), *(value.alias(name) for name, value in terms.items()))
+    return rows.group_by(*group_keys).agg(*(c(name).sum() for name in terms))
 
 
 class LossTable:
@@ -138,14 +138,14 @@ class LossTable:
 
     def binner(self) -> Binner:
         """The sums of each bin, as rows in memory are summed."""
-        made = Binner(BINS, 1, weighted=self.shape.weighted)
+        binner = Binner(BINS, 1, weighted=self.shape.weighted)
         key = self.codes("hit") * BINS + (BINS - 1 - self.codes("place"))
-        made.cases = np.rint(sums_by(key, self.column("cases"), 2 * BINS)).astype(np.int64)
+        binner.cases = np.rint(sums_by(key, self.column("cases"), 2 * BINS)).astype(np.int64)
         names = ["gap_1", "square_1"]
         if self.shape.weighted:
             names = ["held_1", *names, "gap_2", "square_2"]
-        made.table = np.stack([sums_by(key, self.column(name), 2 * BINS) for name in names])
-        return made
+        binner.table = np.stack([sums_by(key, self.column(name), 2 * BINS) for name in names])
+        return binner
 
     def groups(self, coded: tuple[Codes, NDArray[Any]], ranks: SparseSums | None) -> ProbabilityGroups:
         """The sums of each group."""
@@ -165,22 +165,22 @@ class Ranked:
 
     def spread(self) -> tuple[Floats, Floats]:
         """The weights of each rank and their squares."""
-        held = LossTable(self.table, self.shape)
-        rank, k = held.codes("rank"), self.shape.k
+        losses = LossTable(self.table, self.shape)
+        rank, k = losses.codes("rank"), self.shape.k
         both = ("w1", "w2") if self.shape.weighted else ("w1", "w1")
-        first, second = (sums_by(rank, held.column(name), k) for name in both)
+        first, second = (sums_by(rank, losses.column(name), k) for name in both)
         return first, second
 
     def of_groups(self, keys: NDArray[Any], called: str) -> SparseSums:
         """The weights of each rank by group."""
-        held = LossTable(self.table, self.shape)
+        losses = LossTable(self.table, self.shape)
         codes, own = keyed(groups(self.table.get_column("group").to_native(), called))
-        place = np.searchsorted(keys, own) if keys.dtype.kind != "O" else _places(keys, own)
-        return SparseSums.of(place[codes], held.codes("rank"), held.column("w1"), self.shape.k)
+        group_index = np.searchsorted(keys, own) if keys.dtype.kind != "O" else _places(keys, own)
+        return SparseSums.of(group_index[codes], losses.codes("rank"), losses.column("w1"), self.shape.k)
 
 
 def _places(keys: NDArray[Any], own: NDArray[Any]) -> Codes:
-    at = {key: place for place, key in enumerate(keys.tolist())}
+    at = {key: index for index, key in enumerate(keys.tolist())}
     return np.array([at[key] for key in own.tolist()], dtype=np.int64)
 
 

@@ -69,29 +69,29 @@ def columns_of(side: LazySide, at: int, *more: LazySide) -> Any:
     import narwhals.stable.v2 as nw
 
     schema = side.frame.collect_schema()
-    made: dict[str, Any] = {f"t{at}": _label(side.truth, schema)}
+    expressions: dict[str, Any] = {f"t{at}": _label(side.truth, schema)}
     used = [side.truth]
     if side.id is not None:
-        made[CASE] = nw.col(side.id)
+        expressions[CASE] = nw.col(side.id)
         used.append(side.id)
     if side.group is not None:
-        made[f"g{at}"] = _label(side.group, schema)
+        expressions[f"g{at}"] = _label(side.group, schema)
         used.append(side.group)
-    for place, own in enumerate((side, *more), start=at):
+    for index, own in enumerate((side, *more), start=at):
         if own.predicted is not None:
-            made[f"p{place}"] = _label(own.predicted, schema)
+            expressions[f"p{index}"] = _label(own.predicted, schema)
             used.append(own.predicted)
         elif own.each:
-            made[f"p{place}"] = _highest(own.each)
+            expressions[f"p{index}"] = _highest(own.each)
             used += own.each
         if own.score is not None:
             score = nw.col(own.score).cast(nw.Float64)
             # −0 and 0 are one score.
-            made[f"s{place}"] = score + 0.0
+            expressions[f"s{index}"] = score + 0.0
             used.append(own.score)
             if own.predicted is None and own.threshold is not None:
-                made[f"p{place}"] = (score >= own.threshold).cast(nw.Int64)
-    return without_gaps(side.frame, used).select(**made)
+                expressions[f"p{index}"] = (score >= own.threshold).cast(nw.Int64)
+    return without_gaps(side.frame, used).select(**expressions)
 
 
 def _highest(columns: Sequence[str]) -> Any:
@@ -99,10 +99,10 @@ def _highest(columns: Sequence[str]) -> Any:
     import narwhals.stable.v2 as nw
 
     each = [nw.col(column).cast(nw.Float64) for column in columns]
-    highest, found = nw.max_horizontal(*each), nw.lit(len(each) - 1)
-    for place in range(len(each) - 2, -1, -1):
-        found = nw.when(each[place] == highest).then(nw.lit(place)).otherwise(found)
-    return found
+    highest, best = nw.max_horizontal(*each), nw.lit(len(each) - 1)
+    for index in range(len(each) - 2, -1, -1):
+        best = nw.when(each[index] == highest).then(nw.lit(index)).otherwise(best)
+    return best
 
 
 def without_gaps(frame: Any, columns: Sequence[str]) -> Any:
@@ -193,8 +193,8 @@ def check_copies(side: LazySide, part: Any) -> None:
 
 
 def _shown(frame: Any, number: int) -> str:
-    held = collect_polars(frame.select(CASE).sort(CASE).head(3))[CASE].to_list()
-    texts = [str(int(x) if isinstance(x, float) and x.is_integer() else x) for x in held]
+    ids = collect_polars(frame.select(CASE).sort(CASE).head(3))[CASE].to_list()
+    texts = [str(int(x) if isinstance(x, float) and x.is_integer() else x) for x in ids]
     return listing(texts, most=3) + (f" and {number - len(texts):,} more" if number > len(texts) else "")
 
 
@@ -207,9 +207,9 @@ def check_matched(sides: Sequence[LazySide], matched: int) -> None:
     if all(side.in_order for side in sides):
         raise other_sizes({side.name: side.n for side in sides})
     parts = alike_ids([columns_of(side, at) for at, side in enumerate(sides)], sides)
-    for place in range(1, len(sides)):
+    for index in range(1, len(sides)):
         gone = []
-        for there, here in ((0, place), (place, 0)):
+        for there, here in ((0, index), (index, 0)):
             left = parts[there].join(parts[here].select(CASE), on=CASE, how="anti")
             number = int(collect_polars(left.select(nw.len().alias(N)))[N][0])
             gone.append((number, _shown(left, number) if number else "", sides[there].name, sides[here].name))
@@ -234,8 +234,8 @@ def check_truths(
             continue
         row = int(wrong[0])
         raw = table["t0"][row], table[f"t{at}"][row]
-        found = frame.filter(nw.col("t0") == raw[0], nw.col(f"t{at}") == raw[1]).select(CASE).sort(CASE).head(1)
-        case = collect_polars(found)[CASE][0]
+        cases = frame.filter(nw.col("t0") == raw[0], nw.col(f"t{at}") == raw[1]).select(CASE).sort(CASE).head(1)
+        case = collect_polars(cases)[CASE][0]
         raise other_truth(
             (sides[0].name, sides[at].name), int(counts[wrong].sum()), int(counts.sum()),
             str(int(case) if isinstance(case, float) and case.is_integer() else case),
@@ -290,31 +290,31 @@ def joint_scores(frame: Any, sides: Sequence[ScoredSide], positives: Sequence[An
     keys = ["up", "g0"] if grouped else ["up"]
     wanted += [f"v{at}" for at in range(len(sides)) if grouped]
     table = frame.group_by(keys).agg(nw.len().alias("n"), *(nw.col(name).sum() for name in wanted))
-    held = collect_polars(table)
-    sums = _by_class(held, wanted)
+    collected = collect_polars(table)
+    sums = _by_class(collected, wanted)
     _check_same_rows(sums, sides)
     joint = _made(placed, duels, sums, shifts)
-    return replace(joint, groups=_by_group(held, len(sides), shifts)) if grouped else joint
+    return replace(joint, groups=_by_group(collected, len(sides), shifts)) if grouped else joint
 
 
 def _by_class(table: Any, wanted: Sequence[str]) -> dict[bool, dict[str, Any]]:
     """The sums of each class; sums of many groups are added with care, as every engine adds its own."""
-    made = {}
+    by_class = {}
     for up in (True, False):
         part = table.filter(table["up"] == up)
-        made[up] = {"n": int(part["n"].sum())} | {name: math.fsum(map(float, part[name])) for name in wanted}
-    return made
+        by_class[up] = {"n": int(part["n"].sum())} | {name: math.fsum(map(float, part[name])) for name in wanted}
+    return by_class
 
 
 def _check_same_rows(sums: dict[bool, dict[str, Any]], sides: Sequence[ScoredSide]) -> None:
     """Refuse sums over other rows than those whose scores were counted before."""
-    found = sums[False]["n"], sums[True]["n"]
+    numbers = sums[False]["n"], sums[True]["n"]
     for side in sides:
         before = tuple(side.bins.counts.sum(axis=0).tolist())
-        if found != before:
+        if numbers != before:
             raise ValuesError(
                 f"The rows changed while they were compared: {before[1]:,} positive and {before[0]:,} negative cases "
-                f"were counted first, and {found[1]:,} and {found[0]:,} were met later.",
+                f"were counted first, and {numbers[1]:,} and {numbers[0]:,} were met later.",
                 hint="compare data that nobody writes to meanwhile.",
             )
 
@@ -324,8 +324,8 @@ def _by_group(table: Any, m: int, shifts: dict[tuple[str, IndexPair], float]) ->
     keys, code = np.unique(table["g0"].cast(str).to_numpy(), return_inverse=True)
 
     def summed(name: str, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
-        held = table[name].to_numpy().astype(np.float64)
-        return np.bincount(code[rows], weights=held[rows], minlength=len(keys)).astype(np.float64)
+        values = table[name].to_numpy().astype(np.float64)
+        return np.bincount(code[rows], weights=values[rows], minlength=len(keys)).astype(np.float64)
 
     every = np.ones(len(up), dtype=np.bool_)
     gaps: dict[str, dict[IndexPair, NDArray[np.float64]]] = {}
@@ -356,58 +356,58 @@ def _table(at: int, placed: Placements, beside: Any) -> Any:
 
 
 def _shift(sides: Sequence[ScoredSide], duel: IndexPair, name: str) -> float:
-    one, two = ((sides[at].losses or {}).get(name, 0.0) for at in duel)
-    return one - two
+    first, second = ((sides[at].losses or {}).get(name, 0.0) for at in duel)
+    return first - second
 
 
 def _each_side(m: int, *, likely: bool) -> list[Any]:
     """The placement of every case by each score, and its losses."""
     import narwhals.stable.v2 as nw
 
-    made = []
+    expressions = []
     for at in range(m):
-        made.append(nw.when(nw.col("up")).then(nw.col(f"u{at}")).otherwise(nw.col(f"d{at}")).alias(f"v{at}"))
+        expressions.append(nw.when(nw.col("up")).then(nw.col(f"u{at}")).otherwise(nw.col(f"d{at}")).alias(f"v{at}"))
         if likely:
             score = nw.col(f"s{at}")
             right = nw.when(nw.col("up")).then(score).otherwise(1.0 - score)
             # Not 1 less the other, of which nothing would be left where that is rounded to 1.
             wrong = nw.when(nw.col("up")).then(1.0 - score).otherwise(score)
             case = CaseProbabilities(right, raised(right, LEAST), wrong * wrong)
-            made += [loss.formula(case).alias(f"{name}{at}") for name, loss in LOSSES.items()]
-    return made
+            expressions += [loss.formula(case).alias(f"{name}{at}") for name, loss in LOSSES.items()]
+    return expressions
 
 
 def _gaps(duel: IndexPair, shifts: dict[tuple[str, IndexPair], float], *, likely: bool) -> list[Any]:
     import narwhals.stable.v2 as nw
 
-    one, two = duel
-    own = f"{one}_{two}"
-    made = [
-        (nw.col(f"v{one}") - nw.col(f"v{two}")).alias(f"area{own}"),
-        (nw.col(f"s{one}") != nw.col(f"s{two}")).cast(nw.Int64).alias(f"apart{own}"),
-        (nw.col(f"o{one}") != nw.col(f"o{two}")).cast(nw.Int64).alias(f"moved{own}"),
+    first, second = duel
+    own = f"{first}_{second}"
+    expressions = [
+        (nw.col(f"v{first}") - nw.col(f"v{second}")).alias(f"area{own}"),
+        (nw.col(f"s{first}") != nw.col(f"s{second}")).cast(nw.Int64).alias(f"apart{own}"),
+        (nw.col(f"o{first}") != nw.col(f"o{second}")).cast(nw.Int64).alias(f"moved{own}"),
     ]
     for name in LOSSES if likely else ():
-        gap = nw.col(f"{name}{one}") - nw.col(f"{name}{two}") - shifts[name, duel]
-        made += [gap.alias(f"{name}{own}")]
-    return made
+        gap = nw.col(f"{name}{first}") - nw.col(f"{name}{second}") - shifts[name, duel]
+        expressions += [gap.alias(f"{name}{own}")]
+    return expressions
 
 
 def _powers(duel: IndexPair, *, likely: bool) -> list[Any]:
     import narwhals.stable.v2 as nw
 
     own = f"{duel[0]}_{duel[1]}"
-    made = [(nw.col(f"area{own}") * nw.col(f"area{own}")).alias(f"area{own}_2")]
+    expressions = [(nw.col(f"area{own}") * nw.col(f"area{own}")).alias(f"area{own}_2")]
     for name in LOSSES if likely else ():
         gap = nw.col(f"{name}{own}")
-        made += [(gap * gap).alias(f"{name}{own}_2"), (gap * gap * gap).alias(f"{name}{own}_3")]
-    return made
+        expressions += [(gap * gap).alias(f"{name}{own}_2"), (gap * gap * gap).alias(f"{name}{own}_3")]
+    return expressions
 
 
 def _names(duel: IndexPair, *, likely: bool) -> list[str]:
     own = f"{duel[0]}_{duel[1]}"
-    made = [f"area{own}_2", f"apart{own}", f"moved{own}"]
-    return made + [f"{name}{own}{power}" for name in LOSSES if likely for power in ("", "_2", "_3")]
+    names = [f"area{own}_2", f"apart{own}", f"moved{own}"]
+    return names + [f"{name}{own}{power}" for name in LOSSES if likely for power in ("", "_2", "_3")]
 
 
 def _made(
@@ -504,8 +504,8 @@ def lazy_cases(sides: Sequence[LazySide]) -> LazyCases:
         move[_answers(table[f"p{at}"], side)] for at, (side, move) in enumerate(zip(sides, moves, strict=True))
     )
     positive = sides[0].positive
-    place = -1 if positive is None else labels.index(positive)
-    raw = table["t0"].filter(truths[0] == place).unique(maintain_order=True).to_list()
+    positive_index = -1 if positive is None else labels.index(positive)
+    raw = table["t0"].filter(truths[0] == positive_index).unique(maintain_order=True).to_list()
     return LazyCases(tuple(sides), frame, labels, truths[0], predicted, counts, tuple(raw), by, notes)
 
 
@@ -547,14 +547,14 @@ def _answers(column: Any, side: LazySide) -> Codes:
         return _places(column, side.labels)
     if side.each:
         return np.asarray(column.to_numpy(), dtype=np.int64)
-    place = 1 if side.positive is None else side.labels.index(side.positive)
-    return np.where(column.to_numpy() == 1, place, 1 - place)
+    positive_index = 1 if side.positive is None else side.labels.index(side.positive)
+    return np.where(column.to_numpy() == 1, positive_index, 1 - positive_index)
 
 
 def _places(column: Any, labels: tuple[Label, ...]) -> Codes:
     """The places of raw values among labels, which may write them in another type: 1 for "1"."""
     coded = encode(column, "label")
     rename = renamed(labels, coded.labels)[0]
-    place = {label: position for position, label in enumerate(labels)}
-    moved = np.array([place.get(rename.get(label, label), -1) for label in coded.labels], dtype=np.int64)
+    index_of = {label: position for position, label in enumerate(labels)}
+    moved = np.array([index_of.get(rename.get(label, label), -1) for label in coded.labels], dtype=np.int64)
     return np.asarray(moved[coded.codes.astype(np.int64) - coded.offset])

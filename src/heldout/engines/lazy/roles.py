@@ -57,15 +57,15 @@ class LazyRoles:
         """The columns that have a role; weights and scores are floats, categories text."""
         import narwhals.stable.v2 as nw
 
-        made = [self._labels(column).alias(role) for role, column in self.wanted.items() if role != "weight"]
+        expressions = [self._labels(column).alias(role) for role, column in self.wanted.items() if role != "weight"]
         if "weight" in self.wanted:
-            made.append(self._numbers(self.wanted["weight"], self.called["weight"]).alias("weight"))
-        made += [
-            self._numbers(column, f"score (column {column!r})").alias(f"score_{place}")
-            for place, column in enumerate(self.scores)
+            expressions.append(self._numbers(self.wanted["weight"], self.called["weight"]).alias("weight"))
+        expressions += [
+            self._numbers(column, f"score (column {column!r})").alias(f"score_{index}")
+            for index, column in enumerate(self.scores)
         ]
-        made += [nw.col(column).alias(f"slice_{place}") for place, column in enumerate(self.slices)]
-        return self.given.select(*made)
+        expressions += [nw.col(column).alias(f"slice_{index}") for index, column in enumerate(self.slices)]
+        return self.given.select(*expressions)
 
     def _labels(self, column: Any) -> nw.Expr:
         import narwhals.stable.v2 as nw
@@ -101,9 +101,9 @@ class LazyRoles:
             return tuple(kind.categories)
         if isinstance(kind, nw.Categorical) and self.given.implementation.is_dask():
             # Categories of pandas are declared, if Dask knows them before it reads the rows.
-            held = self.given.to_native()[self.wanted[role]].cat
-            found = list(held.categories) if held.known else []
-            return tuple(found) if all(isinstance(name, str) for name in found) else ()
+            categorical = self.given.to_native()[self.wanted[role]].cat
+            categories = list(categorical.categories) if categorical.known else []
+            return tuple(categories) if all(isinstance(name, str) for name in categories) else ()
         return ()
 
     def is_float(self, role: str) -> bool:

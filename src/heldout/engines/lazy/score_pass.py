@@ -78,8 +78,8 @@ class Met:
         """Only some of the entries."""
         group = None
         if self.group is not None:
-            met, codes = np.unique(self.group[0][rows], return_inverse=True)
-            group = codes, self.group[1][met]
+            keys_present, codes = np.unique(self.group[0][rows], return_inverse=True)
+            group = codes, self.group[1][keys_present]
         return Met(
             self.low[rows],
             self.high[rows],
@@ -98,8 +98,8 @@ class Met:
         if self.powers is not None:
             weights, squares = (summed(cell, power, size).reshape(-1, k) for power in self.powers[:2])
         if self.group is not None:
-            held = self.n if self.powers is None else self.powers[0]
-            bundles = BinGroups.of(self.group[1], self.group[0], where, self.class_, held)
+            number = self.n if self.powers is None else self.powers[0]
+            bundles = BinGroups.of(self.group[1], self.group[0], where, self.class_, number)
         return ScoreBins(
             low,
             np.full(len(low), exponent, dtype=np.int16),
@@ -137,14 +137,16 @@ class ScoreColumn:
         import narwhals.stable.v2 as nw
 
         score, weighted = nw.col(self.name), self.settled.weighted
-        made = [score.alias("score"), on_grid(score, exponent).alias("bin")]
+        expressions = [score.alias("score"), on_grid(score, exponent).alias("bin")]
         sums = [nw.len().alias("n"), nw.col("score").min().alias("low"), nw.col("score").max().alias("high")]
         if weighted:
             weight = nw.col("weight")
-            made += [weight.alias("w1"), (weight * weight).alias("w2"), (weight * weight * weight).alias("w3")]
+            expressions += [weight.alias("w1"), (weight * weight).alias("w2"), (weight * weight * weight).alias("w3")]
             sums += [nw.col(name).sum() for name in ("w1", "w2", "w3")]
-        held = ["truth", *(["group"] if self.settled.grouped else []), *keys]
-        table = collected(self.rows.with_columns(*made).group_by(*held, "bin").agg(*sums), "bins of scores")
+        group_keys = ["truth", *(["group"] if self.settled.grouped else []), *keys]
+        table = collected(
+            self.rows.with_columns(*expressions).group_by(*group_keys, "bin").agg(*sums), "bins of scores"
+        )
         return self._of_table(table, keys)
 
     def _of_table(self, table: nw.DataFrame[Any], keys: Sequence[str]) -> Met:
@@ -174,16 +176,16 @@ class ScoreColumn:
         exponent, joined = WIDEST, False
         while True:
             exponent = finer(low, high, exponent, FINER * most)
-            met = self.met(exponent)
-            cells, where = np.unique(floor_to(met.low, exponent), return_inverse=True)
-            if met.exact and len(np.unique(met.low)) == len(cells):
+            distinct_scores = self.met(exponent)
+            cells, where = np.unique(floor_to(distinct_scores.low, exponent), return_inverse=True)
+            if distinct_scores.exact and len(np.unique(distinct_scores.low)) == len(cells):
                 # Every bin holds one score, and is that score's own.
-                return met, POINT
+                return distinct_scores, POINT
             if len(cells) > most:
-                return met, exponent
+                return distinct_scores, exponent
             low, high = np.full(len(cells), np.inf), np.full(len(cells), -np.inf)
-            np.minimum.at(low, where, met.low)
-            np.maximum.at(high, where, met.high)
+            np.minimum.at(low, where, distinct_scores.low)
+            np.maximum.at(high, where, distinct_scores.high)
             joined = joined or len(cells) + int((low < high).sum()) > most or self._distinct() > most
             if not joined:
                 return self.met(), POINT
@@ -200,9 +202,9 @@ class ScoreColumn:
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:
-    made = np.empty(len(values), dtype=object)
-    made[:] = values
-    return made
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects
 
 
 def finer(low: Floats, high: Floats, exponent: int, most: int) -> int:
@@ -278,10 +280,10 @@ def refined(
     `place` is the class whose areas are to be certain, and `sided` brings the classes of the rows to those of the bins.
     """
     for _ in range(passes - 1):
-        found = refine(bins, tolerance, place=place)
-        if not len(found):
+        refinement = refine(bins, tolerance, place=place)
+        if not len(refinement):
             return bins
-        bins = found.put(bins, *_read_again(column, bins, found, sided))
+        bins = refinement.put(bins, *_read_again(column, bins, refinement, sided))
     return bins
 
 
@@ -294,12 +296,14 @@ def _read_again(
     rows = bins.counts[np.searchsorted(bins.low, refinement.low)].sum(axis=1)
     number = np.bincount(part, weights=rows, minlength=len(rooms))
     few = number <= FINER * np.array(rooms)
-    found: list[ScoreBins] = []
+    sub_bins: list[ScoreBins] = []
     if few.any():
         inner = replace(column, rows=_inside(column, refinement, few[part]))
-        met = sided(inner.met())
-        own = part[np.searchsorted(refinement.low, met.low, side="right") - 1]
-        found += [met.taken(own == at).bins(bins.k, POINT, rooms[at]) for at in np.flatnonzero(few).tolist()]
+        distinct_scores = sided(inner.met())
+        own = part[np.searchsorted(refinement.low, distinct_scores.low, side="right") - 1]
+        sub_bins += [
+            distinct_scores.taken(own == at).bins(bins.k, POINT, rooms[at]) for at in np.flatnonzero(few).tolist()
+        ]
     for at in np.flatnonzero(~few).tolist():
         chosen = part == at
         low, high = refinement.low[chosen], np.nextafter(refinement.ends[chosen], -np.inf)
@@ -309,9 +313,9 @@ def _read_again(
             n=int(number[at]),
             ends=(np.maximum(low, bins.least), np.minimum(high, bins.greatest)),
         )
-        met, finest = inner.finest(rooms[at])
-        found.append(sided(met).bins(bins.k, finest, rooms[at]))
-    return found
+        distinct_scores, finest = inner.finest(rooms[at])
+        sub_bins.append(sided(distinct_scores).bins(bins.k, finest, rooms[at]))
+    return sub_bins
 
 
 def _inside(column: ScoreColumn, refinement: Refinement, chosen: NDArray[np.bool_]) -> nw.LazyFrame[Any]:
@@ -379,14 +383,14 @@ class LazyScores:
         settled, scores = self.settled, self.settled.predictions.scores
         why = None if scores is None else scores.unfit
         columns = [self._column(column) for column in settled.columns]
-        found = [self._bins(column) for column in columns]
-        probabilities = [None] * (1 + len(self.folds)) if why else self._probabilities([met for met, _ in found])
+        columns_bins = [self._bins(column) for column in columns]
+        probabilities = [None] * (1 + len(self.folds)) if why else self._probabilities([met for met, _ in columns_bins])
         labels = settled.labels if settled.per_class else ()
-        made = [
-            ScoreTally(tuple(bins[at] for _, bins in found), probabilities[at], why, labels)
+        tallies = [
+            ScoreTally(tuple(bins[at] for _, bins in columns_bins), probabilities[at], why, labels)
             for at in range(1 + len(self.folds))
         ]
-        return made[0], tuple(made[1:])
+        return tallies[0], tuple(tallies[1:])
 
     def _column(self, column: int, fold: int | None = None) -> ScoreColumn:
         """A column of scores, in all rows or those of a fold."""
@@ -405,16 +409,16 @@ class LazyScores:
         """The scores of a column, and the bins of all rows and of every fold."""
         columns = class_columns(self.k)
         if self.small:
-            met = column.met(keys=["fold"] if self.folds else [])
-            parts = [met, *(met.taken(met.fold == key) for key in self.folds)]
-            return met, [self._sided(part, column).bins(columns, POINT, self.most) for part in parts]
-        met, exponent = column.finest(self.most)
-        made = [self._refined(column, self._sided(met, column).bins(columns, exponent, self.most))]
+            distinct_scores = column.met(keys=["fold"] if self.folds else [])
+            parts = [distinct_scores, *(distinct_scores.taken(distinct_scores.fold == key) for key in self.folds)]
+            return distinct_scores, [self._sided(part, column).bins(columns, POINT, self.most) for part in parts]
+        distinct_scores, exponent = column.finest(self.most)
+        tables = [self._refined(column, self._sided(distinct_scores, column).bins(columns, exponent, self.most))]
         for fold in range(len(self.folds)):
             part = self._column(column.column, fold)
             held, finest = part.finest(self.most)
-            made.append(self._refined(part, self._sided(held, part).bins(columns, finest, self.most)))
-        return met, made
+            tables.append(self._refined(part, self._sided(held, part).bins(columns, finest, self.most)))
+        return distinct_scores, tables
 
     def _sided(self, met: Met, column: ScoreColumn | None = None) -> Met:
         """With one column of scores: the positive class against the other. Of very many classes, each against all."""
@@ -425,10 +429,10 @@ class LazyScores:
         return replace(met, class_=(met.class_ == self.settled.positive).astype(np.int64))
 
     def _refined(self, column: ScoreColumn, bins: ScoreBins) -> ScoreBins:
-        place = self._at(column) if self.settled.per_class and bins.k == self.k else 1
+        class_index = self._at(column) if self.settled.per_class and bins.k == self.k else 1
         tolerance, passes = self.budget.tolerance, self.budget.passes
         return refined(
-            column, bins, lambda met: self._sided(met, column), place=place, tolerance=tolerance, passes=passes
+            column, bins, lambda met: self._sided(met, column), place=class_index, tolerance=tolerance, passes=passes
         )
 
     def _at(self, column: ScoreColumn) -> int:
@@ -453,9 +457,9 @@ class LazyScores:
         if self.settled.per_class:
             rows = self._class_losses(shape)
             table = collected(summed_losses(rows, shape, keys), "sums of losses")
-            held = [f"w{power}" for power in shape.powers[:2]]
+            sum_names = [f"w{power}" for power in shape.powers[:2]]
             ranks = rows.group_by("rank", *keys)
-            ranked = collected(ranks.agg(*(_col(name).sum() for name in held)), "ranks")
+            ranked = collected(ranks.agg(*(_col(name).sum() for name in sum_names)), "ranks")
         elif mets[0].exact and (self.small or not self.folds):
             table = summed_losses(self._met_losses(mets[0], shape), shape, keys).collect()
         else:
@@ -481,11 +485,11 @@ class LazyScores:
     def _weights(self, shape: Shape) -> list[nw.Expr]:
         import narwhals.stable.v2 as nw
 
-        one = [nw.lit(1.0).alias("n")]
+        unit = [nw.lit(1.0).alias("n")]
         if not shape.weighted:
-            return [*one, nw.lit(1.0).alias("w1")]
+            return [*unit, nw.lit(1.0).alias("w1")]
         weight = nw.col("weight")
-        return [*one, weight.alias("w1"), (weight * weight).alias("w2"), (weight * weight * weight).alias("w3")]
+        return [*unit, weight.alias("w1"), (weight * weight).alias("w2"), (weight * weight * weight).alias("w3")]
 
     def _row_losses(self, shape: Shape) -> nw.LazyFrame[Any]:
         """The losses of every row, where the rows are: the positive class against the other."""
@@ -505,7 +509,7 @@ class LazyScores:
         sided = self._sided(met)
         columns: dict[str, Any] = {"class": sided.class_, "score": met.low, "n": met.n.astype(np.float64)}
         powers = [columns["n"]] if met.powers is None else met.powers
-        columns |= {f"w{place}": power for place, power in enumerate(powers, start=1)}
+        columns |= {f"w{power_index}": power for power_index, power in enumerate(powers, start=1)}
         if met.group is not None:
             columns["group"] = met.group[1][met.group[0]]
         if met.fold is not None and self.folds:
@@ -518,28 +522,28 @@ class LazyScores:
     def _is_true(self, place: int) -> nw.Expr:
         """Whether a row is of a class."""
         flags = [_col("truth") == value for value in self.settled.truths(place)]
-        held: nw.Expr = reduce(lambda one, two: one | two, flags) if flags else _col("truth").is_null()
-        return held
+        is_class: nw.Expr = reduce(lambda left, right: left | right, flags) if flags else _col("truth").is_null()
+        return is_class
 
     def _class_losses(self, shape: Shape) -> nw.LazyFrame[Any]:
         """The losses of every row where each class has a column; the rank of the true class, ties as in memory."""
         import narwhals.stable.v2 as nw
 
         scores = [_col(f"score_{column}") for column in self.settled.columns]
-        own = [self._is_true(place).cast(nw.Int64) for place in range(self.k)]
+        own = [self._is_true(index).cast(nw.Int64) for index in range(self.k)]
         rows = self.rows.with_columns(
-            reduce(add, (flag * place for place, flag in enumerate(own))).alias("class"),
+            reduce(add, (flag * index for index, flag in enumerate(own))).alias("class"),
             nw.max_horizontal(*scores).alias("highest"),
             *self._weights(shape),
         )
         right = scores[-1]
-        for place in range(self.k - 2, -1, -1):
-            right = nw.when(_col("class") == place).then(scores[place]).otherwise(right)
+        for index in range(self.k - 2, -1, -1):
+            right = nw.when(_col("class") == index).then(scores[index]).otherwise(right)
         rows = rows.with_columns(right.alias("right"))
         right, code = _col("right"), _col("class")
         above = [(score > right).cast(nw.Int64) for score in scores]
-        level = [((score == right) & (code < place)).cast(nw.Int64) for place, score in enumerate(scores)]
-        away = [score - (code == place).cast(nw.Int64).cast(nw.Float64) for place, score in enumerate(scores)]
+        level = [((score == right) & (code < index)).cast(nw.Int64) for index, score in enumerate(scores)]
+        away = [score - (code == index).cast(nw.Int64).cast(nw.Float64) for index, score in enumerate(scores)]
         rows = rows.with_columns(
             reduce(add, [*above, *level]).alias("rank"),
             (reduce(add, (gap * gap for gap in away)) * (0.5 if self.k == 2 else 1.0)).alias("distance"),
@@ -549,13 +553,13 @@ class LazyScores:
         rows = rows.with_columns((_col("rank") == 0).cast(nw.Int64).cast(nw.Float64).alias("hit"))
         gap = _col("hit") - _col("highest")
         case = CaseProbabilities(right, raised(right, shape.least), _col("distance"), _col("norm"))
-        made = {"gap": gap, "square": gap * gap, **case_losses(case, shape.least)}
-        return rows.with_columns(*(value.alias(name) for name, value in made.items()))
+        losses = {"gap": gap, "square": gap * gap, **case_losses(case, shape.least)}
+        return rows.with_columns(*(value.alias(name) for name, value in losses.items()))
 
 
 def _with_losses(rows: nw.LazyFrame[Any], score: nw.Expr, shape: Shape) -> nw.LazyFrame[Any]:
-    made = two_class_losses(score, _col("hit"), shape.least)
-    return rows.with_columns(*(value.alias(name) for name, value in made.items()))
+    losses = two_class_losses(score, _col("hit"), shape.least)
+    return rows.with_columns(*(value.alias(name) for name, value in losses.items()))
 
 
 def _held(met: Met) -> Any:

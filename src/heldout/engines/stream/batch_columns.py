@@ -122,9 +122,11 @@ def check_numbers(batches: Batches, roles: StreamRoles) -> None:
         if kind.is_numeric() or str(kind) == "Boolean":
             continue
         called = roles.called.get(name, f"weight (column {name!r})")
-        found = batches.text_in(name)
-        held = f"{found[0]} holds {found[1]!r}" if found else f"It holds {kind}"
-        raise ValuesError(f"{called} must be numbers. {held}.", hint="choose another column, or convert it to numbers.")
+        text = batches.text_in(name)
+        content = f"{text[0]} holds {text[1]!r}" if text else f"It holds {kind}"
+        raise ValuesError(
+            f"{called} must be numbers. {content}.", hint="choose another column, or convert it to numbers."
+        )
 
 
 def present(batches: Batches, roles: StreamRoles) -> pl.Expr:
@@ -144,11 +146,11 @@ def classes_met(frames: Iterable[pl.DataFrame], column: str, called: str) -> tup
     """The classes of a column, of all its rows that have one."""
     import polars as pl
 
-    met: pl.DataFrame | None = None
+    classes: pl.DataFrame | None = None
     for frame in frames:
         here = frame.select(column).unique()
-        met = here if met is None else pl.concat([met, here]).unique()
-    return () if met is None else encode(met.get_column(column), called).classes()
+        classes = here if classes is None else pl.concat([classes, here]).unique()
+    return () if classes is None else encode(classes.get_column(column), called).classes()
 
 
 def pairs_met(frames: Iterable[pl.DataFrame], roles: StreamRoles, there: pl.Expr) -> pl.DataFrame:
@@ -156,11 +158,11 @@ def pairs_met(frames: Iterable[pl.DataFrame], roles: StreamRoles, there: pl.Expr
     import polars as pl
 
     columns = [roles.wanted[role] for role in ("truth", "predicted") if role in roles.wanted]
-    met: pl.DataFrame | None = None
+    pairs: pl.DataFrame | None = None
     for frame in frames:
         here = frame.filter(there).select(columns).unique()
-        met = here if met is None else pl.concat([met, here]).unique()
-    return pl.DataFrame(schema=columns) if met is None else met.sort(columns)
+        pairs = here if pairs is None else pl.concat([pairs, here]).unique()
+    return pl.DataFrame(schema=columns) if pairs is None else pairs.sort(columns)
 
 
 def settled(pairs: pl.DataFrame, roles: StreamRoles, asked: ReadOptions, notes: Sequence[str]) -> Predictions:
@@ -175,8 +177,8 @@ def settled(pairs: pl.DataFrame, roles: StreamRoles, asked: ReadOptions, notes: 
     score = None
     if roles.scores:
         k = len(roles.scores)
-        made = np.full(len(twice), 0.5) if k == 1 else np.full((len(twice), k), 1 / k)
-        score = RawScores(made, tuple(roles.scores))
+        scores = np.full(len(twice), 0.5) if k == 1 else np.full((len(twice), k), 1 / k)
+        score = RawScores(scores, tuple(roles.scores))
     return assemble(
         twice.get_column(roles.wanted["truth"]),
         None if roles.makes_predicted else twice.get_column(roles.wanted["predicted"]),
@@ -232,10 +234,10 @@ class ValueCounts:
             )
         self._binned, self._held = True, _binned(self._held)
 
-    def _joined(self, one: pl.DataFrame, two: pl.DataFrame) -> pl.DataFrame:
+    def _joined(self, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
         import polars as pl
 
-        both = pl.concat([one, two])
+        both = pl.concat([first, second])
         if self._binned:
             return both.group_by("bin").agg(pl.col("value").max(), pl.col("times").sum())
         return both.group_by("value").agg(pl.col("times").sum())
@@ -244,8 +246,8 @@ class ValueCounts:
         """How the column divides the rows."""
         if self._held is None:
             raise ColumnError(f"The column {self.name!r} is empty.", hint="slice by a column that has values.")
-        held = self._held.sort("value")
-        return plan_of(held.get_column("value"), held.get_column("times"), self.name, exact=not self._binned)
+        values = self._held.sort("value")
+        return plan_of(values.get_column("value"), values.get_column("times"), self.name, exact=not self._binned)
 
 
 def _binned(counts: pl.DataFrame) -> pl.DataFrame:
@@ -273,25 +275,25 @@ def slice_plans(batches: Batches, names: Sequence[str], asked: Any) -> tuple[tup
     counts = {name: ValueCounts(name, kinds[name]) for name in names if name not in classes}
     out: set[str] = set(classes)
     for frame in batches.frames([name for name in names if name in counts]):
-        for name, held in counts.items():
+        for name, value_counts in counts.items():
             try:
                 if name not in out:
-                    held.add(frame.get_column(name))
+                    value_counts.add(frame.get_column(name))
             except ColumnError:
                 if not every:
                     raise
                 out.add(name)
     plans: list[SlicePlan] = []
-    for name, held in counts.items():
-        plan = None if name in out else _plan(held, every=every)
+    for name, value_counts in counts.items():
+        plan = None if name in out else _plan(value_counts, every=every)
         if plan is None:
             out.add(name)
         else:
             plans.append(plan)
-    said = [plan.note for plan in plans if plan.note]
+    notes = [plan.note for plan in plans if plan.note]
     if out:
         shown = [shorten(visible(name), 40) for name in names if name in out]
-        said.append(
+        notes.append(
             "left out of the slices, because they name the cases, are classes or have one value: "
             f"{listing(shown, most=len(shown))}"
         )
@@ -300,7 +302,7 @@ def slice_plans(batches: Batches, names: Sequence[str], asked: Any) -> tuple[tup
             f"No column of {batches.name} is left to slice by: all have another role or name the cases.",
             hint="name one with slices= (--slice COLUMN), or leave it out.",
         )
-    return tuple(plans), said
+    return tuple(plans), notes
 
 
 def _plan(counts: ValueCounts, *, every: bool) -> SlicePlan | None:
@@ -385,7 +387,7 @@ class ValueFaults:
         """Refuse missing values, unless their rows are to be left out and others remain."""
         if not self.lost:
             return
-        counts = ", ".join(f"{role} in {held:,}" for role, held in self.in_order().items())
+        counts = ", ".join(f"{role} in {number:,}" for role, number in self.in_order().items())
         if missing == "refuse":
             what = "rows has a missing value" if self.lost == 1 else "rows have missing values"
             where = f"{'it' if self.lost == 1 else 'the first'} is {batches.where(self.first_lost)}"
@@ -466,5 +468,5 @@ def bad_weight(weight: NDArray[np.float64], places: NDArray[np.int64]) -> ValueF
     return ValueFaults(bad_weight=bad, light=float(above.min(initial=np.inf)), heavy=float(above.max(initial=0.0)))
 
 
-def _first(one: int, two: int) -> int:
-    return two if one < 0 else one if two < 0 else min(one, two)
+def _first(first: int, second: int) -> int:
+    return second if first < 0 else first if second < 0 else min(first, second)

@@ -68,9 +68,9 @@ def scan_batches(batches: Batches, columns: Sequence[str], *, numbered: bool = F
     ) -> Iterator[pl.DataFrame]:
         del batch_size
         # A condition may look at columns that are not asked for; a source without columns would have no rows.
-        held = wanted if predicate is not None or not with_columns else with_columns
-        for frame in batches.frames(held):
-            part = frame.select(held)
+        read_columns = wanted if predicate is not None or not with_columns else with_columns
+        for frame in batches.frames(read_columns):
+            part = frame.select(read_columns)
             if predicate is not None:
                 part = part.filter(predicate)
             if n_rows is not None:
@@ -107,21 +107,21 @@ def check_ids(batches: Batches, roles: StreamRoles) -> None:
                 hint="leave out id= (--id), if every row is a case.",
             )
         hashes.append(frame.get_column(column).drop_nulls().hash().to_numpy())
-    held = np.concatenate(hashes) if hashes else np.empty(0, dtype=np.uint64)
-    held.sort()
-    again = np.unique(held[1:][held[1:] == held[:-1]])
+    all_hashes = np.concatenate(hashes) if hashes else np.empty(0, dtype=np.uint64)
+    all_hashes.sort()
+    again = np.unique(all_hashes[1:][all_hashes[1:] == all_hashes[:-1]])
     if not len(again):
         return
     suspects = pl.Series(again)
-    found: pl.DataFrame | None = None
+    repeated: pl.DataFrame | None = None
     for frame in batches.frames([column]):
         values = frame.get_column(column).drop_nulls()
         here = values.filter(values.hash().is_in(suspects)).alias("id").to_frame().group_by("id").len("times")
-        found = here if found is None else pl.concat([found, here])
-    if found is None:
+        repeated = here if repeated is None else pl.concat([repeated, here])
+    if repeated is None:
         return
     # Different ids may share a hash; only those that stand twice themselves count.
-    twice = found.group_by("id").agg(pl.col("times").sum()).filter(pl.col("times") > 1).sort("id")
+    twice = repeated.group_by("id").agg(pl.col("times").sum()).filter(pl.col("times") > 1).sort("id")
     if not len(twice):
         return
     name, times = twice.row(0)
@@ -195,9 +195,9 @@ class _TallyCounter:
         if isinstance(self._counters, StreamBins):
             self._counters.add(scored.scores, scored.codes)
         else:
-            for place, counter in enumerate(self._counters):
-                values = scored.scores[:, place] if k else scored.scores
-                counter.add(values, sided(scored.codes, place, k) if k else scored.codes, scored.weight)
+            for index, counter in enumerate(self._counters):
+                values = scored.scores[:, index] if k else scored.scores
+                counter.add(values, sided(scored.codes, index, k) if k else scored.codes, scored.weight)
         if not scored.probable:
             return
         if k:
@@ -210,8 +210,8 @@ class _TallyCounter:
         return ScoreTally(self._bins(), self._losses if why is None else None, why, self._kind.labels)
 
     def _bins(self) -> tuple[ScoreBins, ...]:
-        held = [self._counters] if isinstance(self._counters, StreamBins) else self._counters
-        return tuple(counter.bins() for counter in held)
+        counters = [self._counters] if isinstance(self._counters, StreamBins) else self._counters
+        return tuple(counter.bins() for counter in counters)
 
 
 # Reading the scores again, where bins hold so many cases that areas under curves are not certain enough.
@@ -230,8 +230,8 @@ def refined(
     The scores were read once; `passes` is how often they may be read in all. `frames` begins to read again, and
     `scored` tells of a batch which of its rows count.
     """
-    (made,) = refined_parts([tally], (), scored, frames, tolerance=tolerance, passes=passes)
-    return made
+    (tally_refined,) = refined_parts([tally], (), scored, frames, tolerance=tolerance, passes=passes)
+    return tally_refined
 
 
 def refined_parts(
@@ -244,9 +244,9 @@ def refined_parts(
     passes: int,
 ) -> tuple[ScoreTally, ...]:
     """The tally of all rows and those of the folds with these keys, all by the same further passes over the rows."""
-    made = tuple(tallies)
+    refined_tallies = tuple(tallies)
     for _ in range(passes - 1):
-        again = [_RefiningPass(tally, tolerance) for tally in made]
+        again = [_RefiningPass(tally, tolerance) for tally in refined_tallies]
         if not any(again):
             break
         for frame in frames():
@@ -254,11 +254,11 @@ def refined_parts(
             if rows is None:
                 continue
             parts = rows.folds() if any(again[1:]) else {}
-            for one, part in zip(again, (rows, *map(parts.get, folds)), strict=True):
-                if one:
-                    one.add(part)
-        made = tuple(one.put() for one in again)
-    return made
+            for refining, part in zip(again, (rows, *map(parts.get, folds)), strict=True):
+                if refining:
+                    refining.add(part)
+        refined_tallies = tuple(refining.put() for refining in again)
+    return refined_tallies
 
 
 class _RefiningPass:
@@ -268,7 +268,9 @@ class _RefiningPass:
         self._tally = tally
         places = [tally.place(at) for at in range(len(tally.bins))]
         asked = [refine(bins, tolerance, place=at) for bins, at in zip(tally.bins, places, strict=True)]
-        self._recounts: list[Recount | None] = [one.recount() if len(one) else None for one in asked]
+        self._recounts: list[Recount | None] = [
+            refinement.recount() if len(refinement) else None for refinement in asked
+        ]
 
     def __bool__(self) -> bool:
         return any(recount is not None for recount in self._recounts)
@@ -283,8 +285,8 @@ class _RefiningPass:
                 recount.add(values, codes, rows.weight, rows.group)
 
     def put(self) -> ScoreTally:
-        held = zip(self._recounts, self._tally.bins, strict=True)
-        return replace(self._tally, bins=tuple(bins if again is None else again.put(bins) for again, bins in held))
+        recounted = zip(self._recounts, self._tally.bins, strict=True)
+        return replace(self._tally, bins=tuple(bins if again is None else again.put(bins) for again, bins in recounted))
 
 
 # So many rows are looked at to guess which classes there are.
@@ -300,10 +302,10 @@ def count_stream(
     """
     chosen = stream_roles(batches, roles, asked)
     quick = _quickly(batches, chosen, asked, tolerance, passes)
-    made = quick if quick is not None else _thoroughly(batches, chosen, asked, tolerance, passes)
+    counted = quick if quick is not None else _thoroughly(batches, chosen, asked, tolerance, passes)
     # Two classes are counted in one reading, so nothing but the number of rows can differ.
-    check_unchanged(made[0], batches, parts=quick is None)
-    return made
+    check_unchanged(counted[0], batches, parts=quick is None)
+    return counted
 
 
 def _quickly(
@@ -316,16 +318,16 @@ def _quickly(
         with batches.trusting():
             columns = list(dict.fromkeys([*roles.wanted.values(), *roles.scores, *roles.free]))
             first = [frame.head(FIRST) for frame in islice(batches.frames(columns), 1)]
-            found = with_scores(batches, roles, asked, _classes(first, roles))
-            check_numbers(batches, found)
-            pairs = pairs_met(first, found, present(batches, found))
-            notes = _first_notes(found, ())
-            like = settled(pairs, found, asked, notes)
-            if not TwoClasses.fits(found, like):
+            scored_roles = with_scores(batches, roles, asked, _classes(first, roles))
+            check_numbers(batches, scored_roles)
+            pairs = pairs_met(first, scored_roles, present(batches, scored_roles))
+            notes = _first_notes(scored_roles, ())
+            like = settled(pairs, scored_roles, asked, notes)
+            if not TwoClasses.fits(scored_roles, like):
                 return None
-            counting = TwoClasses(found, like, pairs)
+            counting = TwoClasses(scored_roles, like, pairs)
             counter = StreamBins(MOST)
-            frames = batches.frames(found.every(), counting.expressions())
+            frames = batches.frames(scored_roles.every(), counting.expressions())
             # One thread counts while Polars reads ahead: a second would wait for the interpreter most of the time.
             sums = _summed(counting.sums(frame, counter) for frame in frames)
     except (HeldoutError, SurpriseError):
@@ -334,13 +336,13 @@ def _quickly(
     if sums is None:
         return None
     seen = sums.seen()
-    seen.check_scores(batches, natural=found.makes_predicted and asked.threshold is None)
+    seen.check_scores(batches, natural=scored_roles.makes_predicted and asked.threshold is None)
     why = seen.unfit(1)
     tally = ScoreTally((counter.bins(),), sums.probabilities if why is None else None, why)
-    made_of = [found.wanted["truth"], found.scores[0]]
+    made_of = [scored_roles.wanted["truth"], scored_roles.scores[0]]
     again = [expression for expression in counting.expressions() if expression.meta.output_name() in ("truth", "score")]
     tally = refined(tally, counting.scored, lambda: batches.frames(made_of, again), tolerance=tolerance, passes=passes)
-    made = Counted(
+    counted = Counted(
         counting.confusion(sums),
         positive=like.positive,
         threshold=like.threshold,
@@ -350,7 +352,7 @@ def _quickly(
         notes=(*batches.notes, *like.notes),
         joined_types=like.joined_types,
     )
-    return made, _source(batches, found, like, ())
+    return counted, _source(batches, scored_roles, like, ())
 
 
 def _thoroughly(
@@ -361,7 +363,7 @@ def _thoroughly(
     labels = _classes(batches.frames([given.wanted["truth"]]), given) if needs_classes else ()
     roles = with_scores(batches, given, asked, labels)
     check_numbers(batches, roles)
-    plans, said = slice_plans(batches, roles.slices, asked.slices)
+    plans, slice_notes = slice_plans(batches, roles.slices, asked.slices)
     sliced = tuple(plan.name for plan in plans)
     roles = replace(roles, slices=sliced)
     if "id" in roles.wanted:
@@ -370,7 +372,7 @@ def _thoroughly(
     pairs = pairs_met(batches.frames(columns), roles, present(batches, roles))
     if not len(pairs):
         _refuse_all(batches, roles, asked)
-    notes = [*_first_notes(roles, sliced), *said]
+    notes = [*_first_notes(roles, sliced), *slice_notes]
     like = settled(pairs, roles, asked, notes)
     combined = len(plans) * (len(plans) - 1) // 2
     pairwise = combined * (batches.rows or 0) <= MOST_PAIRED
@@ -397,7 +399,7 @@ def _thoroughly(
             passes=passes,
         )
         whole = replace(whole, scores=scores, fold_scores=tuple(folds))
-    made = replace(
+    counted = replace(
         whole,
         positive=like.positive,
         threshold=like.threshold if roles.scores else None,
@@ -408,7 +410,7 @@ def _thoroughly(
         notes=(*batches.notes, *like.notes),
         joined_types=like.joined_types,
     )
-    return made, _source(batches, roles, like, sliced)
+    return counted, _source(batches, roles, like, sliced)
 
 
 def _pieces(batches: Batches, reader: RowReader) -> tuple[Counted, ValueFaults]:
@@ -489,8 +491,8 @@ def _refuse_all(batches: Batches, roles: StreamRoles, asked: ReadOptions) -> Non
         parts["score"] = pl.any_horizontal([absent(name) for name in roles.scores])
     seen = ValueFaults()
     for frame in batches.frames(list(kinds)):
-        held = frame.select(expression.sum().alias(role) for role, expression in parts.items()).row(0, named=True)
+        gaps = frame.select(expression.sum().alias(role) for role, expression in parts.items()).row(0, named=True)
         seen += ValueFaults(
-            rows=len(frame), lost=len(frame), missing={r: int(n) for r, n in held.items() if n}, first_lost=0
+            rows=len(frame), lost=len(frame), missing={r: int(n) for r, n in gaps.items() if n}, first_lost=0
         )
     seen.check_missing(batches, asked.missing)

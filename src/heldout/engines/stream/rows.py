@@ -43,12 +43,12 @@ class LabelCodes:
         import polars as pl
 
         first = values.is_first_distinct().to_numpy()
-        held = values.filter(pl.Series(first))
+        known = values.filter(pl.Series(first))
         codes = coded.codes[: len(first)][first].astype(np.int64) - coded.offset
-        order = held.arg_sort().to_numpy()
+        order = known.arg_sort().to_numpy()
         self._like = coded
         self._name = f"The column {values.name!r}"
-        self._values = held.gather(order)
+        self._values = known.gather(order)
         # Missing is the last.
         self._move = np.append(codes[order], -1)
         self._enum = pl.Enum(self._values) if self._values.dtype == pl.String else None
@@ -72,23 +72,23 @@ class LabelCodes:
         if self._enum is not None and absent <= FEW:
             return self._compared(column)
         if self._enum is not None:
-            met = column.cast(self._enum, strict=False).to_physical().cast(pl.Int64)
+            codes = column.cast(self._enum, strict=False).to_physical().cast(pl.Int64)
             gone = column.is_null().to_numpy()
-            strange = met.is_null().to_numpy() & ~gone
-            return np.where(gone, absent, met.fill_null(0).to_numpy()), strange
-        held = self._values.to_physical() if self._values.dtype == pl.Enum else self._values
-        known = held.cast(pl.Float64 if held.dtype.is_float() else pl.Int64).to_numpy()
+            strange = codes.is_null().to_numpy() & ~gone
+            return np.where(gone, absent, codes.fill_null(0).to_numpy()), strange
+        physical = self._values.to_physical() if self._values.dtype == pl.Enum else self._values
+        known = physical.cast(pl.Float64 if physical.dtype.is_float() else pl.Int64).to_numpy()
         plain = (column.to_physical() if column.dtype == pl.Enum else column).cast(
-            pl.Float64 if held.dtype.is_float() else pl.Int64
+            pl.Float64 if physical.dtype.is_float() else pl.Int64
         )
-        if held.dtype.is_float():
+        if physical.dtype.is_float():
             numbers = plain.fill_null(np.nan).to_numpy()
             gaps = np.isnan(numbers)
         else:
             gaps = plain.is_null().to_numpy()
             numbers = (plain.fill_null(known[0]) if plain.null_count() else plain).to_numpy()
         # The difference of two whole numbers of 64 bits may be longer.
-        if not held.dtype.is_float() and int(known[-1]) - int(known[0]) < DIRECT_RANGE:
+        if not physical.dtype.is_float() and int(known[-1]) - int(known[0]) < DIRECT_RANGE:
             table = np.zeros(known[-1] - known[0] + 1, dtype=np.int64)
             table[known - known[0]] = np.arange(len(known))
             places = table[np.clip(numbers, known[0], known[-1]) - known[0]]
@@ -102,15 +102,15 @@ class LabelCodes:
 
         named = pl.col(column.name)
         # From 1 on; 0 is no text that was met.
-        equal = [(named == value).cast(pl.UInt8) * place for place, value in enumerate(self._values.to_list(), start=1)]
+        equal = [(named == value).cast(pl.UInt8) * index for index, value in enumerate(self._values.to_list(), start=1)]
         places = column.to_frame().select(pl.sum_horizontal(equal).fill_null(0)).to_series().to_numpy()
-        found = np.append(0, np.arange(len(self._values)))[places]
+        indices = np.append(0, np.arange(len(self._values)))[places]
         strange = places == 0
         if column.null_count():
             gone = column.is_null().to_numpy()
-            found[gone] = len(self._values)
+            indices[gone] = len(self._values)
             strange &= ~gone
-        return found, strange
+        return indices, strange
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +142,8 @@ class LabelledScores:
     def _taken(self, rows: NDArray[np.int64]) -> LabelledScores:
         group = None
         if self.group is not None:
-            met, place = np.unique(self.group[0][rows], return_inverse=True)
-            group = place, self.group[1][met]
+            groups_present, group_index = np.unique(self.group[0][rows], return_inverse=True)
+            group = group_index, self.group[1][groups_present]
         weight = None if self.weight is None else self.weight[rows]
         return LabelledScores(self.scores[rows], self.codes[rows], weight, group, probable=self.probable)
 
@@ -249,12 +249,12 @@ class RowReader:
         if "score" in columns:
             scores = settle_scores(RawScores(columns["score"], tuple(self.roles.scores)), like.labels, like.positive)
         predicted: Any = columns.get("predicted")
-        place = like.predicted_place
+        predicted_place = like.predicted_place
         if predicted is None and scores is not None:
             # Whether half is a natural threshold is known when all scores have been read.
             cut = None if scores.per_class else like.threshold
             predicted = replace(scores, unfit=None).predicted(like.labels, like.positive, cut)
-            place = np.arange(len(like.labels))
+            predicted_place = np.arange(len(like.labels))
         slices = []
         for plan in self.plans:
             codes = plan.codes(frame.get_column(plan.name))
@@ -265,7 +265,7 @@ class RowReader:
             like,
             truth=columns["truth"],
             predicted=predicted,
-            predicted_place=place,
+            predicted_place=predicted_place,
             weight=columns.get("weight"),
             group=columns.get("group"),
             fold=columns.get("fold"),
@@ -297,8 +297,8 @@ class RowReader:
             codes = codes == (labels.index(predictions.positive) if predictions.positive is not None else 1)
         keyed = None
         if group is not None:
-            met, place = np.unique(group.codes.astype(np.int64) - group.offset, return_inverse=True)
-            keyed = place, key_array([group.labels[code] for code in met.tolist()])
+            groups_present, group_index = np.unique(group.codes.astype(np.int64) - group.offset, return_inverse=True)
+            keyed = group_index, key_array([group.labels[code] for code in groups_present.tolist()])
         probable = predictions.scores.is_probability
         return LabelledScores(predictions.scores.values, codes, predictions.weight, keyed, predictions.fold, probable)
 

@@ -76,14 +76,14 @@ class BinLayout:
         first, last = _ends(least, greatest, finest)
         if max(abs(first), abs(last)) >= FAR // 2:
             return None
-        met = _met(batch, finest, first, last)
+        occurring = _met(batch, finest, first, last)
         for base in range(finest, exponent):
-            if np.count_nonzero(met) <= most:
+            if np.count_nonzero(occurring) <= most:
                 # Every grid that is finer meets more, so the first, which is too fine, must.
                 return None
             # Two cells that are neighbours, each a byte, as one whole number.
-            met = met.view(np.uint16) != 0
-            if np.count_nonzero(met) <= most:
+            occurring = occurring.view(np.uint16) != 0
+            if np.count_nonzero(occurring) <= most:
                 first, last = _ends(least, greatest, base + 1)
                 # A margin for scores that are still to come.
                 margin = (last - first) // 16 + 8
@@ -117,12 +117,12 @@ def _met(batch: Sequence[ScoredRows], exponent: int, first: int, last: int) -> N
     # Cells that will be joined begin at a multiple of their number.
     joined = 1 << (DEEP + 1)
     first, stop = first // joined * joined, (last // joined + 1) * joined
-    met = np.zeros(stop - first, dtype=np.bool_)
+    occurring = np.zeros(stop - first, dtype=np.bool_)
     for rows in batch:
         for start in range(0, len(rows.scores), BLOCK):
             scaled = np.multiply(rows.scores[start : start + BLOCK], 2.0**-exponent, dtype=np.float64)
-            met[np.floor(scaled, out=scaled).astype(np.int32) - first] = True
-    return met
+            occurring[np.floor(scaled, out=scaled).astype(np.int32) - first] = True
+    return occurring
 
 
 class BinCells:
@@ -167,9 +167,9 @@ class BinCells:
         cells = self._cells if self._wide is None else self._wide + self._cells
         # Both classes at once, as one whole number, where there is one so long.
         pairs = {2: np.uint32, 4: np.uint64}.get(cells.itemsize)
-        met = np.flatnonzero(cells[::2] + cells[1::2] if pairs is None else cells.view(pairs))
-        low: Floats = (met + self.layout.first).astype(np.float64) * 2.0**self.layout.exponent
-        return low, cells.reshape(-1, 2)[met].astype(np.int64)
+        filled = np.flatnonzero(cells[::2] + cells[1::2] if pairs is None else cells.view(pairs))
+        low: Floats = (filled + self.layout.first).astype(np.float64) * 2.0**self.layout.exponent
+        return low, cells.reshape(-1, 2)[filled].astype(np.int64)
 
     def _split(self, rows: ScoredRows) -> tuple[list[ScoredRows], list[ScoredRows]]:
         low, end = self.layout.low, self.layout.end
@@ -179,8 +179,8 @@ class BinCells:
             return [rows], []
         # As floats of 64 bits, beside which narrow scores are widened.
         within = (rows.scores >= np.float64(low)) & (rows.scores < np.float64(end))
-        made = [ScoredRows.of(rows.scores[some], rows.positive[some]) for some in (within, ~within) if some.any()]
-        return ([made[0]], [made[1]]) if len(made) == 2 else (made, []) if within.any() else ([], made)
+        parts = [ScoredRows.of(rows.scores[some], rows.positive[some]) for some in (within, ~within) if some.any()]
+        return ([parts[0]], [parts[1]]) if len(parts) == 2 else (parts, []) if within.any() else ([], parts)
 
     def _keys(self, rows: ScoredRows) -> Iterator[Integers]:
         """The counters of rows that lie here, block by block; a block is gone when the next is asked for."""
@@ -286,21 +286,21 @@ class StreamBins:
         """Everything that was counted, finely where that was done."""
         if self._first is not None:
             self._begin(self._first)
-        made = self._coarse()
+        bins = self._coarse()
         # As they are where scores turned out to be spread otherwise.
-        if self.ahead is None or self._beyond or made.base != self.ahead.layout.coarse:
-            return made
-        return _put(made, self.ahead)
+        if self.ahead is None or self._beyond or bins.base != self.ahead.layout.coarse:
+            return bins
+        return _put(bins, self.ahead)
 
     def _coarse(self) -> ScoreBins:
-        made = self.elsewhere.bins()
+        bins = self.elsewhere.bins()
         if self.grid is None:
-            return made
+            return bins
         low, counts = self.grid.table()
         base = self.grid.layout.exponent
         exponent = np.full(len(low), base, dtype=np.int16)
         dense = ScoreBins(low, exponent, counts, base, self._least, self._greatest, most=self.most)
-        return dense.settled() if not len(made) else made + dense
+        return dense.settled() if not len(bins) else bins + dense
 
     def _add_ahead(self, batch: Sequence[ScoredRows], cells: BinCells) -> None:
         """Count finely those of the rows that are high enough, as long as none is too high."""

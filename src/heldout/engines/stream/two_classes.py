@@ -78,13 +78,13 @@ class TwoClasses:
         """What the reader makes of the columns: whether each class is the positive one, whether both are known."""
         import polars as pl
 
-        made, known = [], pl.lit(value=True)
+        expressions, known = [], pl.lit(value=True)
         for role, (negative, positive) in self._raw.items():
             column = pl.col(self._columns[role])
             yes = column == pl.lit(positive)
-            made.append(yes.cast(pl.UInt8).alias(role))
+            expressions.append(yes.cast(pl.UInt8).alias(role))
             known = known & (yes | (column == pl.lit(negative)))
-        return [*made, known.fill_null(value=False).alias(KNOWN), pl.col(self._columns[SCORE]).alias(SCORE)]
+        return [*expressions, known.fill_null(value=False).alias(KNOWN), pl.col(self._columns[SCORE]).alias(SCORE)]
 
     def sums(self, frame: pl.DataFrame, counter: StreamBins) -> BatchSums:
         """Add up a batch, and count its scores in bins."""
@@ -127,13 +127,13 @@ def _check(frame: pl.DataFrame) -> None:
 
 def _raw_values(column: pl.Series, like: Predictions, role: str) -> tuple[Any, Any]:
     """The values of a column that stand for the negative and for the positive class."""
-    coded, place = (like.truth, like.truth_place) if role == TRUTH else (like.predicted, like.predicted_place)
-    where = place[coded.codes[: len(column)].astype(np.int64) - coded.offset]
+    coded, places = (like.truth, like.truth_place) if role == TRUTH else (like.predicted, like.predicted_place)
+    where = places[coded.codes[: len(column)].astype(np.int64) - coded.offset]
     positive = like.labels.index(like.positive) if like.positive is not None else 1
-    made = [column.filter(where == at).unique().to_list() for at in (1 - positive, positive)]
-    if [len(held) for held in made] != [1, 1]:
+    values_by_class = [column.filter(where == at).unique().to_list() for at in (1 - positive, positive)]
+    if [len(values) for values in values_by_class] != [1, 1]:
         raise SurpriseError
-    return made[0][0], made[1][0]
+    return values_by_class[0][0], values_by_class[1][0]
 
 
 def _probabilities(pieces: Sequence[ScoredRows]) -> Probabilities:
@@ -148,8 +148,10 @@ def _probabilities(pieces: Sequence[ScoredRows]) -> Probabilities:
 
 def _cells(truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> NDArray[np.int64]:
     both = np.count_nonzero(truth & predicted)
-    true, said = np.count_nonzero(truth), np.count_nonzero(predicted)
-    return np.array([len(truth) - true - said + both, said - both, true - both, both], dtype=np.int64)
+    true, predicted_positive = np.count_nonzero(truth), np.count_nonzero(predicted)
+    return np.array(
+        [len(truth) - true - predicted_positive + both, predicted_positive - both, true - both, both], dtype=np.int64
+    )
 
 
 def _chunks(frame: pl.DataFrame) -> list[pl.DataFrame]:
