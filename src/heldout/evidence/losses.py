@@ -116,5 +116,11 @@ LOSSES: Mapping[str, Loss] = {
             reference=lambda shares: -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=-1) + 0.0,
             slope=lambda shares: -np.log(np.where(shares > 0, shares, 1.0)) - 1,
         ),
+        Loss(
+            "spherical_score",
+            lambda case: case.right / sqrt(case.squares),
+            largest_of_two=1.0,
+            largest_of_many=1.0,
+        ),
     )
 }

@@ -19,9 +19,14 @@ STEPHENSON = "Stephenson, Coelho & Jolliffe (2008), Two extra components in the 
 NAEINI = "Naeini, Cooper & Hauskrecht (2015), Obtaining well calibrated probabilities using Bayesian binning"
 COX = "Cox (1958), Two further applications of a model for binary regression"
 VAN_CALSTER = "Van Calster et al. (2016), A calibration hierarchy for risk models"
+SPHERICAL = (
+    "Roby (1965), Belief states and the uses of evidence; Good (1971), comment on Buehler's measuring information; "
+    "Gneiting & Raftery (2007), Strictly proper scoring rules, prediction, and estimation"
+)
 RUSSAKOVSKY = "Russakovsky et al. (2015), ImageNet large scale visual recognition challenge"
 
 NO_CASES = "there are no cases"
+NOT_SUMMED = "there are no cases, or they were counted by a version that did not know this score"
 NO_BINS = "there are no cases in bins"
 NOT_BINARY = "there are no cases in bins, or there is more than one probability per case"
 ONE_CLASS = "there are cases of one class only"
@@ -67,6 +72,22 @@ def log_loss(probabilities: Probabilities) -> tuple[Any, Any]:
 def brier(probabilities: Probabilities) -> tuple[Any, Any]:
     """Mean squared error of the probability; with three or more classes, its sum over the classes (at most 2)."""
     return _loss(probabilities, "brier")
+
+
+@measure(
+    symbol="SPH",
+    aliases=("spherical", "spherical_scoring_rule"),
+    kind="loss",
+    scope="probability",
+    undefined=NOT_SUMMED,
+    reference=SPHERICAL,
+    formula="mean of (probability of the true class) / √(Σ p² over the classes)",
+    intervals=("hall",),
+    component="spherical_score",
+)
+def spherical_score(probabilities: Probabilities) -> tuple[Any, Any]:
+    """Mean cosine of the angle between probabilities and truth, a proper score; 1/k for each class gives 1/√k."""
+    return _loss(probabilities, "spherical_score")
 
 
 @measure(
@@ -335,6 +356,7 @@ def _settled(fit: LogisticFit, value: float) -> tuple[float, float]:
 MEASURES: tuple[Measure, ...] = (
     log_loss,
     brier,
+    spherical_score,
     brier_calibration,
     brier_refinement,
     brier_resolution,
