@@ -13,9 +13,9 @@ from sklearn.datasets import load_iris
 
 import heldout
 from heldout.api import compare as front
-from heldout.api.pairwise import count_cases_needed, decide_winner
 from heldout.comparisons.fold_tests import Posterior
 from heldout.comparisons.pair_test import PROCEDURES
+from heldout.comparisons.pairwise import count_cases_needed, decide_winner
 from heldout.errors import OptionError
 from heldout.results.difference import PairTest
 

@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
 from heldout.api.contestants import (
-    Contestant,
+    OpenConnections,
     ReadOptions,
     gather_contestants,
     is_contestant,
     is_readable,
     read_columns,
 )
-from heldout.api.design import CompareOptions, PairingDesign, is_score
-from heldout.api.external_cases import OpenConnections
-from heldout.api.pairing import choose_design
-from heldout.api.pairwise import (
+from heldout.arguments import check_level, check_whole, listing
+from heldout.comparisons.comparison import Comparison
+from heldout.comparisons.design import CompareOptions, is_score
+from heldout.comparisons.learner_ranks import LearnerRanks
+from heldout.comparisons.pairing import Contestant, choose_design
+from heldout.comparisons.pairwise import (
     Claims,
     TableOptions,
-    compare_in_table,
-    describe_procedures,
-    keep_applicable,
-    list_known_limits,
-    note_multiplicity,
-    note_pooled_values,
-    note_uncorrected,
-    run_pairwise_tests,
-    wants_pairs,
+    choose_pairs,
+    compare_contestants,
+    compare_table,
 )
-from heldout.arguments import check_level, check_whole, closest, listing
-from heldout.comparisons.comparison import Comparison
-from heldout.comparisons.learner_ranks import LearnerRanks, rank_learners
-from heldout.comparisons.ranks import read_results
 from heldout.engines.engine_choice import EngineOptions, lazy_frame
-from heldout.errors import ColumnError, OptionError
+from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.findings.review import check_codes
 from heldout.measures.catalogue import read_quantity
@@ -116,55 +106,15 @@ def compare(
         if contestants is None:
             _check_table_options(classifiers[0], {"names": names, "paired": paired, "margin": margin}, reading)
             options = TableOptions(level, method, rope, claims, seed=seed, mute=muted)
-            return _compare_table(classifiers[0], control, options, measure)
+            return compare_table(classifiers[0], control, options, measure)
         if len(contestants) < 2:
             only = next(iter(contestants))
             raise OptionError(f"There is one classifier only: {only}.", hint="give at least two to compare.")
-        pairs = _choose_pairs(list(contestants), control)
+        pairs = choose_pairs(list(contestants), control)
         design = choose_design(contestants, paired=paired)
-        return _compare_all(
+        return compare_contestants(
             design, pairs, measure, CompareOptions(level, seed, replicates, method, rope), claims, muted
         )  # fmt: skip
-
-
-def _compare_all(
-    design: PairingDesign,
-    pairs: list[tuple[int, int]],
-    measure: str | Sequence[str] | None,
-    options: CompareOptions,
-    claims: Claims,
-    muted: tuple[str, ...],
-) -> Comparison:
-    """Test every pair by every measure, and describe what was done."""
-    quantities = design.quantities([measure] if isinstance(measure, str) else measure)
-    if measure is None and options.method is not None:
-        quantities = keep_applicable(design, pairs[0], quantities, options)
-    results = run_pairwise_tests(design, design.names, pairs, quantities, options, claims)
-    used = claims.used(len(pairs))
-    return Comparison(
-        tuple(design.names),
-        results,
-        design.description,
-        describe_procedures(design, results),
-        options.level,
-        used,
-        design.omnibus(quantities, options) if len(design.names) > 2 else (),
-        (
-            *design.notes,
-            *(note_uncorrected(results) if used else ()),
-            *note_multiplicity(results),
-            *note_pooled_values(results),
-        ),
-        options.seed,
-        design.curves(options),
-        design.setting,
-        options.method or "",
-        list_known_limits([pair.tested.method for pair in results], options.method),
-        design.sides(),
-        muted,
-        design.own_notes,
-        design.shared_notes,
-    )
 
 
 def only_scores(measure: str | Sequence[str] | None) -> bool:
@@ -211,49 +161,3 @@ def _check_table_options(table: Any, others: dict[str, Any], reading: ReadOption
             f"{listing(given)}.",
             hint="leave them out; or give several files, or several columns of one (predicted=, --predicted, --score).",
         )
-
-
-def _compare_table(source: Any, control: Any, options: TableOptions, measure: Any) -> Comparison | LearnerRanks:
-    """A table of results, data sets × learners: two learners or a test for two pair by pair, otherwise by ranks."""
-    asked = [measure] if isinstance(measure, str) else list(measure or ())
-    if len(asked) > 1:
-        raise OptionError(
-            f"A table holds the results by one measure, and these were named: {listing(asked)}.", hint="name one."
-        )
-    # Of "recall[spam]" only the measure matters: whether higher is better.
-    bounds = [read_quantity(name.partition("[")[0]).bound for name in asked]
-    lower = [bound.measure.direction == "lower" for bound in bounds]
-    try:
-        table = read_results(source, higher_is_better=lower != [True])
-    except ColumnError as error:
-        more = "of predictions in one file name the columns (predicted=, score=; --predicted A --predicted B)."
-        raise ColumnError(error.what, hint=f"{error.hint} Or {more}") from None
-    if wants_pairs(table, options.method):
-        options = replace(options, measure=bounds[0].name if bounds else "")
-        return compare_in_table(table, _choose_pairs([str(name) for name in table.learners], control), options)
-    if options.rope is not None:
-        raise OptionError(
-            "Ranks know no region of practical equivalence.",
-            hint="use method='bayes-signed-rank' (--method bayes-signed-rank), or leave out rope= (--rope).",
-        )
-    return rank_learners(
-        table,
-        control=control,
-        correction=options.claims.correction,
-        level=options.level,
-        higher_is_better=table.higher_is_better,
-    )
-
-
-def _choose_pairs(names: list[str], control: str | None) -> list[tuple[int, int]]:
-    """All pairs of contestants, or each with the control."""
-    if control is None:
-        return list(combinations(range(len(names)), 2))
-    if control not in names:
-        near = closest(str(control), names)
-        raise OptionError(
-            f"There is no classifier {control!r} to be the control. There are: {listing(names)}.",
-            hint=f"did you mean {near!r}?" if near else "use one of these names.",
-        )
-    index = names.index(control)
-    return [(other, index) for other in range(len(names)) if other != index]

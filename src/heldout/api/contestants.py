@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -11,24 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.api.evaluate import evaluate
-from heldout.api.external_cases import (
-    LazyContestant,
-    LazySource,
-    OpenConnections,
-    count_lazy,
-    count_lazy_columns,
-    find_lazy_source,
-)
 from heldout.arguments import listing
-from heldout.engines.engine_choice import lazy_frame
+from heldout.comparisons.lazy_cases import LazyContestant
+from heldout.comparisons.pairing import Contestant
+from heldout.engines.backends import ELSEWHERE
+from heldout.engines.engine_choice import LazyTable, from_files, lazy_frame
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.files import column_names, read_table
-from heldout.files.batches import many_files
+from heldout.files.batches import Batches, batches_of, many_files
 from heldout.predictions.alignment import lost_rows
 from heldout.predictions.case_values import may_be_score
 from heldout.predictions.column_roles import check_column, guess, is_usual
-from heldout.predictions.source import gather, without_use
+from heldout.predictions.source import NamedFrame, gather, without_use
 from heldout.predictions.table import Missing
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
@@ -111,7 +107,134 @@ def filter_column(column: Any, keep: NDArray[np.bool_]) -> Any:
     return series.filter(keep.tolist()).to_native() if isinstance(series, nw.Series) else np.asarray(column)[keep]
 
 
-Contestant = Evaluation | Validation | LazyContestant
+# Lazy frames and large files are counted by their engine, without reading the rows.
+
+
+class OpenConnections(ExitStack):
+    """The connections that engines have opened for a comparison, closed when all is counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: Any = None
+
+    def lazy(self, path: str | Path, engine: str, master: str | None) -> LazyTable:
+        """The lazy frame of a path, in the same database as the frames before it where the engine has databases."""
+        from heldout.engines.backends import open_table
+
+        opened = open_table(path, engine, master)
+        self.callback(opened.close)
+        files = from_files(path, opened)
+        if engine != "duckdb":
+            return files
+        if self._first is None:
+            self._first = files.frame
+            return files
+        # Relations of two connections cannot be joined, so the first connection reads these files too.
+        return replace(files, frame=self._first.query("heldout_beside", files.frame.sql_query()))
+
+
+@dataclass(frozen=True, eq=False)
+class LazySource:
+    """Data that are not read into memory: what `evaluate` is given, and how the rows become a lazy frame."""
+
+    given: Any
+    frame: Any = None
+    batches: Batches | None = None
+
+    def part(self, frame: Any, name: str) -> Any:
+        """What `evaluate` is given of some of the rows, which are in this narwhals frame."""
+        native = frame.to_native()
+        if isinstance(self.given, LazyTable):
+            return replace(self.given, frame=native)
+        # Batches give only the columns that are used, so the files agree in all of them.
+        return NamedFrame(native, name) if self.batches is None else LazyTable(native, name, notes=self.batches.notes)
+
+    def rows(self, columns: Sequence[str], *, numbered: bool = False) -> Any:
+        """The rows as a narwhals lazy frame with at least these columns, numbered on request."""
+        import narwhals.stable.v2 as nw
+
+        if self.batches is None:
+            return self.frame
+        from heldout.engines.stream.batch_engine import scan_batches
+
+        return nw.from_native(scan_batches(self.batches, columns, numbered=numbered))
+
+
+def find_lazy_source(data: Any, engine: str | None, master: str | None, opened: OpenConnections) -> LazySource | None:
+    """The source, where the data are lazy or too large for memory; None where they are to be read."""
+    if not isinstance(data, str | Path):
+        frame = lazy_frame(data)
+        if frame is not None and engine is not None:
+            raise OptionError(
+                f"A lazy data frame ({type(data).__name__}) brings its own engine, and {engine!r} was named.",
+                hint="leave out engine=.",
+            )
+        return None if frame is None else LazySource(data, frame)
+    if _is_evidence(data):
+        # The reader of evidence refuses an engine itself.
+        return None
+    if engine in ELSEWHERE:
+        import narwhals.stable.v2 as nw
+
+        files = opened.lazy(data, engine, master)
+        return LazySource(files, nw.from_native(files.frame))
+    if str(data) == "-":
+        return None
+    batches = batches_of(data, engine=engine)
+    return None if batches is None else LazySource(data, batches=batches)
+
+
+def _is_evidence(path: str | Path) -> bool:
+    from heldout.evidence.storage import is_evidence_file
+
+    return is_evidence_file(path)
+
+
+def count_lazy(
+    source: LazySource, read: Callable[..., Evaluation], columns: dict[str, Any] | None = None
+) -> LazyContestant:
+    """One contestant with data of its own; without ids, rows are matched by their order, which only files have."""
+    evaluation = read(source.given, **(columns or {}))
+    numbered = "id" not in dict(evaluation.source.columns) and source.batches is not None
+    return LazyContestant(evaluation, source.rows(_used_columns(evaluation, source), numbered=numbered), numbered)
+
+
+def count_lazy_columns(
+    source: LazySource, read: Callable[..., Evaluation], columns: Sequence[dict[str, Any]]
+) -> list[LazyContestant]:
+    """Several contestants in one frame, each with columns of its own; a row that one lacks is left out of all."""
+    evaluations = [read(source.given, **own) for own in columns]
+    used = list(dict.fromkeys(name for evaluation in evaluations for name in _used_columns(evaluation, source)))
+    frame = source.rows(used)
+    lost = [0 if evaluation.counted is None else evaluation.counted.lost for evaluation in evaluations]
+    if not any(lost):
+        return [LazyContestant(evaluation, frame) for evaluation in evaluations]
+    from heldout.engines.lazy.pairs import without_gaps
+
+    complete = without_gaps(frame, used)
+    recounted = [
+        _with_unused(read(source.part(complete, evaluation.source.name), **own), evaluation)
+        for evaluation, own in zip(evaluations, columns, strict=True)
+    ]
+    n = 0 if evaluations[0].counted is None else evaluations[0].counted.rows
+    return [
+        LazyContestant(note_dropped_rows(evaluation, n - int(evaluation.confusion.n_cases), n, own), complete)
+        for evaluation, own in zip(recounted, lost, strict=True)
+    ]
+
+
+def _with_unused(evaluation: Evaluation, first: Evaluation) -> Evaluation:
+    """The evaluation of the used columns alone, with the first one's notes on columns that are not used."""
+    notes = [note for *_, note in first.source.unused if note not in evaluation.notes]
+    return replace(evaluation, notes=(*evaluation.notes, *notes))
+
+
+def _used_columns(evaluation: Evaluation, source: LazySource) -> list[str]:
+    """The columns that an evaluation read; "score >= 0.5" is none."""
+    every = source.frame.collect_schema().names() if source.batches is None else source.batches.names
+    return [column for _, column in evaluation.source.columns if column in every]
+
+
 # A note says that columns of these names are not used unless they are given.
 NOTED = ("weight", "group", "fold")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 from heldout.arguments import listing
 from heldout.comparisons.optimal_ranges import OptimalRanges
@@ -25,12 +26,14 @@ Outcome = Literal["a", "b", "undecided", "same"]
 Alike = Literal["", "answers", "scores"]
 
 
-class Curves(Protocol):
-    """Where ROC curves come from when they are asked for."""
+class Curves(ABC):
+    """The ROC curves of a comparison, made when they are asked for."""
 
+    @abstractmethod
     def pair(self, a: str, b: str) -> RocComparison:
         """Two curves on the same cases."""
 
+    @abstractmethod
     def ranges(self, prevalence: float | None) -> OptimalRanges:
         """All curves, and where each is best."""
 
@@ -269,3 +272,7 @@ def _same(pair: Pair, measure: str) -> bool:
         return False
     alone = asked.class_ is None and asked.average is None
     return asked.bound.name == pair.measure and (alone or (asked.class_, asked.average) == (pair.class_, pair.average))
+
+
+# What the values of a table of results are called where nobody says by which measure they are.
+UNNAMED = "result"

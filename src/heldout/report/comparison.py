@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from heldout.comparisons.comparison import Comparison, Pair
+from heldout.comparisons.comparison import UNNAMED, Comparison, Pair
 from heldout.comparisons.corrections import is_significant
 from heldout.comparisons.pair_test import OmnibusTest
 from heldout.curves.chart import draw_together
@@ -17,12 +17,10 @@ from heldout.report.review import findings_section
 from heldout.result import Form
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Section, Span, Style, Table, Title
 from heldout.show.chart import Chart
-from heldout.show.numbers import digits_between, number
+from heldout.show.numbers import digits_between, number, show_p
 from heldout.show.provenance import provenance_section
 
 SHOWN_VERDICTS = 6
-# What the values of a table of results are called where nobody says by which measure they are.
-UNNAMED = "result"
 
 
 def render_comparison(comparison: Comparison, form: Form) -> list[Block]:
@@ -112,7 +110,7 @@ def _differences(view: Comparison) -> Table:
             Number(pair.value_b, style, digits),
             Number(t.difference, style, digits),
             Range(t.low, t.high, style, digits),
-            p_text(pair.p),
+            show_p(pair.p),
             Span(t.difference, t.low, t.high, -reach, reach) if drawn and not many else None,
         ]
         rows.append(tuple(cells))
@@ -133,20 +131,6 @@ def _differences(view: Comparison) -> Table:
     return Table(columns, tuple(rows))
 
 
-def p_text(p: float) -> str:
-    """A p-value as it is printed.
-
-    >>> p_text(0.0271), p_text(0.00002), p_text(float("nan")), p_text(1.0)
-    ('.027', '<.001', '–', '1.000')
-    """
-    if math.isnan(p):
-        return "–"
-    if p < 0.001:
-        return "<.001"
-    text = f"{p:.3f}"
-    return text if p >= 0.9995 else text[1:]
-
-
 def _tests(view: Comparison) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
@@ -155,7 +139,7 @@ def _tests(view: Comparison) -> Table:
             pair.tested.method,
             Number(pair.tested.statistic, "plain"),
             Number(pair.tested.df, "plain"),
-            p_text(pair.tested.p),
+            show_p(pair.tested.p),
             Number(pair.tested.effect, "plain", 3),
             pair.tested.effect_name,
             Number(pair.tested.n, "count"),
@@ -182,7 +166,7 @@ def _omnibus(test: OmnibusTest) -> str:
         return f"{start[:1].upper()}{start[1:]}: {test.undefined or test.note}."
     df = "" if math.isnan(test.df) else f", df = {test.df:g}"
     told = "differ" if is_significant(test.p, test.level) else "cannot be told apart"
-    p = p_text(test.p) if test.p < 0.001 else f"= {p_text(test.p)}"
+    p = show_p(test.p) if test.p < 0.001 else f"= {show_p(test.p)}"
     figures = "" if math.isnan(test.statistic) else f"statistic {number(test.statistic, 'plain')}{df}, "
     note = f" ({test.note})" if test.note else ""
     return f"{start[:1].upper()}{start[1:]}: {figures}p {p}: together they {told}{note}."

@@ -10,7 +10,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from heldout.show.blocks import Heat, Number, Range, Span
+from heldout.show.blocks import (
+    Cell,
+    Heat,
+    Number,
+    Range,
+    Span,
+    Style,
+)
 from heldout.show.escape import visible
 
 if TYPE_CHECKING:
@@ -196,3 +203,17 @@ def number_of(n: float, one: str, more: str = "") -> str:
     ('1 case', '1,200 cases', '2 classes')
     """
     return f"{count(n)} {one if n == 1 else more or one + 's'}"
+
+
+def show_p(p: float) -> str:
+    """A p-value as it is printed.
+
+    >>> show_p(0.0271), show_p(0.00002), show_p(float("nan")), show_p(1.0)
+    ('.027', '<.001', '–', '1.000')
+    """
+    if math.isnan(p):
+        return "–"
+    if p < 0.001:
+        return "<.001"
+    text = f"{p:.3f}"
+    return text if p >= 0.9995 else text[1:]

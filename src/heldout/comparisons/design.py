@@ -36,8 +36,6 @@ from heldout.predictions.table import Predictions
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 
-# How contestants meet: what is asked of any meeting, and what all that were evaluated share.
-
 # Replicates that are drawn unless a number is given; scores take longer than counts.
 COUNT_REPLICATES, SCORE_REPLICATES = 2000, 999
 
@@ -307,9 +305,6 @@ class PairingDesign(ABC):
             return math.nan
 
 
-# Contestants that judged the same cases, compared case by case.
-
-
 @dataclass(frozen=True, eq=False)
 class SharedCases(PairingDesign):
     """All contestants judged the same cases, whether the rows are in memory or were counted by a lazy engine."""
@@ -542,7 +537,7 @@ class PairedCases(SharedCases):
 
 
 @dataclass(frozen=True, eq=False)
-class PairedRocCurves:
+class PairedRocCurves(Curves):
     """The ROC curves of the positive class on the same cases, made when asked for."""
 
     design: PairedCases

@@ -5,32 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
 
-from heldout.api.design import CompareOptions, PairingDesign, is_score
-from heldout.arguments import listing
-from heldout.comparisons.comparison import Alike, Comparison, Known, Outcome, Pair
+from heldout.arguments import closest, listing
+from heldout.comparisons.comparison import UNNAMED, Alike, Comparison, Known, Outcome, Pair
 from heldout.comparisons.corrections import adjust_p_values, describe_left_out, find_correction, is_significant
+from heldout.comparisons.design import CompareOptions, PairingDesign, is_score
 from heldout.comparisons.fold_tests import CERTAIN, Posterior
-from heldout.comparisons.pair_test import (
-    PROCEDURES,
-    check_margin,
-    find_procedure,
-    interval_level,
-    judge_margin,
-)
-from heldout.comparisons.ranks import ResultTable
+from heldout.comparisons.learner_ranks import LearnerRanks, rank_learners
+from heldout.comparisons.pair_test import PROCEDURES, check_margin, find_procedure, interval_level, judge_margin
+from heldout.comparisons.ranks import ResultTable, read_results
 from heldout.comparisons.sample_size import cases_needed
 from heldout.comparisons.wilcoxon import DATA_SET_TESTS, compare_over_data_sets
-from heldout.errors import OptionError
+from heldout.errors import ColumnError, OptionError
 from heldout.intervals.quantiles import z_value
+from heldout.measures.catalogue import read_quantity
 from heldout.measures.declare import Direction
 from heldout.measures.quantity import Quantity
-from heldout.report.comparison import UNNAMED, p_text
 from heldout.results.difference import PairTest
 from heldout.show.blocks import Style
-from heldout.show.numbers import count, digits_between, limits, number, plain
-
-# Every pair by every measure: tested, corrected for the number of pairs, and put into words.
+from heldout.show.numbers import count, digits_between, limits, number, plain, show_p
 
 NO_SPREAD = "all splits differ by the same amount, so their spread says nothing of how sure that is"
 
@@ -107,7 +102,7 @@ def qualify_interval(tested: PairTest, p: float, better: Outcome) -> str:
 
 
 def _show_p(p: float) -> str:
-    return "p < .001" if p < 0.001 else f"p = {p_text(p)}"
+    return "p < .001" if p < 0.001 else f"p = {show_p(p)}"
 
 
 def count_cases_needed(tested: PairTest, p: float) -> int | None:
@@ -349,7 +344,61 @@ def describe_procedures(design: PairingDesign, pairs: Sequence[Pair]) -> str:
     return f"{design.reason}: {'; '.join(parts)}."
 
 
-# Learners that meet in a table of results: data sets in its rows, one value of each learner in every row.
+def choose_pairs(names: list[str], control: str | None) -> list[tuple[int, int]]:
+    """All pairs of contestants, or each with the control."""
+    if control is None:
+        return list(combinations(range(len(names)), 2))
+    if control not in names:
+        near = closest(str(control), names)
+        raise OptionError(
+            f"There is no classifier {control!r} to be the control. There are: {listing(names)}.",
+            hint=f"did you mean {near!r}?" if near else "use one of these names.",
+        )
+    index = names.index(control)
+    return [(other, index) for other in range(len(names)) if other != index]
+
+
+def compare_contestants(
+    design: PairingDesign,
+    pairs: list[tuple[int, int]],
+    measure: str | Sequence[str] | None,
+    options: CompareOptions,
+    claims: Claims,
+    muted: tuple[str, ...],
+) -> Comparison:
+    """Test every pair by every measure, and describe what was done."""
+    quantities = design.quantities([measure] if isinstance(measure, str) else measure)
+    if measure is None and options.method is not None:
+        quantities = keep_applicable(design, pairs[0], quantities, options)
+    results = run_pairwise_tests(design, design.names, pairs, quantities, options, claims)
+    used = claims.used(len(pairs))
+    return Comparison(
+        tuple(design.names),
+        results,
+        design.description,
+        describe_procedures(design, results),
+        options.level,
+        used,
+        design.omnibus(quantities, options) if len(design.names) > 2 else (),
+        (
+            *design.notes,
+            *(note_uncorrected(results) if used else ()),
+            *note_multiplicity(results),
+            *note_pooled_values(results),
+        ),
+        options.seed,
+        design.curves(options),
+        design.setting,
+        options.method or "",
+        list_known_limits([pair.tested.method for pair in results], options.method),
+        design.sides(),
+        muted,
+        design.own_notes,
+        design.shared_notes,
+    )
+
+
+# Learners in a table of results: a row for each data set, a column for each learner.
 
 
 DEFAULT_TABLE_TEST = "wilcoxon"
@@ -371,6 +420,38 @@ class TableOptions:
 def wants_pairs(table: ResultTable, method: str | None) -> bool:
     """Whether learners are compared two by two, and not by their ranks among all."""
     return len(table.learners) == 2 if method is None else find_procedure(method, "data sets").name in DATA_SET_TESTS
+
+
+def compare_table(source: Any, control: Any, options: TableOptions, measure: Any) -> Comparison | LearnerRanks:
+    """A table of results, data sets × learners: two learners or a test for two pair by pair, otherwise by ranks."""
+    asked = [measure] if isinstance(measure, str) else list(measure or ())
+    if len(asked) > 1:
+        raise OptionError(
+            f"A table holds the results by one measure, and these were named: {listing(asked)}.", hint="name one."
+        )
+    # Of "recall[spam]" only the measure matters: whether higher is better.
+    bounds = [read_quantity(name.partition("[")[0]).bound for name in asked]
+    lower = [bound.measure.direction == "lower" for bound in bounds]
+    try:
+        table = read_results(source, higher_is_better=lower != [True])
+    except ColumnError as error:
+        more = "of predictions in one file name the columns (predicted=, score=; --predicted A --predicted B)."
+        raise ColumnError(error.what, hint=f"{error.hint} Or {more}") from None
+    if wants_pairs(table, options.method):
+        options = replace(options, measure=bounds[0].name if bounds else "")
+        return compare_in_table(table, choose_pairs([str(name) for name in table.learners], control), options)
+    if options.rope is not None:
+        raise OptionError(
+            "Ranks know no region of practical equivalence.",
+            hint="use method='bayes-signed-rank' (--method bayes-signed-rank), or leave out rope= (--rope).",
+        )
+    return rank_learners(
+        table,
+        control=control,
+        correction=options.claims.correction,
+        level=options.level,
+        higher_is_better=table.higher_is_better,
+    )
 
 
 def compare_in_table(table: ResultTable, pairs: Sequence[tuple[int, int]], options: TableOptions) -> Comparison:

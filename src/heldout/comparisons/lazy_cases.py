@@ -1,28 +1,24 @@
-"""Contestants in lazy frames and large files: counted by a lazy engine and paired without reading the rows."""
+"""The same cases in lazy frames and large files: joined and counted by a lazy engine, without reading the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.api.design import CompareOptions, SharedCases, is_score, translate_class
 from heldout.arguments import listing
 from heldout.arrays import Codes
-from heldout.comparisons.comparison import Alike
+from heldout.comparisons.comparison import Alike, Curves
 from heldout.comparisons.delong import DELONG, DELONG_MOVER, Areas, counted_areas, delong_counted
+from heldout.comparisons.design import CompareOptions, SharedCases, is_score, translate_class
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges
 from heldout.comparisons.pair_test import scale_test
 from heldout.comparisons.paired_losses import PAIRED_HALL, PAIRED_LOSS_T, MeanMoments, paired_mean_test
 from heldout.comparisons.paired_scores import AREAS, choose_score_method
 from heldout.comparisons.roc_pair import RocComparison
-from heldout.engines.backends import ELSEWHERE
-from heldout.engines.engine_choice import LazyTable, from_files, lazy_frame
 from heldout.engines.engine_errors import engine_errors
 from heldout.engines.lazy.pairs import LazyCases, LazySide, lazy_cases
 from heldout.engines.stream.batch_engine import ROW
@@ -31,36 +27,11 @@ from heldout.evidence import Ranking
 from heldout.evidence.counted import Counted
 from heldout.evidence.joint_counts import PairCounts
 from heldout.evidence.losses import LOSSES
-from heldout.files.batches import Batches, batches_of
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import lost_order
 from heldout.predictions.case_values import class_of
-from heldout.predictions.source import NamedFrame
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
-
-
-class OpenConnections(ExitStack):
-    """The connections that engines have opened for a comparison, closed when all is counted."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._first: Any = None
-
-    def lazy(self, path: str | Path, engine: str, master: str | None) -> LazyTable:
-        """The lazy frame of a path, in the same database as the frames before it where the engine has databases."""
-        from heldout.engines.backends import open_table
-
-        opened = open_table(path, engine, master)
-        self.callback(opened.close)
-        files = from_files(path, opened)
-        if engine != "duckdb":
-            return files
-        if self._first is None:
-            self._first = files.frame
-            return files
-        # Relations of two connections cannot be joined, so the first connection reads these files too.
-        return replace(files, frame=self._first.query("heldout_beside", files.frame.sql_query()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,109 +57,6 @@ class LazyContestant:
     def names(self) -> list[str]:
         """The columns of the frame."""
         return list(self.frame.collect_schema().names())
-
-
-@dataclass(frozen=True, eq=False)
-class LazySource:
-    """Data that are not read into memory: what `evaluate` is given, and how the rows become a lazy frame."""
-
-    given: Any
-    frame: Any = None
-    batches: Batches | None = None
-
-    def part(self, frame: Any, name: str) -> Any:
-        """What `evaluate` is given of some of the rows, which are in this narwhals frame."""
-        native = frame.to_native()
-        if isinstance(self.given, LazyTable):
-            return replace(self.given, frame=native)
-        # Batches give only the columns that are used, so the files agree in all of them.
-        return NamedFrame(native, name) if self.batches is None else LazyTable(native, name, notes=self.batches.notes)
-
-    def rows(self, columns: Sequence[str], *, numbered: bool = False) -> Any:
-        """The rows as a narwhals lazy frame with at least these columns, numbered on request."""
-        import narwhals.stable.v2 as nw
-
-        if self.batches is None:
-            return self.frame
-        from heldout.engines.stream.batch_engine import scan_batches
-
-        return nw.from_native(scan_batches(self.batches, columns, numbered=numbered))
-
-
-def find_lazy_source(data: Any, engine: str | None, master: str | None, opened: OpenConnections) -> LazySource | None:
-    """The source, where the data are lazy or too large for memory; None where they are to be read."""
-    if not isinstance(data, str | Path):
-        frame = lazy_frame(data)
-        if frame is not None and engine is not None:
-            raise OptionError(
-                f"A lazy data frame ({type(data).__name__}) brings its own engine, and {engine!r} was named.",
-                hint="leave out engine=.",
-            )
-        return None if frame is None else LazySource(data, frame)
-    if _is_evidence(data):
-        # The reader of evidence refuses an engine itself.
-        return None
-    if engine in ELSEWHERE:
-        import narwhals.stable.v2 as nw
-
-        files = opened.lazy(data, engine, master)
-        return LazySource(files, nw.from_native(files.frame))
-    if str(data) == "-":
-        return None
-    batches = batches_of(data, engine=engine)
-    return None if batches is None else LazySource(data, batches=batches)
-
-
-def _is_evidence(path: str | Path) -> bool:
-    from heldout.evidence.storage import is_evidence_file
-
-    return is_evidence_file(path)
-
-
-def count_lazy(
-    source: LazySource, read: Callable[..., Evaluation], columns: dict[str, Any] | None = None
-) -> LazyContestant:
-    """One contestant with data of its own; without ids, rows are matched by their order, which only files have."""
-    evaluation = read(source.given, **(columns or {}))
-    numbered = "id" not in dict(evaluation.source.columns) and source.batches is not None
-    return LazyContestant(evaluation, source.rows(_used_columns(evaluation, source), numbered=numbered), numbered)
-
-
-def count_lazy_columns(
-    source: LazySource, read: Callable[..., Evaluation], columns: Sequence[dict[str, Any]]
-) -> list[LazyContestant]:
-    """Several contestants in one frame, each with columns of its own; a row that one lacks is left out of all."""
-    evaluations = [read(source.given, **own) for own in columns]
-    used = list(dict.fromkeys(name for evaluation in evaluations for name in _used_columns(evaluation, source)))
-    frame = source.rows(used)
-    lost = [0 if evaluation.counted is None else evaluation.counted.lost for evaluation in evaluations]
-    if not any(lost):
-        return [LazyContestant(evaluation, frame) for evaluation in evaluations]
-    from heldout.api.contestants import note_dropped_rows
-    from heldout.engines.lazy.pairs import without_gaps
-
-    complete = without_gaps(frame, used)
-    recounted = [
-        _with_unused(read(source.part(complete, evaluation.source.name), **own), evaluation)
-        for evaluation, own in zip(evaluations, columns, strict=True)
-    ]
-    n = 0 if evaluations[0].counted is None else evaluations[0].counted.rows
-    return [
-        LazyContestant(note_dropped_rows(evaluation, n - int(evaluation.confusion.n_cases), n, own), complete)
-        for evaluation, own in zip(recounted, lost, strict=True)
-    ]
-
-
-def _with_unused(evaluation: Evaluation, first: Evaluation) -> Evaluation:
-    """The evaluation of the used columns alone, with the first one's notes on columns that are not used."""
-    notes = [note for *_, note in first.source.unused if note not in evaluation.notes]
-    return replace(evaluation, notes=(*evaluation.notes, *notes))
-
-
-def _used_columns(evaluation: Evaluation, source: LazySource) -> list[str]:
-    """The columns that an evaluation read; "score >= 0.5" is none."""
-    every = source.frame.collect_schema().names() if source.batches is None else source.batches.names
-    return [column for _, column in evaluation.source.columns if column in every]
 
 
 NO_ROWS = "read the rows into memory (engine='memory', --engine memory; a frame: collect it)"
@@ -294,7 +162,7 @@ class LazyPairedCases(SharedCases):
 
 
 @dataclass(frozen=True, eq=False)
-class LazyRocCurves:
+class LazyRocCurves(Curves):
     """The ROC curves of lazy contestants, made from their counts when asked for."""
 
     design: LazyPairedCases

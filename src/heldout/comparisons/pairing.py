@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.api.contestants import Contestant
-from heldout.api.design import (
+from heldout.arguments import listing
+from heldout.comparisons.comparison import Alike
+from heldout.comparisons.design import (
     CompareOptions,
     PairedCases,
     PairingDesign,
@@ -21,10 +22,8 @@ from heldout.api.design import (
     select_scores,
     translate_class,
 )
-from heldout.api.external_cases import LazyContestant, join_lazy_cases
-from heldout.arguments import listing
-from heldout.comparisons.comparison import Alike
 from heldout.comparisons.fold_tests import FoldValues, compare_folds
+from heldout.comparisons.lazy_cases import LazyContestant, join_lazy_cases
 from heldout.comparisons.pair_test import Setting
 from heldout.comparisons.paired_scores import compare_scores_unpaired
 from heldout.comparisons.unpaired import CountedSide, compare_counted_unpaired, compare_unpaired
@@ -38,6 +37,8 @@ from heldout.resampling.outcome import find_sharing
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation
+
+Contestant = Evaluation | Validation | LazyContestant
 
 
 @dataclass(frozen=True, eq=False)
