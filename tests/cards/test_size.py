@@ -36,9 +36,10 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from tests.cards.drawn_data import mixed_table
 
-from heldout.api.learning_data import Data, ready
 from heldout.cards.components import ModelPart
 from heldout.cards.size_and_speed import ReadingLimits, judge_readability, measure_size
+from heldout.learners.data import LearningData
+from heldout.learners.encoding import make_estimator
 from heldout.learners.learner import read_learner
 
 RNG = np.random.default_rng(3)
@@ -190,10 +191,10 @@ def test_one_hot_columns_count_as_the_one_column_they_came_from():
 
 @pytest.mark.parametrize("learner", ["tree:1", "naive-bayes", "logistic", "forest:3"])
 def test_features_used_are_known_behind_the_preparation_of_short_names(learner):
-    data = Data(mixed_table(), None, "bought", None, None, (), None, "refuse")
+    data = LearningData(mixed_table(), None, "bought", None, None, (), None, "refuse")
     one = read_learner(learner)
     problem = data.form_for(one)
-    model = ready(one, problem).fit(problem.features, problem.target)
+    model = make_estimator(one, problem).fit(problem.features, problem.target)
     found = measure_size(model, 2)
     assert found.used_how == "by its structure"
     assert found.used == (1 if learner == "tree:1" else 2)

@@ -398,15 +398,12 @@ def _estimates(
     names = [measures] if isinstance(measures, str) else list(measures)
     made: list[Estimate] = []
     for name in names:
-        if not isinstance(name, str):
-            raise OptionError(f"A measure is asked for by its name. Got {name!r}.", hint="for example 'macro f1'.")
         quantity = read_quantity(name, estimator.confusion.labels, costs=costs)
         measure = quantity.bound.measure
         if measure.scope in SCORE_SCOPES:
             made.append(_score(scored, quantity, positive, method))
             continue
-        if measure.kind == "cost" and costs is None:
-            raise OptionError(f"{measure.name} needs costs, and none were given.", hint="pass costs= (--costs).")
+        quantity.check_costs(costs)
         if method is not None and estimator.method is None and settings.by_fold() is None:
             raise OptionError(
                 f"The method {method!r} does not apply to {quantity.bound.name}.", hint="it is for measures of scores."

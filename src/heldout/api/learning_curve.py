@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, Unpack
 
-from heldout.api.learning_data import Data, named_learners, ready
 from heldout.api.options import DataArguments, takes
 from heldout.errors import OptionError
 from heldout.findings.review import check_codes
+from heldout.learners.data import LearningData
+from heldout.learners.encoding import make_estimator
+from heldout.learners.learner import Learner, read_learners
 from heldout.resampling.bias_variance import BiasVariance, decompose
 from heldout.resampling.learning_curve import LearningCurve, learn
 from heldout.resampling.training_sizes import Sizes
@@ -46,12 +48,12 @@ def learning_curve(
     3
     """
     muted = check_codes(mute)
-    one = _one(learner, seed)
-    problem = Data(X, y, **data).form_for(one)
+    chosen = _read_one(learner, seed)
+    problem = LearningData(X, y, **data).form_for(chosen)
     return learn(
-        ready(one, problem),
+        make_estimator(chosen, problem),
         problem,
-        name=one.name,
+        name=chosen.name,
         sizes=sizes,
         points=points,
         draws=draws,
@@ -89,15 +91,22 @@ def bias_variance(
     >>> bool(abs(parts - found["error_rate"]) < 1e-9)
     True
     """
-    one = _one(learner, seed)
-    problem = Data(X, y, **data).form_for(one)
+    chosen = _read_one(learner, seed)
+    problem = LearningData(X, y, **data).form_for(chosen)
     return decompose(
-        ready(one, problem), problem, name=one.name, rounds=rounds, seed=seed, level=level, jobs=jobs, progress=progress
+        make_estimator(chosen, problem),
+        problem,
+        name=chosen.name,
+        rounds=rounds,
+        seed=seed,
+        level=level,
+        jobs=jobs,
+        progress=progress,
     )
 
 
-def _one(learner: Any, seed: int) -> Any:
-    found = named_learners(learner, seed)
-    if len(found) > 1:
-        raise OptionError(f"This takes one learner, and {len(found)} were given.", hint="call it for each of them.")
-    return found[0]
+def _read_one(learner: Any, seed: int) -> Learner:
+    learners = read_learners(learner, seed)
+    if len(learners) > 1:
+        raise OptionError(f"This takes one learner, and {len(learners)} were given.", hint="call it for each of them.")
+    return learners[0]

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from heldout.api.evaluation_builder import Folded, Settings, cost_matrix, judge
-from heldout.api.learning_data import Data, cases_of, named_learners, ready
-from heldout.api.nested_cv import check_nested, fit_nested, nested_note, with_nested
-from heldout.api.tuning import InnerSplits, tuned, with_inner
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.findings.review import check_codes
 from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.fold_estimates import FoldEstimator
 from heldout.intervals.score_estimator import SCORE_SCOPES
-from heldout.learners.learner import Learner
+from heldout.learners.data import LearningData
+from heldout.learners.encoding import make_estimator
+from heldout.learners.learner import Learner, read_learners
 from heldout.learners.problem import Problem
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Quantity
@@ -27,7 +27,15 @@ from heldout.plans.plan import check_apart
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.source import Source
 from heldout.predictions.table import Missing
-from heldout.resampling.nested_cv import NestedCV
+from heldout.resampling.nested_cv import (
+    NESTED_MEASURES,
+    NestedCV,
+    NestedEstimator,
+    check_nested,
+    fit_nested,
+    nested_note,
+    replace_estimate,
+)
 from heldout.resampling.outcome import (
     Optimism,
     Run,
@@ -38,8 +46,9 @@ from heldout.resampling.outcome import (
     find_dependence,
     mix_632,
 )
-from heldout.resampling.run import run
+from heldout.resampling.run import cases_of_problem, run
 from heldout.resampling.split_task import Inner
+from heldout.resampling.tuning import InnerSplits, add_search, with_inner
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
 
@@ -56,16 +65,8 @@ def check_settings(settings: Settings, problem: Problem) -> None:
     if settings.measures == "all":
         return
     for name in [settings.measures] if isinstance(settings.measures, str) else settings.measures:
-        _check_method(settings, Estimator(right), _quantity(name, problem, costs), positive)
-
-
-def _quantity(name: Any, problem: Problem, costs: Any) -> Quantity:
-    if not isinstance(name, str):
-        raise OptionError(f"A measure is asked for by its name. Got {name!r}.", hint="for example 'macro f1'.")
-    quantity = read_quantity(name, problem.labels, costs=costs)
-    if quantity.bound.measure.kind == "cost" and costs is None:
-        raise OptionError(f"{quantity.bound.name} needs costs, and none were given.", hint="pass costs= (--costs).")
-    return quantity
+        quantity = read_quantity(name, problem.labels, costs=costs).check_costs(costs)
+        _check_method(settings, Estimator(right), quantity, positive)
 
 
 def _check_method(settings: Settings, estimator: Estimator, quantity: Quantity, positive: Label | None) -> None:
@@ -145,20 +146,18 @@ def validate(
             f"on_error must be 'raise' or 'record'. Got {on_error!r}.",
             hint="'record' keeps the splits that worked, and says how many are missing.",
         )
-    learners = named_learners(learner, seed)
-    columns = [drop] if isinstance(drop, str) else list(drop)
-    if isinstance(fold, str):
-        columns.append(fold)
-    data = Data(X, y, target, group, features, tuple(columns), labels, missing)
+    learners = read_learners(learner, seed)
+    dropped = [*([drop] if isinstance(drop, str) else drop), *([fold] if isinstance(fold, str) else [])]
+    data = LearningData(X, y, target, group, features, dropped, labels, missing)
     # Only the forms that the learners need are read; of truth, labels and groups they all hold the same.
-    forms = [data.form_for(one) for one in learners]
+    forms = [data.form_for(each) for each in learners]
     problem = forms[0]
     chosen = read_plan(plan) if fold is None else _fold_plan(fold, data, problem, plan)
     check_settings(settings, problem)
     searched = grid is not None or chosen.inner is not None
     if settings.nested:
-        check_nested(settings, chosen, problem, tuned=searched)
-    cases = cases_of(problem)
+        check_nested(settings.measures, chosen, problem, tuned=searched)
+    cases = cases_of_problem(problem)
     splits = chosen.splits(cases, seed)
     check_apart(chosen, splits, cases)
     chosen = with_inner(chosen) if searched else chosen
@@ -172,24 +171,24 @@ def validate(
         "plan_text": chosen.text,
     }
     # All of them before the first is fitted: what is wrong with the last one must not cost the others' time.
-    made = [_estimator(one, form, chosen, grid) for one, form in zip(learners, forms, strict=True)]
-    held: list[Validation] = []
-    for one, form, estimator in zip(learners, forms, made, strict=True):
+    estimators = [_prepare(each, form, chosen, grid) for each, form in zip(learners, forms, strict=True)]
+    validations: list[Validation] = []
+    for each, form, estimator in zip(learners, forms, estimators, strict=True):
         inner = InnerSplits.of(chosen, form, seed) if searched else None
         try:
-            held.append(_validated(one.name, estimator, form, chosen, splits, settings, options, inner))
+            validations.append(_validate(each.name, estimator, form, chosen, splits, settings, options, inner))
         except KeyboardInterrupt:
-            if not held:
+            if not validations:
                 raise
             break
-        if not held[-1].finished:
+        if not validations[-1].finished:
             break
     if isinstance(learner, Mapping | list | tuple):
-        return Validations(tuple(held), tuple(one.name for one in learners[len(held) :]))
-    return held[0]
+        return Validations(tuple(validations), tuple(each.name for each in learners[len(validations) :]))
+    return validations[0]
 
 
-def _fold_plan(fold: Any, data: Data, problem: Problem, plan: Any) -> Plan:
+def _fold_plan(fold: Any, data: LearningData, problem: Problem, plan: Any) -> Plan:
     if isinstance(fold, str) and fold == problem.target_name:
         raise OptionError(
             f"The column {fold!r} is the target, and cannot be the fold of a row as well.",
@@ -202,13 +201,13 @@ def _fold_plan(fold: Any, data: Data, problem: Problem, plan: Any) -> Plan:
     return by_column(data.fold(fold, problem), name=fold if isinstance(fold, str) else None)
 
 
-def _estimator(learner: Learner, problem: Problem, plan: Plan, grid: Mapping[str, Sequence[Any]] | None) -> Any:
+def _prepare(learner: Learner, problem: Problem, plan: Plan, grid: Mapping[str, Sequence[Any]] | None) -> Any:
     """What is fitted in every split: the learner behind what its columns need, and a search where one is asked for."""
-    estimator = ready(learner, problem)
-    return estimator if grid is None and plan.inner is None else tuned(estimator, grid, plan)
+    estimator = make_estimator(learner, problem)
+    return estimator if grid is None and plan.inner is None else add_search(estimator, grid, plan)
 
 
-def _validated(
+def _validate(
     name: str,
     estimator: Any,
     problem: Problem,
@@ -227,15 +226,15 @@ def _validated(
         again = run(estimator, problem, whole, inner=inner, **apart)
         optimism = mix_632(count_every_case_once(again, problem), count_every_case_once(done, problem), plan.correction)
     trained = count_training(done, problem) if again is None else count_every_case_once(again, problem)
-    found: NestedCV | None = None
+    nested: NestedCV | None = None
     notes: tuple[str, ...] = ()
     if settings.nested:
-        found = fit_nested(estimator, problem, plan, settings, options) if done.complete else None
-        done = done if found is not None and found.complete else replace(done, complete=False)
-        settings, notes = replace(settings, method=None), (nested_note(found),)
+        nested = fit_nested(estimator, problem, plan, settings.level, options) if done.complete else None
+        done = done if nested is not None and nested.complete else replace(done, complete=False)
+        settings, notes = replace(settings, method=None), (nested_note(nested),)
 
     def make() -> Evaluation:
-        return with_nested(_evaluation(plan, done, again, problem, settings, optimism), found)
+        return with_nested(_evaluation(plan, done, again, problem, settings, optimism), nested)
 
     return Validation(name, plan, done, problem, make, trained, optimism, notes, tuple(settings.mute))
 
@@ -262,3 +261,19 @@ def _evaluation(
         1.0 if optimism is None else optimism.weight,
     )
     return judge(confusion, predictions, settings, source=Source(Path(problem.source).name), folded=folded)
+
+
+def with_nested(evaluation: Evaluation, found: NestedCV | None) -> Evaluation:
+    """The evaluation with the error and the accuracy of nested cross-validation; all else stays."""
+    usual = evaluation.estimator
+    if found is None or found.undefined or not isinstance(usual, FoldEstimator):
+        return evaluation
+    # Asked for later, by name or at another level, they are the same.
+    estimator = NestedEstimator(**{part.name: getattr(usual, part.name) for part in fields(usual)}, found=found)
+    estimates = tuple(
+        replace_estimate(e, found, e.level)
+        if e.measure in NESTED_MEASURES and e.class_ is None and e.average is None
+        else e
+        for e in evaluation.estimates
+    )
+    return replace(evaluation, estimates=estimates, estimator=estimator)

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from heldout.api.evaluation_builder import Settings, judge
-from heldout.api.learning_data import ready
-from heldout.api.tuning import InnerSplits, tuned
 from heldout.api.validate import OnError, validate
 from heldout.arguments import check_level, check_whole, listing
 from heldout.arrays import Codes
@@ -38,6 +36,7 @@ from heldout.errors import ColumnError, LearnerError, OptionError, first_line
 from heldout.evidence import Label
 from heldout.intervals.target import Dependence
 from heldout.learners.data import read_problem
+from heldout.learners.encoding import make_estimator
 from heldout.learners.features import as_table
 from heldout.learners.learner import describe_learner, read_learner
 from heldout.learners.problem import Problem
@@ -50,6 +49,7 @@ from heldout.predictions.table import Missing
 from heldout.resampling.fit_warnings import capture_warnings
 from heldout.resampling.outcome import Run, collect_predictions, find_dependence
 from heldout.resampling.split_task import Classes, predict_classes, predict_scores
+from heldout.resampling.tuning import InnerSplits, add_search
 from heldout.resampling.workers import Jobs, Progress
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation
@@ -286,10 +286,10 @@ def _inspect_folds(
 ) -> tuple[Inspected, list[str]]:
     """Fit and look into the models of the folds, and the one of all cases."""
     problem, run, plan = validation.problem, validation.run, validation.plan
-    estimator: Any = ready(read_learner(learner, seed=seed), problem)
+    estimator: Any = make_estimator(read_learner(learner, seed=seed), problem)
     inner = None
     if plan.inner is not None:
-        estimator, inner = tuned(estimator, None, plan), InnerSplits.of(plan, problem, seed)
+        estimator, inner = add_search(estimator, None, plan), InnerSplits.of(plan, problem, seed)
     inspection, data_forms = _make_inspection(
         estimator, problem, Classes.of(problem), run, reread, options, seed, inner
     )

@@ -218,10 +218,7 @@ class PairingDesign(ABC):
                     f"{quantity.bound.name} is a measure of scores, which {listing(lacking or self.names)} have not.",
                     hint="give scores of the same kind for every classifier (--score).",
                 )
-            if quantity.bound.measure.kind == "cost" and first.costs is None:
-                raise OptionError(
-                    f"{quantity.bound.name} needs costs, and none were given.", hint="pass costs= (--costs)."
-                )
+            quantity.check_costs(first.costs)
         return quantities
 
     def _check_positive(self) -> None:

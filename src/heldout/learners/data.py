@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,13 @@ from heldout.arrays import Codes
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.learners.features import FeatureTable, as_table, keep_features, note_telling_columns, read_features
+from heldout.learners.learner import Learner
 from heldout.learners.problem import Problem, encode_target, settle_target
 from heldout.predictions.case_values import groups
 from heldout.predictions.column_roles import check_column
 from heldout.predictions.label_encoding import Coded
-from heldout.predictions.table import check_missing_word
+from heldout.predictions.table import Missing, check_missing_word
 
-Missing = Literal["refuse", "drop"]
 USUAL_TARGETS = ("class", "target", "label", "y", "outcome")
 
 
@@ -236,3 +237,67 @@ def _number_groups(keys: Coded) -> tuple[Codes, tuple[Any, ...]]:
     """The group of each row as a place among the groups that are met."""
     present, places = np.unique(keys.codes.astype(np.int64) - keys.offset, return_inverse=True)
     return places.astype(np.int64), tuple(keys.labels[code] for code in present.tolist())
+
+
+@dataclass(frozen=True)
+class LearningData:
+    """The data as they were given, and in the two forms that learners take them."""
+
+    X: Any
+    y: Any
+    target: Any
+    group: Any
+    features: Sequence[Any] | None
+    drop: Any
+    labels: Sequence[Label] | None
+    missing: Missing
+
+    def __post_init__(self) -> None:
+        if self.X is None:
+            raise OptionError("There is no data to learn from.", hint="pass the features and the classes, or a file.")
+        object.__setattr__(self, "drop", (self.drop,) if isinstance(self.drop, str) else tuple(self.drop))
+
+    @cached_property
+    def table(self) -> FeatureTable:
+        """The data as columns; a file, or standard input, is read once."""
+        return as_table(self.X)
+
+    def _read(self, *, as_given: bool) -> Problem:
+        return read_problem(
+            self.table,
+            self.y,
+            target=self.target,
+            group=self.group,
+            features=self.features,
+            drop=self.drop,
+            labels=self.labels,
+            missing=self.missing,
+            as_given=as_given,
+        )
+
+    @cached_property
+    def _coded(self) -> Problem:
+        """Numbers and codes of categories, for learners that are prepared inside the folds."""
+        return self._read(as_given=False)
+
+    @cached_property
+    def _given(self) -> Problem:
+        """The data frame or the array itself, for learners that do with it what they want."""
+        return self._read(as_given=True)
+
+    def form_for(self, learner: Learner) -> Problem:
+        """The form that a learner takes: an object gets what it was given with, and the other form is never read."""
+        read_here = self.table.from_file or isinstance(self.X, Mapping)
+        return self._coded if learner.shortcut or read_here else self._given
+
+    def fold(self, fold: Any, problem: Problem) -> Any:
+        """The fold of every row that is left, from a column or one value for each row that was given."""
+        if isinstance(fold, str):
+            check_column(fold, self.table.columns, self.table.source)
+            return (self.table if problem.kept is None else self.table.taken(problem.kept)).values(fold)
+        if problem.kept is None or len(fold) != self.table.n:
+            return fold
+        from sklearn.utils import _safe_indexing
+
+        # Not by way of an array of objects: dates and numbers must stay what they are.
+        return _safe_indexing(fold, problem.kept)

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.arrays import Floats
 from heldout.errors import ValuesError
-from heldout.learners.learner import Chain, Learner, is_wrapper, knows_sklearn, takes_missing, takes_sparse
+from heldout.learners.learner import (
+    Chain,
+    Learner,
+    is_wrapper,
+    knows_sklearn,
+    takes_missing,
+    takes_sparse,
+)
 from heldout.learners.problem import Problem
 from heldout.learners.registry import find_shortcut
 from heldout.predictions.label_encoding import is_missing
@@ -266,3 +273,10 @@ def _is_missing(features: Any) -> NDArray[np.bool_]:
     return np.column_stack(
         [(c.is_null() | c.is_nan() if c.dtype.is_float() else c.is_null()).to_numpy() for c in columns]
     )
+
+
+def make_estimator(learner: Learner, problem: Problem) -> Any:
+    """The estimator to fit, behind what its columns need; gaps that it cannot take are refused here."""
+    if not learner.shortcut:
+        check_gaps(problem, learner)
+    return prepare_learner(learner, problem)

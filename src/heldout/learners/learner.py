@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from heldout.arguments import closest, listing
@@ -244,3 +245,22 @@ def _unknown_learner(text: str, head: str, rest: str) -> OptionError:
     else:
         hint = _NAMES
     return OptionError(f"There is no learner {text!r}.", hint=hint)
+
+
+def read_learners(learner: Any, seed: int) -> list[Learner]:
+    """The learners that were asked for, each under a name of its own."""
+    if isinstance(learner, Mapping):
+        named = [replace(read_learner(each, seed=seed), name=str(name)) for name, each in learner.items()]
+    elif isinstance(learner, list | tuple):
+        named = [read_learner(each, seed=seed) for each in learner]
+    else:
+        named = [read_learner(learner, seed=seed)]
+    if not named:
+        raise OptionError("There is no learner.", hint="name one, such as 'knn:5', or pass an object.")
+    times: dict[str, int] = {}
+    for index, known in enumerate(named):
+        times[known.name] = times.get(known.name, 0) + 1
+        if times[known.name] > 1:
+            # Two learners of one name could not be asked for.
+            named[index] = replace(known, name=f"{known.name} ({times[known.name]})")
+    return named

@@ -152,13 +152,15 @@ def _parameter(measure: Measure, key: str, given: Any) -> float:
     return value
 
 
-def read_quantity(text: str, labels: Iterable[Any] = (), *, costs: NDArray[np.float64] | None = None) -> Quantity:
+def read_quantity(text: Any, labels: Iterable[Any] = (), *, costs: NDArray[np.float64] | None = None) -> Quantity:
     """Read what a person wrote: "accuracy", "macro f1", "recall[spam]", "f_score(beta=2)[yes]".
 
     >>> asked = read_quantity("Recall[spam]", ["ham", "spam"])
     >>> asked.bound.name, asked.class_, asked.average
     ('recall', 'spam', None)
     """
+    if not isinstance(text, str):
+        raise OptionError(f"A measure is asked for by its name. Got {text!r}.", hint="for example 'macro f1'.")
     match = WRITTEN.match(text)
     if match is None:
         raise OptionError(

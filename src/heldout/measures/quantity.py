@@ -249,6 +249,12 @@ class Quantity:
         """What tells its estimate from others: measure, class and average."""
         return self.bound.name, self.class_, self.average
 
+    def check_costs(self, costs: Any) -> Quantity:
+        """The same quantity, refused where it is a cost and no costs were given."""
+        if self.bound.measure.kind == "cost" and costs is None:
+            raise OptionError(f"{self.bound.name} needs costs, and none were given.", hint="pass costs= (--costs).")
+        return self
+
     def check(self, positive: Label | None) -> Quantity:
         """The same quantity, with the positive class filled in where one is needed."""
         measure = self.bound.measure

@@ -9,18 +9,23 @@ mean squared error of cross-validation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from heldout.arguments import check_level, check_whole
+from heldout.arguments import check_level, check_whole, method_key
 from heldout.arrays import Codes, Floats
 from heldout.errors import LearnerError, OptionError
+from heldout.intervals.estimate import Estimate
+from heldout.intervals.fold_estimates import FoldEstimate, FoldEstimator
 from heldout.intervals.quantiles import z_value
 from heldout.learners.problem import Problem
-from heldout.plans.folds import kfold
+from heldout.measures.catalogue import read_quantity
+from heldout.measures.quantity import Quantity
+from heldout.plans import Plan
+from heldout.plans.folds import KFold, kfold
 from heldout.plans.plan import Cases
 from heldout.plans.splits import Splits
 from heldout.resampling.outcome import Run
@@ -225,3 +230,97 @@ def _make_interval(sums: RepetitionErrors, n: int, k: int, level: float, *, comp
         len(sums.inner) * k * (k + 1) // 2, k, len(sums.inner), level,
         undefined="" if mse > 0 else NO_VARIANCE, complete=complete,
     )  # fmt: skip
+
+
+NESTED_MEASURES = ("error_rate", "accuracy")
+
+
+PASSED_ON = ("jobs", "on_error", "shortcuts", "progress")
+
+
+def check_nested(measures: str | Iterable[str], plan: Plan, problem: Problem, *, tuned: bool) -> None:
+    """Refuse the method before anything is fitted, where it does not go with the plan or the measures."""
+    if not isinstance(plan, KFold) or tuned:
+        what = "settings are tuned in every training part" if tuned else f"the plan is {plan.text!r}"
+        raise OptionError(
+            f"The method {METHOD!r} is for a plain k-fold plan, and {what}.",
+            hint="use the plan '10-fold', without a grid, or leave out the method.",
+        )
+    if measures != "all":
+        names = [measures] if isinstance(measures, str) else list(measures)
+        if not any(read_quantity(name, problem.labels).bound.measure.name in NESTED_MEASURES for name in names):
+            raise OptionError(
+                f"The method {METHOD!r} is for error_rate and accuracy, and neither was asked for.",
+                hint="ask for one of them, or leave out the method.",
+            )
+    check_folds(problem, plan.k)
+
+
+def fit_nested(
+    estimator: Any, problem: Problem, plan: Plan, level: float, options: Mapping[str, Any]
+) -> NestedCV | None:
+    """Nested cross-validation with the folds of the plan; None where it was interrupted too early."""
+    if not isinstance(plan, KFold):
+        return None
+    try:
+        return nested_cv(
+            estimator,
+            problem,
+            k=plan.k,
+            stratified=plan.stratified,
+            level=level,
+            seed=options["seed"] if plan.seed is None else plan.seed,
+            **{name: options[name] for name in PASSED_ON},
+        )
+    except KeyboardInterrupt:
+        return None
+
+
+def nested_note(found: NestedCV | None) -> str:
+    """What a reader must know of it."""
+    if found is None:
+        return f"{METHOD} was interrupted before its first repetition was finished, so the usual intervals stand"
+    said = f"{METHOD} judged {found.fits:,} more models, in {found.repeats} repetitions"
+    if found.repeats < REPEATS:
+        why = "it was interrupted" if not found.complete else "a fit failed in the others"
+        said = f"{said} of {REPEATS}: {why}"
+    return f"{said}; {found.undefined}: the usual intervals stand" if found.undefined else said
+
+
+@dataclass(frozen=True)
+class NestedEstimator(FoldEstimator):
+    """Gives the error and the accuracy that nested cross-validation found, at any level; all else as over folds."""
+
+    found: NestedCV | None = None
+
+    def ask(self, quantity: Quantity, method: str | None = None) -> Estimate:
+        """One estimate; another method may be named for the error and the accuracy too."""
+        asked = method is not None and method_key(method) == METHOD
+        alone = quantity.class_ is None and quantity.average is None
+        known = alone and quantity.bound.measure.name in NESTED_MEASURES
+        if self.found is None or not known or not (asked or method is None):
+            return super().ask(quantity, method)
+        return replace_estimate(super().ask(quantity), self.found, self.level)
+
+
+def replace_estimate(estimate: Estimate, found: NestedCV, level: float) -> Estimate:
+    """The estimate of the error or the accuracy by nested cross-validation, with the usual one beside it."""
+    if not isinstance(estimate, FoldEstimate):
+        return estimate
+    low, high = limits_at(found, level)
+    ends = low, found.error, high
+    low, value, high = ends if estimate.measure == "error_rate" else (1 - end for end in reversed(ends))
+    direction = "less" if found.bias > 0 else "more"
+    note = (
+        f"mean over {found.repeats} repetitions; {abs(found.bias):.2g} {direction} error than without two folds, "
+        "for training on all cases (Bates, Hastie & Tibshirani, 2024)"
+    )
+    return replace(
+        estimate, value=value, low=low, high=high, method=METHOD, note=note, rule="mean", other=estimate.value
+    )
+
+
+def limits_at(found: NestedCV, level: float) -> tuple[float, float]:
+    """The limits of the error at a level, from its mean squared error."""
+    half = z_value(level) * math.sqrt(found.mse)
+    return max(found.error - half, 0.0), min(found.error + half, 1.0)

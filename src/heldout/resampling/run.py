@@ -11,6 +11,8 @@ import numpy as np
 
 from heldout.arrays import Integers
 from heldout.errors import HeldoutError, LearnerError, OptionError, ValuesError
+from heldout.learners.problem import Problem
+from heldout.plans import Cases
 from heldout.plans.splits import Splits
 from heldout.resampling.fast_paths import (
     FastPredictions,
@@ -21,7 +23,7 @@ from heldout.resampling.fast_paths import (
     make_request,
 )
 from heldout.resampling.fit_warnings import summarise_warnings
-from heldout.resampling.outcome import Failure, Outcome, Problem, Run, split_noun
+from heldout.resampling.outcome import Failure, Outcome, Run, split_noun
 from heldout.resampling.split_task import (
     NOTHING,
     FailedSplit,
@@ -244,3 +246,21 @@ def _find_entries(request: PredictionRequest, fast: FastPredictions, split: int)
     if fast.alone:
         return test[fast.unsure[test]], train[fast.unsure[train]]
     return test, train
+
+
+# Up to here a look for each class is faster than sorting the rows.
+FEW_CLASSES = 20
+
+
+def cases_of_problem(problem: Problem) -> Cases:
+    """The rows as a plan sees them, with classes in the order they are met: how they are shown must not move a row."""
+    codes = np.flatnonzero(np.bincount(problem.truth))
+    if len(codes) <= FEW_CLASSES:
+        first = np.array([int((problem.truth == code).argmax()) for code in codes.tolist()])
+    else:
+        codes, first = np.unique(problem.truth, return_index=True)
+    order = codes[np.argsort(first)]
+    rank = np.zeros(len(problem.labels), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    labels = tuple(problem.labels[code] for code in order.tolist())
+    return Cases(rank[problem.truth], labels, problem.group, problem.group_names)

@@ -100,7 +100,7 @@ class Evaluation(Result):
 
     def fold_values(self, quantity: Quantity) -> NDArray[np.float64]:
         """The value of a quantity in every fold, nan where it is undefined there."""
-        quantity = self._with_costs(quantity)
+        quantity = quantity.check_costs(self.costs)
         source = self._scored(quantity) if quantity.bound.measure.scope in SCORE_SCOPES else self.estimator
         if not isinstance(source, FoldEstimator | FoldScores):
             raise OptionError("The predictions do not come in folds.", hint="name the column with fold= (--fold).")
@@ -174,7 +174,7 @@ class Evaluation(Result):
 
     def _sliced_quantity(self, measure: str | None) -> Quantity:
         name = "error_rate" if measure is None else measure
-        return self._with_costs(read_quantity(name, self.labels, costs=self.costs).check(self.positive))
+        return read_quantity(name, self.labels, costs=self.costs).check(self.positive).check_costs(self.costs)
 
     def hardest(self, most: int = 20) -> HardCases:
         """The most confidently wrong cases and the hardest, at most so many of each, with their rows."""
@@ -205,7 +205,7 @@ class Evaluation(Result):
             return found
         if quantity.bound.measure.scope in SCORE_SCOPES:
             return self._scored(quantity).ask(quantity)
-        return self.estimator.ask(self._with_costs(quantity))
+        return self.estimator.ask(quantity.check_costs(self.costs))
 
     def _scored(self, quantity: Quantity) -> ScoreEstimator:
         if self.scores is None:
@@ -214,11 +214,6 @@ class Evaluation(Result):
                 hint="pass score= (--score COLUMN), one score per case or one per class.",
             )
         return self.scores
-
-    def _with_costs(self, quantity: Quantity) -> Quantity:
-        if quantity.bound.measure.kind == "cost" and self.costs is None:
-            raise OptionError(f"{quantity.bound.name} needs costs, and none were given.", hint="pass costs= (--costs).")
-        return quantity
 
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)
@@ -239,7 +234,7 @@ class Evaluation(Result):
             "seed": made.seed if seed is None else check_whole("seed", seed, 0),
             "replicates": made.replicates if replicates is None else check_whole("replicates", replicates, 1),
         }
-        quantity = self._with_costs(read_quantity(name, self.labels, costs=self.costs).check(self.positive))
+        quantity = read_quantity(name, self.labels, costs=self.costs).check(self.positive).check_costs(self.costs)
         if quantity.bound.measure.scope in SCORE_SCOPES:
             return replace(self._scored(quantity), **changes).ask(quantity, method)
         return replace(made, **changes).ask(quantity, method)

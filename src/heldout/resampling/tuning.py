@@ -17,11 +17,15 @@ from heldout.plans import Cases, Plan, kfold, nested
 from heldout.plans.plan import check_apart
 
 Pairs = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+
 INNER = 5
+
+
 COPIES = "; rows that were drawn more than once were kept together"
 
 
-def tuned(estimator: Any, grid: Mapping[str, Sequence[Any]] | None, plan: Plan) -> Any:
+def add_search(estimator: Any, grid: Mapping[str, Sequence[Any]] | None, plan: Plan) -> Any:
     """The estimator behind a search over the grid; a search object that was given is taken as it is."""
     if grid is None:
         if not hasattr(estimator, "cv") or not hasattr(estimator, "get_params"):
@@ -46,15 +50,15 @@ def tuned(estimator: Any, grid: Mapping[str, Sequence[Any]] | None, plan: Plan) 
 
     # A classifier's own score is its accuracy; one that has none gets the same.
     scoring = None if hasattr(estimator, "score") else "accuracy"
-    return GridSearchCV(estimator, _named(estimator, grid), scoring=scoring, cv=INNER, error_score="raise")
+    return GridSearchCV(estimator, _name_settings(estimator, grid), scoring=scoring, cv=INNER, error_score="raise")
 
 
-def _named(estimator: Any, grid: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+def _name_settings(estimator: Any, grid: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     """The settings by the names that the estimator knows them by; of a pipeline, those of its last step."""
     known = estimator.get_params()
     steps = getattr(estimator, "steps", None)
     prefix = f"{steps[-1][0]}__" if isinstance(steps, list) and steps else ""
-    made: dict[str, list[Any]] = {}
+    settings: dict[str, list[Any]] = {}
     for name, values in grid.items():
         full = name if name in known else f"{prefix}{name}"
         if full not in known:
@@ -64,11 +68,11 @@ def _named(estimator: Any, grid: Mapping[str, Sequence[Any]]) -> dict[str, list[
                 f"The learner has no setting {name!r}. It has: {listing(sorted(k for k in own if '__' not in k))}.",
                 hint=f"did you mean {near!r}?" if near else "use one of these.",
             )
-        held = [values] if isinstance(values, str | bytes) or not hasattr(values, "__iter__") else list(values)
-        if not held:
+        listed = [values] if isinstance(values, str | bytes) or not hasattr(values, "__iter__") else list(values)
+        if not listed:
             raise OptionError(f"The grid has no values for {name!r}.", hint="give at least one.")
-        made[full] = held
-    return made
+        settings[full] = listed
+    return settings
 
 
 def with_inner(plan: Plan) -> Plan:
