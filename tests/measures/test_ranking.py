@@ -240,7 +240,7 @@ def test_an_empty_range_is_undefined():
 def test_strictly_increasing_transforms_change_nothing(rows):
     scores, positive = split(rows)
     seen, moved = rank(scores, positive), rank(np.exp(scores) - 3, positive)
-    assert [value(name, moved) for name in BY_NAME] == [value(name, seen) for name in BY_NAME]
+    np.testing.assert_array_equal([value(name, moved) for name in BY_NAME], [value(name, seen) for name in BY_NAME])
 
 
 @settings(max_examples=40, deadline=None)
@@ -264,8 +264,11 @@ def test_weights_are_repetition(rows, seed):
     times = np.random.default_rng(seed).integers(1, 4, size=len(scores))
     weighted = rank(scores, positive, weight=times.astype(np.float64))
     repeated = rank(np.repeat(scores, times), np.repeat(positive, times))
-    for name in BY_NAME:
-        assert value(name, weighted) == pytest.approx(value(name, repeated), abs=1e-12), name
+    for name, declared in BY_NAME.items():
+        # Of fewer than k cases there is no precision at k.
+        assert value(name, weighted) == pytest.approx(
+            value(name, repeated), abs=1e-12, nan_ok="k" in declared.parameters
+        ), name
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -286,7 +289,8 @@ def test_values_lie_in_their_range(rows):
     seen = rank(*split(rows))
     for name, declared in BY_NAME.items():
         low, high = value_range(declared, declared.parameters)
-        assert low - 1e-12 <= value(name, seen) <= high + 1e-12, name
+        if "k" not in declared.parameters or len(rows) >= declared.parameters["k"]:
+            assert low - 1e-12 <= value(name, seen) <= high + 1e-12, name
 
 
 @pytest.mark.parametrize("name", [name for name in BY_NAME if "partial" in name])

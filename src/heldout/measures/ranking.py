@@ -268,6 +268,25 @@ def lift_at(ranking: Ranked, *, share: float = 0.1) -> tuple[Any, Any]:
 
 
 @measure(
+    symbol="P@k",
+    aliases=("precision_at_k", "p_at_k"),
+    kind="precision area",
+    scope="ranking",
+    undefined="there are fewer than k cases",
+    reference=MANNING,
+    formula="positives among the k highest scores / k",
+)
+def precision_at(ranking: Ranked, *, k: float = 10.0) -> tuple[Any, Any]:
+    """Share of positives among the k cases with the highest scores; guessing gives the share of positives.
+
+    Where the cut falls into a tie, its cases count in proportion: the mean over all orders of the tied cases. With
+    weights, k is a weight of cases.
+    """
+    n = np.asarray(ranking.n_positive + ranking.n_negative, dtype=np.float64)
+    return _positives_among(ranking, np.minimum(k, n)), np.where(n >= k, k, 0.0)
+
+
+@measure(
     symbol="R@P",
     aliases=("recall_at_fixed_precision", "sensitivity_at_precision"),
     kind="precision area",
@@ -373,14 +392,19 @@ def _mcclish(area: Any, defined: Any, perfect: float, guessing: float) -> tuple[
 def _top(ranking: Ranked, share: float) -> tuple[Any, Any]:
     """Positives among the top share of the cases, and how many cases that share is."""
     depth = np.asarray(min(share, 1.0) * (ranking.n_positive + ranking.n_negative), dtype=np.float64)
+    return _positives_among(ranking, depth), depth
+
+
+def _positives_among(ranking: Ranked, depth: Any) -> Any:
+    """Positives among so many cases with the highest scores; those of a tie that is cut count in proportion."""
     tp, reach = ranking.tp * 1.0, ranking.tp + ranking.fp
     if not reach.shape[-1]:
-        return depth, depth
+        return depth
     at = np.minimum((reach < depth[..., None]).sum(axis=-1), reach.shape[-1] - 1)[..., None]
     here = np.take_along_axis(ranking.positives * 1.0, at, axis=-1)[..., 0]
     cases = here + np.take_along_axis(ranking.negatives * 1.0, at, axis=-1)[..., 0]
     over = np.maximum(np.take_along_axis(reach, at, axis=-1)[..., 0] - depth, 0.0)
-    return np.take_along_axis(tp, at, axis=-1)[..., 0] - here * over / np.maximum(cases, 1e-300), depth
+    return np.take_along_axis(tp, at, axis=-1)[..., 0] - here * over / np.maximum(cases, 1e-300)
 
 
 def value_range(measure: Measure, parameters: Mapping[str, float]) -> tuple[float, float]:
@@ -420,6 +444,7 @@ MEASURES: tuple[Measure, ...] = (
     precision_recall_gain_area,
     gain_at,
     lift_at,
+    precision_at,
     recall_at_precision,
     precision_at_recall,
     tpr_at_fpr,
