@@ -96,7 +96,7 @@ def test_every_engine_counts_and_sums_the_same_of_cases_joined_by_id(native):
             sums, wanted = joint.losses[name][pair], MeanMoments.of(losses[0] - losses[1])
             assert sums.n == N
             for part in ("mean", "variance", "third", "spread"):
-                made = getattr(MeanMoments.of_sums(sums), part)
+                made = getattr(MeanMoments.from_sums(sums), part)
                 assert made == pytest.approx(getattr(wanted, part), rel=1e-9, abs=1e-15)
     assert joint.groups is not None
     assert sorted(joint.groups.n.tolist()) == sorted(np.bincount(TEAM).tolist())
@@ -121,7 +121,7 @@ def test_several_columns_of_one_frame_need_no_join(native):
     assert found.pairs(0, 1) == PairCounts.of(TRUTH.astype(int), *answers, LABELS)
     assert found.by == "order"
     losses = [case_losses(score, TRUTH, find("log_loss")) for score in (SCORES[0], single)]
-    made = MeanMoments.of_sums(found.scores.losses["log_loss"][0, 1])
+    made = MeanMoments.from_sums(found.scores.losses["log_loss"][0, 1])
     assert made.mean == pytest.approx(float((losses[0] - losses[1]).mean()), rel=1e-9)
 
 
@@ -273,7 +273,7 @@ def test_brier_losses_of_small_probabilities_are_not_lost(native):
         )
         for at, score in enumerate(scores)
     ]
-    found = MeanMoments.of_sums(lazy_cases(sides).scores.losses["brier"][0, 1])
+    found = MeanMoments.from_sums(lazy_cases(sides).scores.losses["brier"][0, 1])
     gap = (scores[0] ** 2 - scores[1] ** 2)[~TRUTH]
     assert found.mean == pytest.approx(math.fsum(gap) / N, rel=1e-9, abs=0)
 

@@ -82,8 +82,8 @@ def compare(
     >>> from heldout.api.evaluate import evaluate
     >>> truth = [0] * 60 + [1] * 60
     >>> good, poor = [0] * 55 + [1] * 60 + [0] * 5, [0] * 40 + [1] * 70 + [0] * 10
-    >>> found = compare(evaluate(truth, good), evaluate(truth, poor), measure="accuracy")
-    >>> print(found.verdict)
+    >>> result = compare(evaluate(truth, good), evaluate(truth, poor), measure="accuracy")
+    >>> print(result.verdict)
     A is better than B: accuracy .917 against .750, a difference of .167 [.111 – .243], p < .001.
     """
     check_level(level)

@@ -178,14 +178,14 @@ class Comparison(Result):
 
     def __getitem__(self, measure: str) -> Pair:
         """The comparison by a measure, where there are two classifiers."""
-        found = [pair for pair in self.pairs if pair.name == measure or _same(pair, measure)]
-        if len(found) == 1:
-            return found[0]
+        pairs = [pair for pair in self.pairs if pair.name == measure or _same(pair, measure)]
+        if len(pairs) == 1:
+            return pairs[0]
         known = listing(dict.fromkeys(pair.name for pair in self.pairs))
-        if not found:
+        if not pairs:
             raise OptionError(f"There is no comparison by {measure!r}. There are: {known}.", hint="use one of these.")
         raise OptionError(
-            f"{len(found)} pairs were compared by {measure!r}.", hint="use .get(a, b, measure) to name the pair."
+            f"{len(pairs)} pairs were compared by {measure!r}.", hint="use .get(a, b, measure) to name the pair."
         )
 
     def get(self, a: str, b: str, measure: str | None = None) -> Pair:

@@ -77,12 +77,12 @@ def adjust_p_values(p_values: Any, method: str, *, pairs_of: int | None = None) 
     used = find_correction(method)
     if used.name == "shaffer":
         pairs_of = _learners(len(p), pairs_of)
-    made = np.full(len(p), np.nan)
-    there = np.flatnonzero(~np.isnan(p))
-    if len(there):
-        order = there[np.argsort(p[there], kind="stable")]
-        made[order] = np.clip(used.find(p[order], pairs_of), 0.0, 1.0)
-    return made
+    adjusted = np.full(len(p), np.nan)
+    defined = np.flatnonzero(~np.isnan(p))
+    if len(defined):
+        order = defined[np.argsort(p[defined], kind="stable")]
+        adjusted[order] = np.clip(used.find(p[order], pairs_of), 0.0, 1.0)
+    return adjusted
 
 
 def describe_left_out(p_values: Any) -> str:
@@ -92,11 +92,11 @@ def describe_left_out(p_values: Any) -> str:
     '1 of 2 comparisons has no p-value and is left out of the correction'
     """
     p = _checked(p_values)
-    gone = int(np.isnan(p).sum())
-    verbs = ("has", "is") if gone == 1 else ("have", "are")
+    missing = int(np.isnan(p).sum())
+    verbs = ("has", "is") if missing == 1 else ("have", "are")
     return (
-        f"{gone} of {len(p)} comparisons {verbs[0]} no p-value and {verbs[1]} left out of the correction"
-        if gone
+        f"{missing} of {len(p)} comparisons {verbs[0]} no p-value and {verbs[1]} left out of the correction"
+        if missing
         else ""
     )
 
@@ -120,11 +120,11 @@ def _checked(p_values: Any) -> Floats:
     return p
 
 
-def _learners(pairs: int, said: int | None) -> int:
-    found = (1 + math.isqrt(1 + 8 * pairs)) // 2
-    k = found if said is None else said
+def _learners(pairs: int, given: int | None) -> int:
+    implied = (1 + math.isqrt(1 + 8 * pairs)) // 2
+    k = implied if given is None else given
     if k < 2 or k * (k - 1) // 2 != pairs:
-        what = f"{k} learners have {k * (k - 1) // 2}" if said is not None else "no number of learners has so many"
+        what = f"{k} learners have {k * (k - 1) // 2}" if given is not None else "no number of learners has so many"
         raise OptionError(
             f"Shaffer's correction is for all pairs of learners. Got {pairs} p-values, and {what}.",
             hint="use 'holm' or 'hommel' for other sets of comparisons.",
@@ -176,12 +176,12 @@ def _hommel(p: Floats, _: int | None) -> Floats:
     """Simes' test of every set of comparisons; more powerful than Hochberg's, under the same conditions."""
     # Wright (1992), algorithm: for every size m of a set, the smallest m p_(i) / (i − (n − m)) over its largest.
     n = len(p)
-    made = p.copy()
+    adjusted = p.copy()
     for size in range(n, 1, -1):
         least = float((size * p[n - size + 1 :] / np.arange(2, size + 1)).min())
-        made[n - size + 1 :] = np.maximum(made[n - size + 1 :], least)
-        made[: n - size + 1] = np.maximum(made[: n - size + 1], np.minimum(least, size * p[: n - size + 1]))
-    return made
+        adjusted[n - size + 1 :] = np.maximum(adjusted[n - size + 1 :], least)
+        adjusted[: n - size + 1] = np.maximum(adjusted[: n - size + 1], np.minimum(least, size * p[: n - size + 1]))
+    return adjusted
 
 
 @_correction("finner", "Finner", "Finner (1993)")
@@ -211,12 +211,12 @@ def possible_equalities(learners: int) -> tuple[int, ...]:
     """
     if learners < 2:
         return (0,)
-    found = {
+    numbers = {
         size * (size - 1) // 2 + rest
         for size in range(1, learners + 1)
         for rest in possible_equalities(learners - size)
     }
-    return tuple(sorted(found))
+    return tuple(sorted(numbers))
 
 
 @_correction("benjamini-hochberg", "Benjamini–Hochberg", "Benjamini & Hochberg (1995)", "the share of false claims")

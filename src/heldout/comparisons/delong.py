@@ -122,14 +122,14 @@ def model_areas(
 ) -> Areas:
     """The areas of m models and their covariance, from an array of scores (m, n): one row to a model.
 
-    >>> found = model_areas([[4.0, 3.0, 2.0, 1.0], [4.0, 2.0, 3.0, 1.0]], [True, True, False, False])
-    >>> found.values, found.covariance
+    >>> result = model_areas([[4.0, 3.0, 2.0, 1.0], [4.0, 2.0, 3.0, 1.0]], [True, True, False, False])
+    >>> result.values, result.covariance
     (array([1.  , 0.75]), array([[0.   , 0.   ],
            [0.   , 0.125]]))
     """
-    held, mask = resolve_scores(scores, positive)
-    found = _influence(held, mask, weight, groups)
-    return Areas(found.values, found.covariance(), *found.sizes, n=len(mask))
+    rows, mask = resolve_scores(scores, positive)
+    influence = _influence(rows, mask, weight, groups)
+    return Areas(influence.values, influence.covariance(), *influence.sizes, n=len(mask))
 
 
 def delong_paired(
@@ -149,15 +149,15 @@ def delong_paired(
     is 0 there. With `interval="mover"` it is made of the two in any case, which covers better for areas near 1.
 
     >>> truth = [True] * 4 + [False] * 4
-    >>> found = delong_paired([8, 7, 6, 3, 5, 4, 2, 1], [8, 5, 3, 2, 7, 6, 4, 1], truth)
-    >>> print(f"{found.difference:.3f} [{found.low:.3f}, {found.high:.3f}] p = {found.p:.3f}")
+    >>> result = delong_paired([8, 7, 6, 3, 5, 4, 2, 1], [8, 5, 3, 2, 7, 6, 4, 1], truth)
+    >>> print(f"{result.difference:.3f} [{result.low:.3f}, {result.high:.3f}] p = {result.p:.3f}")
     0.375 [-0.275, 1.000] p = 0.066
     """
-    held, mask = resolve_scores([np.asarray(scores_a), np.asarray(scores_b)], positive)
-    found = _influence(held, mask, weight, groups)
-    variance = found.covariance(np.array([[1.0, -1.0]]))[0, 0].item()
-    areas = Areas(found.values, found.covariance(), *found.sizes, n=len(mask))
-    return paired_areas(areas, (0, 1), variance, _seen(held, mask, weight, groups), level=level, interval=interval)
+    rows, mask = resolve_scores([np.asarray(scores_a), np.asarray(scores_b)], positive)
+    influence = _influence(rows, mask, weight, groups)
+    variance = influence.covariance(np.array([[1.0, -1.0]]))[0, 0].item()
+    areas = Areas(influence.values, influence.covariance(), *influence.sizes, n=len(mask))
+    return paired_areas(areas, (0, 1), variance, _rank_rows(rows, mask, weight, groups), level=level, interval=interval)
 
 
 def delong_pairs(
@@ -171,26 +171,26 @@ def delong_pairs(
 ) -> dict[tuple[int, int], PairTest]:
     """Every pair of m models on the same cases: (0, 1), (0, 2) … (m − 2, m − 1); p-values are not corrected.
 
-    >>> found = delong_pairs([[4, 2, 3, 1], [4, 3, 2, 1], [2, 3, 1, 4]], [True, True, False, False])
-    >>> [(pair, tested.difference) for pair, tested in found.items()]
+    >>> result = delong_pairs([[4, 2, 3, 1], [4, 3, 2, 1], [2, 3, 1, 4]], [True, True, False, False])
+    >>> [(pair, tested.difference) for pair, tested in result.items()]
     [((0, 1), -0.25), ((0, 2), 0.25), ((1, 2), 0.5)]
     """
-    held, mask = resolve_scores(scores, positive)
-    found = _influence(held, mask, weight, groups)
-    covariance = found.covariance()
-    areas = Areas(found.values, covariance, *found.sizes, n=len(mask))
-    own = np.diag(covariance)
-    seen = _seen(held, mask, weight, groups)
-    made = {}
-    for one, two in combinations(range(len(held)), 2):
-        variance = float(own[one] + own[two] - 2 * covariance[one, two])
-        if variance <= 1e-9 * float(own[one] + own[two]):
+    rows, mask = resolve_scores(scores, positive)
+    influence = _influence(rows, mask, weight, groups)
+    covariance = influence.covariance()
+    areas = Areas(influence.values, covariance, *influence.sizes, n=len(mask))
+    variances = np.diag(covariance)
+    rankings = _rank_rows(rows, mask, weight, groups)
+    tests = {}
+    for a, b in combinations(range(len(rows)), 2):
+        variance = float(variances[a] + variances[b] - 2 * covariance[a, b])
+        if variance <= 1e-9 * float(variances[a] + variances[b]):
             # Most digits are gone: the difference of the influences has them.
-            contrast = np.zeros((1, len(held)))
-            contrast[0, [one, two]] = 1.0, -1.0
-            variance = found.covariance(contrast)[0, 0].item()
-        made[one, two] = paired_areas(areas, (one, two), variance, seen, level=level, interval=interval)
-    return made
+            contrast = np.zeros((1, len(rows)))
+            contrast[0, [a, b]] = 1.0, -1.0
+            variance = influence.covariance(contrast)[0, 0].item()
+        tests[a, b] = paired_areas(areas, (a, b), variance, rankings, level=level, interval=interval)
+    return tests
 
 
 def all_areas_equal(areas: Areas) -> AllEqual:
@@ -219,19 +219,19 @@ def compare_all_areas(areas: Areas, name: str = "roc_auc", *, level: float = 0.9
     """DeLong's chi-square: are the areas under all ROC curves the same. The difference is that of best and worst.
 
     >>> truth = [True, True, True, False, False, False]
-    >>> found = compare_all_areas(model_areas([[6, 5, 3, 4, 2, 1], [4, 6, 2, 5, 3, 1], [2, 3, 4, 5, 6, 1]], truth))
-    >>> found.df, found.about
+    >>> result = compare_all_areas(model_areas([[6, 5, 3, 4, 2, 1], [4, 6, 2, 5, 3, 1], [2, 3, 4, 5, 6, 1]], truth))
+    >>> result.df, result.about
     (2.0, 'the areas under the ROC curves (roc_auc)')
     """
-    found = all_areas_equal(areas)
+    test = all_areas_equal(areas)
     return OmnibusTest(
-        float(np.ptp(areas.values)), np.nan, np.nan, level, DELONG.name, found.p, areas.n, found.statistic,
-        float(found.df), about=f"the areas under the ROC curves ({name})",
-        note=NO_AREAS if np.isnan(found.p) else "",
+        float(np.ptp(areas.values)), np.nan, np.nan, level, DELONG.name, test.p, areas.n, test.statistic,
+        float(test.df), about=f"the areas under the ROC curves ({name})",
+        note=NO_AREAS if np.isnan(test.p) else "",
     )  # fmt: skip
 
 
-def delong_unpaired(one: Ranking, two: Ranking, *, level: float = 0.95) -> PairTest:
+def delong_unpaired(a: Ranking, b: Ranking, *, level: float = 0.95) -> PairTest:
     """Area of one ranking less that of another, which ranks different cases.
 
     The test is pROC's: Welch's t, each variance with as many degrees of freedom as there are cases (or groups), less
@@ -239,16 +239,16 @@ def delong_unpaired(one: Ranking, two: Ranking, *, level: float = 0.95) -> PairT
 
     >>> first = Ranking(np.arange(4.0)[::-1], np.array([9, 4, 2, 1]), np.array([1, 3, 5, 9]))
     >>> second = Ranking(np.arange(4.0)[::-1], np.array([6, 4, 3, 3]), np.array([3, 4, 5, 6]))
-    >>> found = delong_unpaired(first, second)
-    >>> print(f"{found.difference:.3f} [{found.low:.3f}, {found.high:.3f}] p = {found.p:.3f}, df = {found.df:.1f}")
+    >>> result = delong_unpaired(first, second)
+    >>> print(f"{result.difference:.3f} [{result.low:.3f}, {result.high:.3f}] p = {result.p:.3f}, df = {result.df:.1f}")
     0.214 [-0.046, 0.447] p = 0.067, df = 58.3
     """
-    values, variances = (area(one), area(two)), (delong_variance(one), delong_variance(two))
-    n = sum(_cases(side) for side in (one, two))
+    values, variances = (area(a), area(b)), (delong_variance(a), delong_variance(b))
+    n = sum(_cases(side) for side in (a, b))
     if math.isnan(values[0]) or math.isnan(values[1]):
         return undefined_area(level, n, DELONG_UNPAIRED.name)
     difference = values[0] - values[1]
-    low, high = mover_limits(values, (delong_logit(one, level), delong_logit(two, level)))
+    low, high = mover_limits(values, (delong_logit(a, level), delong_logit(b, level)))
     if math.isnan(sum(variances)):
         return _without_test(difference, level, n, DELONG_UNPAIRED.name)
     total, note, seen = sum(variances), "", variances
@@ -257,13 +257,13 @@ def delong_unpaired(one: Ranking, two: Ranking, *, level: float = 0.95) -> PairT
         variances = total / 2, total / 2
     from scipy.special import stdtr
 
-    units = _units(one), _units(two)
+    units = _units(a), _units(b)
     df = total**2 / sum(part**2 / (size - 1) for part, size in zip(variances, units, strict=True))
     statistic = difference / math.sqrt(total)
     p = min(2 * float(stdtr(df, -abs(statistic))), 1.0)
     return _with_disagreement(PairTest(
         difference, low, high, level, DELONG_UNPAIRED.name, p, n, statistic, df,
-        effect=per_case_of_two(difference, math.sqrt(sum(seen)), _cases(one), _cases(two)), effect_name=PER_CASE,
+        effect=per_case_of_two(difference, math.sqrt(sum(seen)), _cases(a), _cases(b)), effect_name=PER_CASE,
         note=note, interval_method=MADE_OF_TWO,
     ), "Welch's t, as in pROC", "made of those of both areas")  # fmt: skip
 
@@ -302,10 +302,10 @@ class RankingSource:
     units: str = "cases"
 
 
-def _seen(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArray[Any] | None) -> RankingSource:
+def _rank_rows(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArray[Any] | None) -> RankingSource:
     return RankingSource(
-        lambda place: rank(scores[place], mask, weight=weight, group=_coded(groups)),
-        lambda one, two: _same_order(scores[one], scores[two]),
+        lambda index: rank(scores[index], mask, weight=weight, group=_coded(groups)),
+        lambda a, b: _same_order(scores[a], scores[b]),
         "cases" if groups is None else "groups",
     )
 
@@ -314,15 +314,15 @@ def paired_areas(
     areas: Areas,
     pair: tuple[int, int],
     variance: float,
-    seen: RankingSource,
+    rankings: RankingSource,
     *,
     level: float = 0.95,
     interval: Interval = "t",
 ) -> PairTest:
     """The test of two areas on the same cases, from the areas and the variance of their difference."""
     name = DELONG.name if interval == "t" else DELONG_MOVER.name
-    one, two = pair
-    values = float(areas.values[one]), float(areas.values[two])
+    a, b = pair
+    values = float(areas.values[a]), float(areas.values[b])
     if math.isnan(values[0]):
         return undefined_area(level, areas.n, name)
     difference = values[0] - values[1]
@@ -331,19 +331,19 @@ def paired_areas(
     extreme = any(not HAIR < value < 1 - HAIR for value in values)
     # Where every case has the same part in the difference there is no variance, but rounding may leave a trace of one.
     spreadless = not variance > (HAIR * difference) ** 2
-    if spreadless and (seen.same_order(one, two) if extreme else abs(difference) <= HAIR):
+    if spreadless and (rankings.same_order(a, b) if extreme else abs(difference) <= HAIR):
         return PairTest(
             0.0, 0.0, 0.0, level, name, 1.0, areas.n, 0.0, note=ALIKE, interval_method=BY_T
         )  # fmt: skip
     error, note, by = 0.0 if spreadless else math.sqrt(variance), "", BY_T
     if extreme or spreadless or interval == "mover":
         by = MADE_OF_TWO
-        sides = [delong_logit(seen.ranking(at), level) for at in pair]
-        own = areas.covariance[one, one], areas.covariance[two, two]
+        sides = [delong_logit(rankings.ranking(at), level) for at in pair]
+        own = areas.covariance[a, a], areas.covariance[b, b]
         product = math.sqrt(max(float(own[0] * own[1]), 0.0))
         # Areas that move together without any spread would leave the interval no width.
         known = product > 0 and not (spreadless and not extreme)
-        correlation = float(areas.covariance[one, two]) / product if known else 0.0
+        correlation = float(areas.covariance[a, b]) / product if known else 0.0
         low, high = mover_limits(values, (sides[0], sides[1]), correlation)
     else:
         half = float(t_value(level, areas.df)) * error
@@ -355,23 +355,23 @@ def paired_areas(
     statistic = difference / error
     p = math.erfc(abs(statistic) / math.sqrt(2))
     low, high = max(low, -1.0), min(high, 1.0)
-    found = PairTest(
+    test = PairTest(
         difference, low, high, level, name, p, areas.n, statistic, effect_name=PER_CASE,
         effect=per_case(difference, math.sqrt(max(variance, 0.0)), areas.n), note=note, interval_method=by,
     )  # fmt: skip
-    of_t = f"by t of the {areas.df + 1:,.0f} {seen.units} of the smaller class"
+    of_t = f"by t of the {areas.df + 1:,.0f} {rankings.units} of the smaller class"
     return _with_disagreement(
-        found, "the normal distribution, as in pROC", of_t if by == BY_T else "made of those of both areas"
+        test, "the normal distribution, as in pROC", of_t if by == BY_T else "made of those of both areas"
     )
 
 
-def _with_disagreement(found: PairTest, test: str, interval: str) -> PairTest:
+def _with_disagreement(result: PairTest, test: str, interval: str) -> PairTest:
     """Say so where the p-value and the interval, which rest on different distributions, do not agree."""
-    outside = found.low > 0 or found.high < 0
-    if (found.p <= 1 - found.level) == outside:
-        return found
-    said = f"p is by {test}; the interval, {interval}, {'leaves out' if outside else 'holds'} 0"
-    return replace(found, note="; ".join(filter(None, (found.note, said))))
+    outside = result.low > 0 or result.high < 0
+    if (result.p <= 1 - result.level) == outside:
+        return result
+    text = f"p is by {test}; the interval, {interval}, {'leaves out' if outside else 'holds'} 0"
+    return replace(result, note="; ".join(filter(None, (result.note, text))))
 
 
 def _implied(difference: float, low: float, high: float, level: float) -> float:
@@ -380,8 +380,8 @@ def _implied(difference: float, low: float, high: float, level: float) -> float:
     return (reach / z_value(level)) ** 2 or 1.0
 
 
-def _same_order(one: Floats, two: Floats) -> bool:
-    first, second = (np.unique(side, return_inverse=True)[1] for side in (one, two))
+def _same_order(a: Floats, b: Floats) -> bool:
+    first, second = (np.unique(side, return_inverse=True)[1] for side in (a, b))
     return bool(np.array_equal(first, second))
 
 
@@ -393,13 +393,13 @@ def resolve_scores(scores: ArrayLike | list[NDArray[Any]], positive: ArrayLike) 
             f"The models have {listing(len(row) for row in scores)} scores, and the same cases are needed.",
             hint="give every model one score for each case, in the same order.",
         )
-    held = np.atleast_2d(np.asarray(scores, dtype=np.float64))
-    if held.ndim != 2 or held.shape[1] != len(mask):
+    rows = np.atleast_2d(np.asarray(scores, dtype=np.float64))
+    if rows.ndim != 2 or rows.shape[1] != len(mask):
         raise ValuesError(
-            f"Every model needs one score for each of the {len(mask):,} cases. Got an array of shape {held.shape}.",
+            f"Every model needs one score for each of the {len(mask):,} cases. Got an array of shape {rows.shape}.",
             hint="give one row of scores per model, all for the same cases in the same order.",
         )
-    for at, row in enumerate(held):
+    for at, row in enumerate(rows):
         bad = np.flatnonzero(~np.isfinite(row))
         if len(bad):
             raise ValuesError(
@@ -407,14 +407,14 @@ def resolve_scores(scores: ArrayLike | list[NDArray[Any]], positive: ArrayLike) 
                 f"{row[bad[0]]} in row {bad[0] + 1:,}.",
                 hint="find out where nan or infinite scores come from; a large number can stand for an infinite one.",
             )
-    return held, mask
+    return rows, mask
 
 
 def _influence(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArray[Any] | None) -> Influence:
     m, n = scores.shape
-    held = None if weight is None else np.asarray(weight, dtype=np.float64)
+    weights = None if weight is None else np.asarray(weight, dtype=np.float64)
     up_weight, down_weight = (
-        np.ones(int(side.sum())) if held is None else held[side] for side in (mask, ~mask)
+        np.ones(int(side.sum())) if weights is None else weights[side] for side in (mask, ~mask)
     )  # fmt: skip
     totals = float(up_weight.sum()), float(down_weight.sum())
     if min(totals) <= 0:
@@ -423,7 +423,7 @@ def _influence(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArr
     values = np.empty(m)
     places = np.flatnonzero(mask), np.flatnonzero(~mask)
     for at in range(m):
-        placed = case_placements(scores[at], mask, held)
+        placed = case_placements(scores[at], mask, weights)
         np.take(placed, places[0], out=up[at])
         np.take(placed, places[1], out=down[at])
         values[at] = inner(up[at], up_weight) / totals[0]
@@ -503,15 +503,15 @@ def _units(ranking: Ranking) -> float:
 def counted_areas(joint: JointScores) -> Areas:
     """The areas of all models with their covariance matrix."""
     if joint.groups is not None:
-        found = _grouped(joint)
-        return Areas(found.values, found.covariance(), *found.sizes, n=joint.n)
+        influence = _grouped(joint)
+        return Areas(influence.values, influence.covariance(), *influence.sizes, n=joint.n)
     m = len(joint.placed)
     own = [_variance(joint, *placed.squares) for placed in joint.placed]
     covariance = np.diag(own)
-    for one in range(m):
-        for two in range(one + 1, m):
-            apart = _variance(joint, joint.up[one, two], joint.down[one, two])
-            covariance[one, two] = covariance[two, one] = (own[one] + own[two] - apart) / 2
+    for a in range(m):
+        for b in range(a + 1, m):
+            apart = _variance(joint, joint.up[a, b], joint.down[a, b])
+            covariance[a, b] = covariance[b, a] = (own[a] + own[b] - apart) / 2
     values = np.array([placed.area for placed in joint.placed])
     return Areas(values, covariance, float(joint.positives), float(joint.negatives), joint.n)
 
@@ -525,36 +525,36 @@ def delong_counted(
     interval: Interval = "t",
 ) -> PairTest:
     """The area of the one less that of the other on the same cases, as `delong_paired` tests it; pairs in order."""
-    one, two = pair
-    sides = joint.placed[one], joint.placed[two]
+    a, b = pair
+    sides = joint.placed[a], joint.placed[b]
     exact = sides[0].exact and sides[1].exact
-    unseen = [sides[0].unseen[place] + sides[1].unseen[place] for place in (0, 1)]
+    unseen = [sides[0].unseen[at] + sides[1].unseen[at] for at in (0, 1)]
     variance = _grouped_most(joint, pair, unseen) if joint.groups is not None else _most(joint, pair, unseen)
     units = "cases" if joint.groups is None else "groups"
     alike = RankingSource(ranking, lambda *_: exact and not joint.moved[pair], units)
-    found = paired_areas(counted_areas(joint), pair, variance, alike, level=level, interval=interval)
-    return found if exact or math.isnan(found.p) else widen_by_slack(found, sides[0].slack + sides[1].slack)
+    test = paired_areas(counted_areas(joint), pair, variance, alike, level=level, interval=interval)
+    return test if exact or math.isnan(test.p) else widen_by_slack(test, sides[0].slack + sides[1].slack)
 
 
-def widen_by_slack(found: PairTest, slack: float) -> PairTest:
+def widen_by_slack(test: PairTest, slack: float) -> PairTest:
     """The same with the interval and the p-value that hold wherever within the slack the difference is."""
-    size = abs(found.difference)
+    size = abs(test.difference)
     nearest = max(size - slack, 0.0) / size if size else 0.0
-    near = abs(found.statistic) * nearest
-    p = found.p
-    if found.statistic and math.isnan(found.df):
+    near = abs(test.statistic) * nearest
+    p = test.p
+    if test.statistic and math.isnan(test.df):
         p = math.erfc(near / math.sqrt(2))
-    elif found.statistic:
+    elif test.statistic:
         from scipy.special import stdtr
 
-        p = min(2 * float(stdtr(found.df, -near)), 1.0)
-    said = f"the areas come from bins of scores, and their difference is known to ±{slack:.1g}: p and interval allow it"
+        p = min(2 * float(stdtr(test.df, -near)), 1.0)
+    text = f"the areas come from bins of scores, and their difference is known to ±{slack:.1g}: p and interval allow it"
     return replace(
-        found,
-        low=max(found.low - slack, -1.0),
-        high=min(found.high + slack, 1.0),
+        test,
+        low=max(test.low - slack, -1.0),
+        high=min(test.high + slack, 1.0),
         p=p,
-        note="; ".join(filter(None, (found.note, said))),
+        note="; ".join(filter(None, (test.note, text))),
     )
 
 
@@ -579,17 +579,17 @@ def _grouped(joint: JointScores) -> Influence:
 
 def _grouped_most(joint: JointScores, pair: IndexPair, unseen: Sequence[float]) -> float:
     """The same for groups: the form of Obuchowski's variance is never negative, so its root obeys the triangle too."""
-    found = _grouped(joint)
+    influence = _grouped(joint)
     contrast = np.zeros((1, len(joint.placed)))
     contrast[0, list(pair)] = 1.0, -1.0
-    variance = float(found.covariance(contrast)[0, 0])
+    variance = float(influence.covariance(contrast)[0, 0])
     if not any(unseen) or math.isnan(variance) or joint.groups is None:
         return variance
     # A sum over the cases of a group is off by at most the root of their number times the length of the vector.
     largest = math.sqrt(int(joint.groups.n.max()))
     more = sum(
         math.sqrt(size / (size - 1)) * largest * part / total
-        for size, part, total in zip(found.sizes, unseen, (joint.positives, joint.negatives), strict=True)
+        for size, part, total in zip(influence.sizes, unseen, (joint.positives, joint.negatives), strict=True)
     )
     return (math.sqrt(max(variance, 0.0)) + more) ** 2
 

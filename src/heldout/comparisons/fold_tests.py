@@ -104,10 +104,11 @@ class FoldValues:
     @property
     def left_out(self) -> str:
         """Which splits are left out because the measure is undefined there, or nothing."""
-        gone = np.flatnonzero(~self._there) + 1
-        if not len(gone):
+        missing = np.flatnonzero(~self._there) + 1
+        if not len(missing):
             return ""
-        return f"undefined in {len(gone)} of {len(self.a)} splits (number {listing(gone, most=6)}), which are left out"
+        which = f"{len(missing)} of {len(self.a)} splits (number {listing(missing, most=6)})"
+        return f"undefined in {which}, which are left out"
 
     @property
     def rounding(self) -> float:
@@ -129,9 +130,9 @@ def _numbers(values: Any, name: str) -> Floats:
             f"The values of {name} are not numbers.", hint="give one number for every split, such as its accuracy."
         ) from None
     if array.ndim != 1 or np.isinf(array).any():
-        found = "an infinite value" if array.ndim == 1 else f"an array of {array.ndim} dimensions"
+        problem = "an infinite value" if array.ndim == 1 else f"an array of {array.ndim} dimensions"
         raise ValuesError(
-            f"The values of {name} must be finite numbers, one for every split. Got {found}.",
+            f"The values of {name} must be finite numbers, one for every split. Got {problem}.",
             hint="give repetitions one after the other, in one list; a split where the measure is undefined is nan.",
         )
     return array
@@ -140,15 +141,15 @@ def _numbers(values: Any, name: str) -> Floats:
 def student_t(values: FoldValues, method: str, factor: float, level: float, note: str = "") -> PairTest:
     """Student's t of the mean difference, whose variance is `factor` times that of a single split."""
     check_level(level)
-    found = values.differences
-    n = len(found)
+    differences = values.differences
+    n = len(differences)
     notes = [values.left_out, note]
     if n < 2:
         return undefined(method, level, n, TOO_FEW, _joined(notes))
-    mean, df = float(found.mean()), n - 1
+    mean, df = float(differences.mean()), n - 1
     if values.constant:
         return constant(values, method, level, notes, df=df)
-    deviation = float(found.std(ddof=1))
+    deviation = float(differences.std(ddof=1))
     error = deviation * math.sqrt(factor)
     half = float(t_value(level, df)) * error
     return PairTest(
@@ -159,13 +160,13 @@ def student_t(values: FoldValues, method: str, factor: float, level: float, note
 
 def constant(values: FoldValues, method: str, level: float, notes: list[str], df: float = math.nan) -> PairTest:
     """What a test says where every split differs by the same amount: Weka's p, and no interval."""
-    found = values.differences
-    mean = float(found.mean())
-    same = bool((np.abs(found) <= values.rounding).all())
+    differences = values.differences
+    mean = float(differences.mean())
+    same = bool((np.abs(differences) <= values.rounding).all())
     figures = (0.0, 1.0, 0.0) if same else (mean, 0.0, math.copysign(math.inf, mean))
     notes = [SAME if same else CONSTANT, *notes]
     return PairTest(
-        figures[0], math.nan, math.nan, level, method, figures[1], len(found), statistic=figures[2], df=df,
+        figures[0], math.nan, math.nan, level, method, figures[1], len(differences), statistic=figures[2], df=df,
         note=_joined(notes),
     )  # fmt: skip
 
@@ -219,8 +220,8 @@ CORRECTED_REPEATED_T = register_procedure(
 def paired_t(values: FoldValues, level: float = 0.95) -> PairTest:
     """The paired t over folds of the text books: mean δ ± t · s / √k.
 
-    >>> found = paired_t(FoldValues.of([0.9, 0.8, 0.9, 0.7], [0.8, 0.8, 0.7, 0.6]))
-    >>> round(found.difference, 3), round(found.statistic, 3), found.df
+    >>> result = paired_t(FoldValues.of([0.9, 0.8, 0.9, 0.7], [0.8, 0.8, 0.7, 0.6]))
+    >>> round(result.difference, 3), round(result.statistic, 3), result.df
     (0.1, 2.449, 3)
     """
     return student_t(values, PAIRED_T.name, 1 / max(len(values.differences), 1), level, PAIRED_T.finding)
@@ -229,8 +230,8 @@ def paired_t(values: FoldValues, level: float = 0.95) -> PairTest:
 def corrected_t(values: FoldValues, level: float = 0.95) -> PairTest:
     """The corrected resampled t: the variance is s² (1/J + test/train), with J − 1 degrees of freedom.
 
-    >>> found = corrected_t(FoldValues.of([0.9, 0.8, 0.9, 0.7], [0.8, 0.8, 0.7, 0.6], folds=1, repeats=4, ratio=0.5))
-    >>> round(found.difference, 3), round(found.statistic, 3), round(found.p, 3)
+    >>> result = corrected_t(FoldValues.of([0.9, 0.8, 0.9, 0.7], [0.8, 0.8, 0.7, 0.6], folds=1, repeats=4, ratio=0.5))
+    >>> round(result.difference, 3), round(result.statistic, 3), round(result.p, 3)
     (0.1, 1.414, 0.252)
     """
     return student_t(values, CORRECTED_T.name, 1 / max(len(values.differences), 1) + values.ratio, level)
@@ -322,8 +323,8 @@ def five_by_two_t(values: FoldValues, level: float = 0.95) -> PairTest:
     The interval is that of the corrected t over the ten, because the statistic has none for their mean.
 
     >>> a = [0.87, 0.84, 0.80, 0.79, 0.82, 0.81, 0.88, 0.80, 0.81, 0.82]
-    >>> found = five_by_two_t(FoldValues.of(a, [0.8] * 10, folds=2, repeats=5))
-    >>> round(found.statistic, 3), found.df
+    >>> result = five_by_two_t(FoldValues.of(a, [0.8] * 10, folds=2, repeats=5))
+    >>> round(result.statistic, 3), result.df
     (2.539, 5.0)
     """
     pairs, shared = _pairs(values, FIVE_BY_TWO_T, level)
@@ -336,8 +337,8 @@ def five_by_two_f(values: FoldValues, level: float = 0.95) -> PairTest:
     """Alpaydın's combined 5×2cv F, with 10 and 5 degrees of freedom, of which `df` is the second.
 
     >>> a = [0.87, 0.84, 0.80, 0.79, 0.82, 0.81, 0.88, 0.80, 0.81, 0.82]
-    >>> found = five_by_two_f(FoldValues.of(a, [0.8] * 10, folds=2, repeats=5))
-    >>> round(found.statistic, 3), round(found.p, 3)
+    >>> result = five_by_two_f(FoldValues.of(a, [0.8] * 10, folds=2, repeats=5))
+    >>> round(result.statistic, 3), round(result.p, 3)
     (1.842, 0.259)
     """
     pairs, shared = _pairs(values, FIVE_BY_TWO_F, level)
@@ -449,12 +450,12 @@ def bayes_correlated_t(values: FoldValues, *, rope: float = 0.0, level: float = 
     """
     from scipy.special import stdtr
 
-    rope, found = check_rope(rope), values.differences
-    n, nan = len(found), math.nan
+    rope, differences = check_rope(rope), values.differences
+    n, nan = len(differences), math.nan
     check_level(level)
     if n < 2:
         return Posterior(nan, nan, nan, level, BAYES_T.name, nan, n, undefined=TOO_FEW, note=values.left_out, rope=rope)
-    mean = float(found.mean())
+    mean = float(differences.mean())
     if values.constant:
         mean = 0.0 if abs(mean) <= values.rounding else mean
         note = "; ".join(filter(None, (CERTAIN, values.left_out)))
@@ -463,7 +464,7 @@ def bayes_correlated_t(values: FoldValues, *, rope: float = 0.0, level: float = 
             mean, mean, mean, level, BAYES_T.name, nan, n, df=n - 1, note=note, rope=rope,
             a_higher=above, within=within, b_higher=below,
         )  # fmt: skip
-    deviation, df = float(found.std(ddof=1)), n - 1
+    deviation, df = float(differences.std(ddof=1)), n - 1
     error = deviation * math.sqrt(1 / n + values.ratio)
     half = float(t_value(level, df)) * error
     above, below = float(stdtr(df, (mean - rope) / error)), float(stdtr(df, (-rope - mean) / error))

@@ -64,9 +64,9 @@ class JointCells:
         for side, answer in enumerate((self.a, self.b)):
             right = answer == self.truth
             start = side * 3 * self.k
-            for place, codes, chosen in ((0, self.truth, right), (1, self.truth, ~right), (2, answer, ~right)):
+            for block, codes, chosen in ((0, self.truth, right), (1, self.truth, ~right), (2, answer, ~right)):
                 rows.append(at[chosen])
-                columns.append(start + place * self.k + codes[chosen])
+                columns.append(start + block * self.k + codes[chosen])
         row, column = np.concatenate(rows), np.concatenate(columns)
         shape = (len(self), 6 * self.k)
         if shape[0] * shape[1] <= DENSE:
@@ -122,11 +122,11 @@ class PairedQuantity:
 
     def differences(self, draw: Draw, size: int, cells: JointCells) -> Floats:
         """A − B on `size` random tables; `draw` makes so many rows of counts of the cells as it is asked for."""
-        found = []
+        parts = []
         for many in _blocks(size, len(cells) + 6 * cells.k):
             a, b = self._sides(draw(many), cells)
-            found.append(a - b)
-        return np.concatenate(found) * self.factor
+            parts.append(a - b)
+        return np.concatenate(parts) * self.factor
 
     def _sides(self, drawn: Floats, cells: JointCells) -> tuple[Floats, Floats]:
         sums = np.asarray(drawn @ cells.adder)
@@ -147,12 +147,12 @@ class PairedQuantity:
         classes = class_cells(tp, fn, fp, np.maximum(total[:, None] - tp - fn - fp, 0.0))
         margins = Margins(tp + fn, tp + fp, classes, tp.sum(axis=1), _no_table, k)
         if self.axis == "table":
-            return self._of_table(drawn, margins, truth, answer)
+            return self._table_value(drawn, margins, truth, answer)
         if self.strict:
             return np.asarray(np.mean(self.bound.value(classes), axis=1))
         return np.asarray(averaged_tables(self.bound, self.axis, SummedTables(margins)))
 
-    def _of_table(self, drawn: Floats, margins: Margins, truth: Codes, answer: Codes) -> Floats:
+    def _table_value(self, drawn: Floats, margins: Margins, truth: Codes, answer: Codes) -> Floats:
         named: dict[str, Any] = {}
         powers = {"linear_gap": 1, "quadratic_gap": 2}
         for name in self.bound.measure.cells:
@@ -167,8 +167,8 @@ class PairedQuantity:
     def subject(self, side: Literal["a", "b"]) -> Subject:
         """The quantity of one side as the interval methods of one classifier see it."""
         labels = tuple(range(self.cells.k))
-        met = PairCounts(labels, self.cells.truth, self.cells.a, self.cells.b, self.counts)
-        return Subject(self.bound, met.side(side), self.axis, strict=self.strict)
+        pairs = PairCounts(labels, self.cells.truth, self.cells.a, self.cells.b, self.counts)
+        return Subject(self.bound, pairs.side(side), self.axis, strict=self.strict)
 
     def influence(self) -> Floats:
         """How much one case more in each cell moves the difference."""
@@ -207,14 +207,14 @@ def make_paired_quantity(pairs: PairCounts, quantity: Quantity) -> PairedQuantit
     cells = JointCells(pairs.truth, pairs.a, pairs.b, pairs.n_classes)
     seen = PairedQuantity(quantity.bound.name, bound, axis, strict, factor, cells, pairs.counts)
     if axis == "class":
-        place = pairs.side("a").index(asked.class_) if asked.class_ is not None else 0
-        return _merged(seen, [(codes == place).astype(np.int64) for codes in (pairs.truth, pairs.a, pairs.b)], 2)
+        code = pairs.side("a").index(asked.class_) if asked.class_ is not None else 0
+        return _merged(seen, [(codes == code).astype(np.int64) for codes in (pairs.truth, pairs.a, pairs.b)], 2)
     if axis in ("macro", "weighted") and not strict:
         # A class that was never met, neither as truth nor as an answer, has no part in an average.
-        met = np.unique(np.concatenate([pairs.truth, pairs.a, pairs.b]))
-        if len(met) < pairs.n_classes:
-            moved = [np.searchsorted(met, codes) for codes in (pairs.truth, pairs.a, pairs.b)]
-            return replace(seen, cells=JointCells(moved[0], moved[1], moved[2], len(met)))
+        present = np.unique(np.concatenate([pairs.truth, pairs.a, pairs.b]))
+        if len(present) < pairs.n_classes:
+            moved = [np.searchsorted(present, codes) for codes in (pairs.truth, pairs.a, pairs.b)]
+            return replace(seen, cells=JointCells(moved[0], moved[1], moved[2], len(present)))
     return seen
 
 
@@ -234,14 +234,14 @@ def find_successes(seen: PairedQuantity) -> tuple[NDArray[np.bool_], NDArray[np.
             return None
         corners = [np.where(cells.truth == 1, 1 - answer, 3 - answer) for answer in (cells.a, cells.b)]
         return top[corners[0]] > 0, top[corners[1]] > 0, bottom[corners[0]] > 0, bool(bottom.all())
-    share = _of_accuracy(seen)
+    share = _match_accuracy(seen)
     if share is None:
         return None
     right = [(answer == cells.truth) == share for answer in (cells.a, cells.b)]
     return right[0], right[1], np.ones(len(cells), dtype=np.bool_), True
 
 
-def _of_accuracy(seen: PairedQuantity) -> bool | None:
+def _match_accuracy(seen: PairedQuantity) -> bool | None:
     """True if the quantity is the accuracy under another name, False if the error rate, None if neither."""
     measure = seen.bound.measure
     if seen.axis == "table":
@@ -358,7 +358,7 @@ def permuted_differences(seen: PairedQuantity, replicates: int, seed: int) -> Fl
     moved = counts[alike:]
     exact = replicates * len(moved) <= EXACT_NUMBERS
     few = int(np.searchsorted(moved, NORMAL_FROM))
-    held = moved[few:]
+    large = moved[few:]
 
     def draw(many: int) -> Floats:
         drawn = np.empty((many, len(counts) + len(moved)))
@@ -368,8 +368,8 @@ def permuted_differences(seen: PairedQuantity, replicates: int, seed: int) -> Fl
             swapped[:] = rng.binomial(moved.astype(np.int64), 0.5, size=(many, len(moved)))
         else:
             _look_up(moved[:few].astype(np.int64), _coin_quantiles(), rng, swapped[:, :few])
-            noise = rng.standard_normal((many, len(held)))
-            swapped[:, few:] = np.clip(np.rint(held / 2 + np.sqrt(held) / 2 * noise), 0, held)
+            noise = rng.standard_normal((many, len(large)))
+            swapped[:, few:] = np.clip(np.rint(large / 2 + np.sqrt(large) / 2 * noise), 0, large)
         np.subtract(moved, swapped, out=drawn[:, alike : len(counts)])
         return drawn
 

@@ -109,7 +109,7 @@ class LazyPairedCases(SharedCases):
         sums = joint.losses[bound.measure.name][pair]
         groups = joint.groups
         by_group = None if groups is None else (sign * groups.gaps[bound.measure.name][pair], groups.n)
-        moments = MeanMoments.of_sums(sums if sign > 0 else sums.turned(), by_group)
+        moments = MeanMoments.from_sums(sums if sign > 0 else sums.turned(), by_group)
         largest = LOSSES[bound.measure.name].largest(2)
         return paired_mean_test(
             moments,

@@ -112,27 +112,27 @@ class LearnerRanks(Result):
         if self.control is not None:
             alike = [self.control, *(pair.b for pair in self.pairs if not pair.different)]
             return (tuple(sorted(alike, key=average.__getitem__)),) if len(alike) > 1 else ()
-        place = {name: at for at, name in enumerate(self.table.learners)}
-        alike_matrix = np.eye(len(place), dtype=bool)
+        index_of = {name: at for at, name in enumerate(self.table.learners)}
+        alike_matrix = np.eye(len(index_of), dtype=bool)
         for pair in self.pairs:
-            i, j = place[pair.a], place[pair.b]
+            i, j = index_of[pair.a], index_of[pair.b]
             alike_matrix[i, j] = alike_matrix[j, i] = not pair.different
-        found = groups_of(self.ranks.mean(axis=0), alike_matrix)
-        return tuple(tuple(self.table.learners[at] for at in group) for group in found)
+        groups = groups_of(self.ranks.mean(axis=0), alike_matrix)
+        return tuple(tuple(self.table.learners[at] for at in group) for group in groups)
 
     @property
     def verdict(self) -> str:
         """What the tests say, in a few sentences."""
-        return f"{self._of_all()} {self._of_pairs()}"
+        return f"{self._describe_all()} {self._describe_pairs()}"
 
-    def _of_all(self) -> str:
+    def _describe_all(self) -> str:
         test = self.tests[0]
         figures = f"Iman–Davenport F {plain(test.statistic)}, p {share(test.p)}"
         if test.p <= 1 - self.level:
             return f"The learners differ over these {self.table.n} data sets ({figures})."
         return f"That the learners differ at all cannot be told from these {self.table.n} data sets ({figures})."
 
-    def _of_pairs(self) -> str:
+    def _describe_pairs(self) -> str:
         how = f"({self.how}, level {self.level:g})"
         claims: dict[str, list[str]] = {}
         told = sorted((pair for pair in self.pairs if pair.different), key=lambda pair: pair.adjusted)
@@ -143,9 +143,9 @@ class LearnerRanks(Result):
                 "No pair can be told apart" if self.control is None else f"None can be told from {_short(self.control)}"
             )
             return f"{whom} {how}."
-        said = "; ".join(f"{_short(best)} is better than {_and(rest)}" for best, rest in claims.items())
+        text = "; ".join(f"{_short(best)} is better than {_and(rest)}" for best, rest in claims.items())
         more = f"; and {len(told) - SHOWN_CLAIMS} more pairs differ" if len(told) > SHOWN_CLAIMS else ""
-        return f"{said}{more} {how}."
+        return f"{text}{more} {how}."
 
     @property
     def how(self) -> str:
@@ -154,21 +154,21 @@ class LearnerRanks(Result):
 
     def rows(self) -> list[dict[str, object]]:
         """One row per learner, then one per pair."""
-        made: list[dict[str, object]] = []
+        rows: list[dict[str, object]] = []
         for name, (wins, ties, losses) in self.record().items():
             figures = (self.average_ranks[name], math.nan, math.nan)
             head = dict(
                 zip(ROW_KEYS, ("average_rank", None, None, *figures, self.level, "ranks", self.table.n), strict=True)
             )
             tail = {"learner": name, "other": None, "wins": wins, "ties": ties, "losses": losses}
-            made.append({**head, **tail, "z": None, "p": None, "adjusted_p": None, "different": None})
+            rows.append({**head, **tail, "z": None, "p": None, "adjusted_p": None, "different": None})
         for pair in self.pairs:
             figures = (pair.difference, pair.difference - pair.reach, pair.difference + pair.reach)
             named = ("rank_difference", None, None, *figures, self.level, self.correction, self.table.n)
             tail = {"learner": pair.a, "other": pair.b, "wins": pair.wins, "ties": pair.ties, "losses": pair.losses}
             tests = {"z": pair.z, "p": pair.p, "adjusted_p": pair.adjusted, "different": pair.different}
-            made.append({**dict(zip(ROW_KEYS, named, strict=True)), **tail, **tests})
-        return made
+            rows.append({**dict(zip(ROW_KEYS, named, strict=True)), **tail, **tests})
+        return rows
 
     def record(self) -> dict[str, tuple[int, int, int]]:
         """How often each learner won, tied and lost against any other on any data set."""
@@ -319,20 +319,20 @@ def rank_learners(
     with Holm's correction. `table` is anything that `read_results` takes.
 
     >>> table = {"tree": [0.7, 0.8, 0.6, 0.9], "bayes": [0.8, 0.9, 0.7, 0.8], "knn": [0.6, 0.7, 0.5, 0.7]}
-    >>> found = rank_learners(table)
-    >>> found.average_ranks
+    >>> result = rank_learners(table)
+    >>> result.average_ranks
     {'tree': 1.75, 'bayes': 1.25, 'knn': 3.0}
     """
-    held = read_results(table, higher_is_better=higher_is_better)
+    results = read_results(table, higher_is_better=higher_is_better)
     check_level(level)
-    place = None if control is None else held.place(control)
-    used = _correction(correction, against_control=place is not None)
-    ranks = rank_table(held)
-    pairs = _pairs(held, ranks, place, used, level)
+    index = None if control is None else results.place(control)
+    used = _correction(correction, against_control=index is not None)
+    ranks = rank_table(results)
+    pairs = _pairs(results, ranks, index, used, level)
     tests = (iman_davenport(ranks), friedman(ranks, ties=False), friedman(ranks, ties=True))
     return LearnerRanks(
-        held, ranks, tests, pairs, used, level, _critical(held, len(pairs), used, level),
-        control=None if place is None else held.learners[place], notes=_notes(held, ranks, used),
+        results, ranks, tests, pairs, used, level, _critical(results, len(pairs), used, level),
+        control=None if index is None else results.learners[index], notes=_notes(results, ranks, used),
     )  # fmt: skip
 
 

@@ -153,9 +153,9 @@ def cochran_q(right: ArrayLike, counts: ArrayLike | None = None, *, level: float
     With `counts`, each row is a pattern and stands for so many cases. The difference is that of the best and the worst
     of the classifiers, without an interval: it was chosen after the fact.
 
-    >>> found = cochran_q([[1, 1, 0], [1, 0, 0], [0, 1, 1]], [20, 10, 5])
-    >>> print(f"Q = {found.statistic:.2f}, df = {found.df:.0f}, p = {found.p:.1e}, difference {found.difference:.2f}")
-    Q = 30.00, df = 2, p = 3.1e-07, difference 0.71
+    >>> result = cochran_q([[1, 1, 0], [1, 0, 0], [0, 1, 1]], [20, 10, 5])
+    >>> print(f"Q = {result.statistic:.2f}, df = {result.df:.0f}, p = {result.p:.1e}, gap {result.difference:.2f}")
+    Q = 30.00, df = 2, p = 3.1e-07, gap 0.71
     """
     table, cases = _resolve_table(right, counts)
     m = table.shape[1]
@@ -202,8 +202,8 @@ def _resolve_table(right: ArrayLike, counts: ArrayLike | None) -> tuple[NDArray[
     whole = table.astype(np.int64)
     if counts is None:
         # Rows by pattern: at most 2^m of them, however many cases there are.
-        found, number = np.unique(whole, axis=0, return_counts=True)
-        return found, number.astype(np.int64)
+        patterns, number = np.unique(whole, axis=0, return_counts=True)
+        return patterns, number.astype(np.int64)
     cases = np.asarray(counts)
     if cases.shape != table.shape[:1] or (cases < 0).any() or not np.array_equal(cases, np.floor(cases)):
         raise ValuesError(
@@ -218,12 +218,12 @@ def compare_all_accuracies(right: ArrayLike, counts: ArrayLike | None = None, *,
 
     With `counts`, each row is a pattern and stands for so many cases.
 
-    >>> found = compare_all_accuracies([[1, 1, 0]] * 20 + [[1, 0, 0]] * 10 + [[0, 1, 1]] * 5)
-    >>> found.statistic, found.about
+    >>> result = compare_all_accuracies([[1, 1, 0]] * 20 + [[1, 0, 0]] * 10 + [[0, 1, 1]] * 5)
+    >>> result.statistic, result.about
     (30.0, 'right and wrong answers (accuracy)')
     """
-    found = cochran_q(right, counts, level=level)
+    test = cochran_q(right, counts, level=level)
     return OmnibusTest(
-        found.difference, found.low, found.high, level, found.method, found.p, found.n, found.statistic, found.df,
-        found.effect, found.effect_name, found.undefined, found.note, about="right and wrong answers (accuracy)",
+        test.difference, test.low, test.high, level, test.method, test.p, test.n, test.statistic, test.df,
+        test.effect, test.effect_name, test.undefined, test.note, about="right and wrong answers (accuracy)",
     )  # fmt: skip

@@ -206,8 +206,8 @@ def optimal_ranges(
 
     >>> m1 = Ranking(np.array([3.0, 2.0, 1.0]), np.array([6, 2, 2]), np.array([0, 5, 5]))
     >>> m2 = Ranking(np.array([2.0, 1.0]), np.array([9, 1]), np.array([2, 8]))
-    >>> found = optimal_ranges({"M1": m1, "M2": m2})
-    >>> [(part.model, round(part.pc_low, 3), round(part.pc_high, 3)) for part in found.ranges]
+    >>> result = optimal_ranges({"M1": m1, "M2": m2})
+    >>> [(part.model, round(part.pc_low, 3), round(part.pc_high, 3)) for part in result.ranges]
     [('M1', 0.0, 0.4), ('M2', 0.4, 0.889), ('always yes', 0.889, 1.0)]
     """
     if not rankings:
@@ -244,7 +244,7 @@ def joint_hull(curves: Mapping[str, Curve]) -> tuple[HullPoint, ...]:
     # chord, so each place comes once; the ends are vertices in any case.
     fresh = np.flatnonzero(up > np.maximum.accumulate(np.concatenate([[0 * top], up[:-1]])))
     inner = fresh[(across[fresh] < last) | (up[fresh] < top)]
-    x, y = (np.concatenate([[0 * end], held[inner], [end]]) for held, end in ((across, last), (up, top)))
+    x, y = (np.concatenate([[0 * end], values[inner], [end]]) for values, end in ((across, last), (up, top)))
     return tuple(
         HullPoint(float(x[at] / last), float(y[at] / top), _owners(x[at], y[at], paths, curves))
         for at in hull_places(x, y)
@@ -254,34 +254,34 @@ def joint_hull(curves: Mapping[str, Curve]) -> tuple[HullPoint, ...]:
 def _owners(
     across: Any, up: Any, paths: Mapping[str, tuple[NDArray[Any], NDArray[Any]]], curves: Mapping[str, Curve]
 ) -> dict[str, float]:
-    held = {}
+    thresholds = {}
     for name, (x, y) in paths.items():
         near = np.flatnonzero((np.abs(x - across) <= HAIR) & (np.abs(y - up) <= HAIR))
         if len(near):
-            held[name] = float(curves[name].threshold[near[0]])
-    return held
+            thresholds[name] = float(curves[name].threshold[near[0]])
+    return thresholds
 
 
 def _ranges(hull: tuple[HullPoint, ...], names: tuple[str, ...], prevalence: float) -> tuple[OptimalRange, ...]:
     """Neighbouring vertices of one model are one range."""
     across, up = (np.diff([getattr(point, side) for point in hull]) for side in ("fpr", "tpr"))
     borders = np.concatenate([[0.0], across / (across + up), [1.0]])
-    made: list[tuple[set[str], float, float, list[HullPoint]]] = []
+    groups: list[tuple[set[str], float, float, list[HullPoint]]] = []
     for point, low, high in zip(hull, borders[:-1].tolist(), borders[1:].tolist(), strict=True):
         if high - low <= HAIR:
             continue
         owners = _vertex_models(point)
-        if made and made[-1][0] & owners:
-            before = made.pop()
-            made.append((before[0] & owners, before[1], high, [*before[3], point]))
+        if groups and groups[-1][0] & owners:
+            before = groups.pop()
+            groups.append((before[0] & owners, before[1], high, [*before[3], point]))
         else:
-            made.append((owners, low, high, [point]))
-    found = []
-    for owners, low, high, points in made:
+            groups.append((owners, low, high, [point]))
+    ranges = []
+    for owners, low, high, points in groups:
         first, *others = sorted(owners, key=(*names, ALWAYS_NO, ALWAYS_YES).index)
         ratios = (_ratio(pc, prevalence) for pc in (low, high))
-        found.append(OptimalRange(first, tuple(others), low, high, next(ratios), next(ratios), tuple(points)))
-    return tuple(found)
+        ranges.append(OptimalRange(first, tuple(others), low, high, next(ratios), next(ratios), tuple(points)))
+    return tuple(ranges)
 
 
 def _vertex_models(point: HullPoint) -> set[str]:

@@ -58,9 +58,9 @@ PROCEDURES: dict[str, Procedure] = {}
 
 def register_procedure(name: str, setting: Setting, summary: str, reference: str, finding: str = "") -> Procedure:
     """Enter a procedure into the catalogue."""
-    made = Procedure(name, setting, summary, reference, finding)
-    PROCEDURES[name] = made
-    return made
+    procedure = Procedure(name, setting, summary, reference, finding)
+    PROCEDURES[name] = procedure
+    return procedure
 
 
 def find_procedure(name: str, setting: Setting) -> Procedure:
@@ -79,13 +79,13 @@ def find_procedure(name: str, setting: Setting) -> Procedure:
             f"There is no method {name!r} to compare with. For {setting} there are: {listing(fitting, most=20)}.",
             hint=f"did you mean {near!r}?" if near else "leave method out for the default.",
         )
-    found = PROCEDURES[key]
-    if found.setting != setting:
+    procedure = PROCEDURES[key]
+    if procedure.setting != setting:
         raise OptionError(
-            f"The method {found.name!r} is for {found.setting}, and these results have {setting}.",
+            f"The method {procedure.name!r} is for {procedure.setting}, and these results have {setting}.",
             hint=f"use one of: {listing(fitting, most=20)}.",
         )
-    return found
+    return procedure
 
 
 # How large a difference is, whatever the number of cases: in standard deviations of one case.
@@ -275,8 +275,8 @@ def judge_margin(
     standard errors, so that it is below 1 − level exactly where the interval says so.
 
     >>> seen = PairTest(difference=0.01, low=-0.01, high=0.03, level=0.9, method="tango", p=0.41, n=500)
-    >>> found = judge_margin(seen, 0.02)
-    >>> found.outcome, f"{found.p:.4f}"
+    >>> result = judge_margin(seen, 0.02)
+    >>> result.outcome, f"{result.p:.4f}"
     ('shown', '0.0068')
     >>> judge_margin(seen, 0.02, kind="equivalence").outcome
     'not shown'
@@ -339,18 +339,18 @@ def _verdict(
     )  # fmt: skip
     rests = f"({round(100 * tested.level, 6):g} % interval {span}, p = {p:.3g} by normal approximation)"
     if kind == "non-inferiority":
-        said = {
+        text = {
             "shown": f"{a} is not worse than {b} by more than {size}",
             "refuted": f"{a} is worse than {b} by more than {size}",
             "not shown": f"{a} may or may not be worse than {b} by more than {size}",
         }[outcome]
     else:
-        said = {
+        text = {
             "shown": f"{a} and {b} differ by less than {size}",
             "refuted": f"{a} and {b} differ by more than {size}",
             "not shown": f"{a} and {b} may or may not differ by more than {size}",
         }[outcome]
-    return f"{said} {rests}."
+    return f"{text} {rests}."
 
 
 def _decimals(value: float) -> int:

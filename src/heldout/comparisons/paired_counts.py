@@ -134,8 +134,8 @@ def compare_counts(
     >>> from heldout.measures.catalogue import read_quantity
     >>> truth, a, b = np.repeat([0, 1], 50), np.repeat([0, 1, 1], [45, 5, 50]), np.repeat([0, 1, 0], [40, 50, 10])
     >>> seen = PairCounts.of(truth, a, b, ("no", "yes"))
-    >>> found = compare_counts(seen, read_quantity("f1[yes]", seen.labels))
-    >>> print(f"{found.difference:.3f} [{found.low:.2f}, {found.high:.2f}] {found.method}")
+    >>> result = compare_counts(seen, read_quantity("f1[yes]", seen.labels))
+    >>> print(f"{result.difference:.3f} [{result.low:.2f}, {result.high:.2f}] {result.method}")
     0.152 [0.08, 0.24] dirichlet
     """
     level = check_level(level)
@@ -150,25 +150,25 @@ def compare_counts(
     if reason:
         nan = math.nan
         return PairTest(nan, nan, nan, level, name, nan, seen.n, undefined=reason)
-    found = _METHODS[name](task)
+    test = _METHODS[name](task)
     if not pairs.differ:
-        found = replace(found, note=SAME_ANSWERS)
+        test = replace(test, note=SAME_ANSWERS)
     elif seen.axis == "macro" and name != PERMUTATION.name and seen.n < CLASS_SIZE * seen.cells.k:
-        found = replace(found, note="; ".join(filter(None, (found.note, SMALL_CLASSES))))
+        test = replace(test, note="; ".join(filter(None, (test.note, SMALL_CLASSES))))
     if order == 0:
         # Neither can be told from the other, so only the draws could make a difference between them.
-        half = (found.high - found.low) / 2
-        effect = 0.0 if found.effect_name == PER_CASE else found.effect
-        return replace(found, difference=0.0, low=-half, high=half, p=1.0, effect=effect)
-    return _turn(found) if order < 0 else found
+        half = (test.high - test.low) / 2
+        effect = 0.0 if test.effect_name == PER_CASE else test.effect
+        return replace(test, difference=0.0, low=-half, high=half, p=1.0, effect=effect)
+    return _swap_sides(test) if order < 0 else test
 
 
 def find_shares(seen: PairedQuantity) -> Shares | None:
     """The counts behind a quantity that is a share of the same cases for both, None for any other."""
-    found = find_successes(seen)
-    if found is None:
+    successes = find_successes(seen)
+    if successes is None:
         return None
-    a, b, counted, whole = found
+    a, b, counted, whole = successes
 
     def held(chosen: NDArray[np.bool_]) -> int:
         return int(seen.counts[chosen & counted].sum())
@@ -217,7 +217,7 @@ def _fitting(method: str, task: _Task) -> str:
     return name
 
 
-def _of_mcnemar(name: str) -> Callable[[_Task], PairTest]:
+def _make_mcnemar(name: str) -> Callable[[_Task], PairTest]:
     def run(task: _Task) -> PairTest:
         shares = _shares(task)
         return mcnemar(shares.only_a, shares.only_b, shares.n, method=name, level=task.level)
@@ -330,34 +330,34 @@ def _shares(task: _Task) -> Shares:
     return task.shares
 
 
-def _order(one: PairCounts, two: PairCounts) -> int:
+def _order(first_pairs: PairCounts, second_pairs: PairCounts) -> int:
     """Which of two tables of pairs comes first in a fixed order: below 0 the one, above 0 the other, 0 if equal."""
     for name in ("truth", "a", "b", "counts"):
-        first, second = getattr(one, name), getattr(two, name)
+        first, second = getattr(first_pairs, name), getattr(second_pairs, name)
         apart = np.flatnonzero(first != second)
         if len(apart):
             return -1 if first[apart[0]] < second[apart[0]] else 1
     return 0
 
 
-def _turn(found: PairTest) -> PairTest:
+def _swap_sides(test: PairTest) -> PairTest:
     """The same comparison as B sees it."""
     changed: dict[str, Any] = {
-        "difference": -found.difference + 0.0,
-        "low": -found.high + 0.0,
-        "high": -found.low + 0.0,
+        "difference": -test.difference + 0.0,
+        "low": -test.high + 0.0,
+        "high": -test.low + 0.0,
     }
-    if found.method in (TANGO.name, NEWCOMBE.name, NORMAL.name):
-        changed["statistic"] = -found.statistic + 0.0
-    if found.effect_name == PER_CASE:
-        changed["effect"] = -found.effect + 0.0
-    elif not math.isnan(found.effect):
-        changed["effect"] = math.inf if found.effect == 0 else 1 / found.effect
-    return replace(found, **changed)
+    if test.method in (TANGO.name, NEWCOMBE.name, NORMAL.name):
+        changed["statistic"] = -test.statistic + 0.0
+    if test.effect_name == PER_CASE:
+        changed["effect"] = -test.effect + 0.0
+    elif not math.isnan(test.effect):
+        changed["effect"] = math.inf if test.effect == 0 else 1 / test.effect
+    return replace(test, **changed)
 
 
 _METHODS: dict[str, Callable[[_Task], PairTest]] = {
-    **{name: _of_mcnemar(name) for name in TESTS},
+    **{name: _make_mcnemar(name) for name in TESTS},
     TANGO.name: _score(TANGO.name),
     NEWCOMBE.name: _score(NEWCOMBE.name),
     NORMAL.name: _normal,

@@ -132,10 +132,10 @@ class MeanMoments:
         return cls(mean, variance, third, units, spread)
 
     @classmethod
-    def of_sums(cls, sums: GapSums, groups: tuple[Floats, NDArray[np.int64]] | None = None) -> MeanMoments:
+    def from_sums(cls, sums: GapSums, groups: tuple[Floats, NDArray[np.int64]] | None = None) -> MeanMoments:
         """From sums over the cases; with groups, also the sum of each group and the number of its cases.
 
-        >>> MeanMoments.of_sums(GapSums(3, 2.0, 0.0, 2.0, 0.0)).variance
+        >>> MeanMoments.from_sums(GapSums(3, 2.0, 0.0, 2.0, 0.0)).variance
         0.333...
         """
         n = sums.n
@@ -168,8 +168,8 @@ def paired_loss_test(
 ) -> PairTest:
     """The mean loss of A less that of B on the same cases; a negative difference speaks for A.
 
-    >>> found = paired_loss_test(np.array([0.1, 0.2, 0.3, 0.1]), np.array([0.2, 0.4, 0.3, 0.3]))
-    >>> print(f"{found.difference:.3f} [{found.low:.3f}, {found.high:.3f}] p = {found.p:.3f}")
+    >>> result = paired_loss_test(np.array([0.1, 0.2, 0.3, 0.1]), np.array([0.2, 0.4, 0.3, 0.3]))
+    >>> print(f"{result.difference:.3f} [{result.low:.3f}, {result.high:.3f}] p = {result.p:.3f}")
     -0.125 [-0.277, 0.027] p = 0.080
     """
     if len(losses_a) != len(losses_b):
@@ -177,24 +177,24 @@ def paired_loss_test(
             f"A has {len(losses_a):,} losses and B {len(losses_b):,}, and the same cases are needed.",
             hint="match the cases first, or compare as different cases.",
         )
-    held = MeanMoments.of(losses_a - losses_b, weight, groups)
+    moments = MeanMoments.of(losses_a - losses_b, weight, groups)
     return paired_mean_test(
-        held, len(losses_a), form=form, level=level, largest=largest, grouped=groups is not None
+        moments, len(losses_a), form=form, level=level, largest=largest, grouped=groups is not None
     )  # fmt: skip
 
 
 def paired_mean_test(
-    held: MeanMoments, n: int, *, form: Form = "t", level: float = 0.95, largest: float = math.inf,
+    moments: MeanMoments, n: int, *, form: Form = "t", level: float = 0.95, largest: float = math.inf,
     grouped: bool = False,
 ) -> PairTest:  # fmt: skip
     """The same from the moments of the differences of n cases."""
-    made = PAIRED_HALL if form == "hall" else PAIRED_LOSS_T
-    df = float(held.units - 1)
+    procedure = PAIRED_HALL if form == "hall" else PAIRED_LOSS_T
+    df = float(moments.units - 1)
     # Hall's correction is for z; with few groups t of their number stands in, as in the intervals of one loss.
     normal = form == "hall" and not grouped
-    tested = _tested(held, made.name, n, level, math.inf if normal else df, form, largest)
-    if held.spread > 0:
-        tested = replace(tested, effect=held.mean / held.spread, effect_name=EFFECT)
+    tested = _tested(moments, procedure.name, n, level, math.inf if normal else df, form, largest)
+    if moments.spread > 0:
+        tested = replace(tested, effect=moments.mean / moments.spread, effect_name=EFFECT)
     return replace(tested, df=math.nan if normal else df)
 
 
@@ -210,25 +210,23 @@ def unpaired_loss_test(
 ) -> PairTest:
     """The mean loss of A less that of B, each on cases of its own.
 
-    >>> found = unpaired_loss_test(np.array([0.1, 0.2, 0.3, 0.1]), np.array([0.2, 0.4, 0.3, 0.3, 0.5]))
-    >>> print(f"{found.difference:.3f} [{found.low:.3f}, {found.high:.3f}] p = {found.p:.3f}")
+    >>> result = unpaired_loss_test(np.array([0.1, 0.2, 0.3, 0.1]), np.array([0.2, 0.4, 0.3, 0.3, 0.5]))
+    >>> print(f"{result.difference:.3f} [{result.low:.3f}, {result.high:.3f}] p = {result.p:.3f}")
     -0.165 [-0.331, 0.001] p = 0.051
     """
-    one, two = MeanMoments.of(losses_a, groups=groups_a), MeanMoments.of(losses_b, groups=groups_b)
-    return unpaired_mean_test(one, two, (len(losses_a), len(losses_b)), form=form, level=level, largest=largest)
+    a, b = MeanMoments.of(losses_a, groups=groups_a), MeanMoments.of(losses_b, groups=groups_b)
+    return unpaired_mean_test(a, b, (len(losses_a), len(losses_b)), form=form, level=level, largest=largest)
 
 
 def unpaired_mean_test(
-    one: MeanMoments, two: MeanMoments, sizes: tuple[int, int], *, form: Form = "t", level: float = 0.95,
+    a: MeanMoments, b: MeanMoments, sizes: tuple[int, int], *, form: Form = "t", level: float = 0.95,
     largest: float = math.inf,
 ) -> PairTest:  # fmt: skip
     """The same from the moments of the losses of so many cases."""
-    variance = one.variance + two.variance
-    parts = [side.variance**2 / (side.units - 1) for side in (one, two) if side.units > 1]
+    variance = a.variance + b.variance
+    parts = [side.variance**2 / (side.units - 1) for side in (a, b) if side.units > 1]
     df = variance**2 / sum(parts) if sum(parts) > 0 else math.nan
-    both = MeanMoments(
-        one.mean - two.mean, variance, one.third - two.third, min(one.units, two.units), one.spread + two.spread
-    )
+    both = MeanMoments(a.mean - b.mean, variance, a.third - b.third, min(a.units, b.units), a.spread + b.spread)
     name = UNPAIRED_HALL.name if form == "hall" else UNPAIRED_LOSS_T.name
     n_a, n_b = sizes
     tested = _tested(both, name, n_a + n_b, level, df, form, largest)
@@ -241,35 +239,37 @@ def unpaired_mean_test(
 
 
 def _tested(
-    held: MeanMoments, method: str, n: int, level: float, df: float, form: Form, largest: float
+    moments: MeanMoments, method: str, n: int, level: float, df: float, form: Form, largest: float
 ) -> PairTest:  # fmt: skip
     """The test of a mean of 0; `df` is infinite for the normal distribution."""
-    if math.isnan(held.mean):
+    if math.isnan(moments.mean):
         return PairTest(math.nan, -largest, largest, level, method, math.nan, n, undefined=NO_CASES)
-    if held.units < 2:
+    if moments.units < 2:
         return PairTest(
-            held.mean, -largest, largest, level, method, math.nan, n,
+            moments.mean, -largest, largest, level, method, math.nan, n,
             note="One case or group has no variance, so there is no test.",
         )  # fmt: skip
-    if held.variance == 0:
-        return _constant(held, method, n, level)
-    error = math.sqrt(held.variance)
-    statistic = held.mean / error
+    if moments.variance == 0:
+        return _constant(moments, method, n, level)
+    error = math.sqrt(moments.variance)
+    statistic = moments.mean / error
     critical = z_value(level) if math.isinf(df) else float(t_value(level, df))
-    third = held.third if form == "hall" else 0.0
-    low, high = hall(held.mean, held.variance, third, critical)
+    third = moments.third if form == "hall" else 0.0
+    low, high = hall(moments.mean, moments.variance, third, critical)
     p = _two_sided(_bent(statistic, third / error**3), df)
-    return PairTest(held.mean, max(low, -largest), min(high, largest), level, method, p, n, statistic)
+    return PairTest(moments.mean, max(low, -largest), min(high, largest), level, method, p, n, statistic)
 
 
-def _constant(held: MeanMoments, method: str, n: int, level: float) -> PairTest:
-    if held.mean == 0:
+def _constant(moments: MeanMoments, method: str, n: int, level: float) -> PairTest:
+    if moments.mean == 0:
         note = "Both have the same loss in every case."
         return PairTest(0.0, 0.0, 0.0, level, method, 1.0, n, 0.0, note=note)
     # No t statistic exists; that all signs agree has this chance if either sign is as likely.
-    p = 2.0 ** (1 - held.units)
-    note = f"All {held.units:,} differences are the same. {BY_SIGNS}"
-    return PairTest(held.mean, held.mean, held.mean, level, method, p, n, math.copysign(math.inf, held.mean), note=note)
+    p = 2.0 ** (1 - moments.units)
+    note = f"All {moments.units:,} differences are the same. {BY_SIGNS}"
+    return PairTest(
+        moments.mean, moments.mean, moments.mean, level, method, p, n, math.copysign(math.inf, moments.mean), note=note
+    )
 
 
 def _bent(t: float, a: float) -> float:

@@ -91,12 +91,12 @@ def list_score_methods(bound: Bound, setting: Setting = "same cases") -> tuple[s
             closed = DELONG, DELONG_MOVER
         elif name in LOSSES:
             closed = PAIRED_LOSS_T, PAIRED_HALL
-        return tuple(made.name for made in (*closed, PAIRED_BOOTSTRAP, PAIRED_PERMUTATION))
+        return tuple(procedure.name for procedure in (*closed, PAIRED_BOOTSTRAP, PAIRED_PERMUTATION))
     if name in AREAS:
         closed = (DELONG_UNPAIRED,)
     elif name in LOSSES:
         closed = UNPAIRED_LOSS_T, UNPAIRED_HALL
-    return tuple(made.name for made in (*closed, UNPAIRED_BOOTSTRAP))
+    return tuple(procedure.name for procedure in (*closed, UNPAIRED_BOOTSTRAP))
 
 
 def compare_scores(
@@ -120,34 +120,34 @@ def compare_scores(
     >>> from heldout.measures.catalogue import find
     >>> truth = [True, True, True, False, False, False, False, False]
     >>> a, b = [0.9, 0.7, 0.4, 0.5, 0.3, 0.2, 0.2, 0.1], [0.6, 0.4, 0.6, 0.5, 0.5, 0.4, 0.3, 0.2]
-    >>> found = compare_scores(a, b, truth, find("brier"))
-    >>> print(f"{found.method}: {found.difference:.3f} [{found.low:.3f}, {found.high:.3f}], p = {found.p:.3f}")
+    >>> result = compare_scores(a, b, truth, find("brier"))
+    >>> print(f"{result.method}: {result.difference:.3f} [{result.low:.3f}, {result.high:.3f}], p = {result.p:.3f}")
     paired-loss-t: -0.073 [-0.189, 0.044], p = 0.186
     """
-    one, two, held = _aligned(scores_a, scores_b, truth, bound)
-    _check_units(len(held), groups, weight)
+    a, b, classes = _aligned(scores_a, scores_b, truth, bound)
+    _check_units(len(classes), groups, weight)
     name = choose_score_method(bound, method, "same cases", replicates)
     if name in {DELONG.name, DELONG_MOVER.name}:
         by: Interval = "t" if name == DELONG.name else "mover"
-        found = delong_paired(one, two, held, level=level, interval=by, weight=weight, groups=groups)
-        return scale_test(found, AREAS[bound.measure.name])
+        test = delong_paired(a, b, classes, level=level, interval=by, weight=weight, groups=groups)
+        return scale_test(test, AREAS[bound.measure.name])
     if name in {PAIRED_HALL.name, PAIRED_LOSS_T.name}:
-        first, second = (case_losses(side, held, bound) for side in (one, two))
+        first, second = (case_losses(side, classes, bound) for side in (a, b))
         return paired_loss_test(
             first, second, form="hall" if name == PAIRED_HALL.name else "t", level=level,
-            largest=largest_loss(one, bound), weight=weight, groups=groups,
+            largest=largest_loss(a, bound), weight=weight, groups=groups,
         )  # fmt: skip
     _no_weights(weight, name, bound, "same cases")
     if name == PAIRED_BOOTSTRAP.name:
-        difference = score_value(one, held, bound) - score_value(two, held, bound)
+        difference = score_value(a, classes, bound) - score_value(b, classes, bound)
         if math.isnan(difference):
-            return _undefined(bound, name, len(held), level)
-        values = resampled_score_differences((one, two), held, bound, replicates=replicates, seed=seed, groups=groups)
-        return _bootstrapped(difference, values, bound, name, (len(held),), level)
-    usual = compare_scores(one, two, held, bound, level=level, seed=seed, replicates=replicates, groups=groups)
+            return _undefined(bound, name, len(classes), level)
+        values = resampled_score_differences((a, b), classes, bound, replicates=replicates, seed=seed, groups=groups)
+        return _bootstrapped(difference, values, bound, name, (len(classes),), level)
+    usual = compare_scores(a, b, classes, bound, level=level, seed=seed, replicates=replicates, groups=groups)
     if usual.undefined:
         return replace(usual, method=name)
-    swapped = swapped_score_differences((one, two), held, bound, replicates=replicates, seed=seed, groups=groups)
+    swapped = swapped_score_differences((a, b), classes, bound, replicates=replicates, seed=seed, groups=groups)
     defined = swapped[~np.isnan(swapped)]
     lost = len(swapped) - len(defined)
     notes = (
@@ -181,30 +181,30 @@ def compare_scores_unpaired(
     >>> from heldout.measures.catalogue import find
     >>> a, b = [0.9, 0.7, 0.4, 0.5, 0.3, 0.2], [0.6, 0.4, 0.6, 0.5, 0.5, 0.4, 0.3]
     >>> mask = [True, True, True, False, False, False]
-    >>> found = compare_scores_unpaired(a, mask, b, [*mask, False], find("auc"))
-    >>> print(f"{found.method}: {found.difference:.3f} [{found.low:.3f}, {found.high:.3f}], p = {found.p:.3f}")
+    >>> result = compare_scores_unpaired(a, mask, b, [*mask, False], find("auc"))
+    >>> print(f"{result.method}: {result.difference:.3f} [{result.low:.3f}, {result.high:.3f}], p = {result.p:.3f}")
     delong-unpaired: 0.097 [-0.807, 0.886], p = 0.729
     """
-    one, _, first = _aligned(scores_a, scores_a, truth_a, bound)
-    two, _, second = _aligned(scores_b, scores_b, truth_b, bound)
-    for held, groups in ((first, groups_a), (second, groups_b)):
-        _check_units(len(held), groups, None)
+    a, _, first = _aligned(scores_a, scores_a, truth_a, bound)
+    b, _, second = _aligned(scores_b, scores_b, truth_b, bound)
+    for classes, groups in ((first, groups_a), (second, groups_b)):
+        _check_units(len(classes), groups, None)
     name = choose_score_method(bound, method, "different cases", replicates)
     if name == DELONG_UNPAIRED.name:
-        rankings = rank_model(one, first, groups_a), rank_model(two, second, groups_b)
+        rankings = rank_model(a, first, groups_a), rank_model(b, second, groups_b)
         return scale_test(delong_unpaired(*rankings, level=level), AREAS[bound.measure.name])
     if name in {UNPAIRED_LOSS_T.name, UNPAIRED_HALL.name}:
         return unpaired_loss_test(
-            case_losses(one, first, bound), case_losses(two, second, bound),
+            case_losses(a, first, bound), case_losses(b, second, bound),
             form="hall" if name == UNPAIRED_HALL.name else "t", level=level,
-            largest=largest_loss(one, bound), groups_a=groups_a, groups_b=groups_b,
+            largest=largest_loss(a, bound), groups_a=groups_a, groups_b=groups_b,
         )  # fmt: skip
-    difference, sizes = score_value(one, first, bound) - score_value(two, second, bound), (len(first), len(second))
+    difference, sizes = score_value(a, first, bound) - score_value(b, second, bound), (len(first), len(second))
     if math.isnan(difference):
         return _undefined(bound, name, sum(sizes), level)
     values = [
-        bootstrap_values(side, held, bound, replicates=replicates, stream=(seed, stream), groups=groups)
-        for side, held, groups, stream in ((one, first, groups_a, 24), (two, second, groups_b, 25))
+        bootstrap_values(side, classes, bound, replicates=replicates, stream=(seed, stream), groups=groups)
+        for side, classes, groups, stream in ((a, first, groups_a, 24), (b, second, groups_b, 25))
     ]
     return _bootstrapped(difference, values[0] - values[1], bound, name, sizes, level)
 
@@ -270,35 +270,35 @@ def choose_score_method(bound: Bound, method: str | None, setting: Setting, repl
 def _aligned(
     scores_a: ArrayLike, scores_b: ArrayLike, truth: ArrayLike, bound: Bound
 ) -> tuple[Scores, Scores, NDArray[Any]]:
-    one, two, held = np.asarray(scores_a), np.asarray(scores_b), np.asarray(truth)
-    check_score_measure(bound, one, two)
-    if one.shape != two.shape or len(one) != len(held):
+    a, b, classes = np.asarray(scores_a), np.asarray(scores_b), np.asarray(truth)
+    check_score_measure(bound, a, b)
+    if a.shape != b.shape or len(a) != len(classes):
         raise ValuesError(
-            f"A has scores of shape {one.shape}, B of {two.shape}, and there are {len(held):,} cases.",
+            f"A has scores of shape {a.shape}, B of {b.shape}, and there are {len(classes):,} cases.",
             hint="match the cases first, or compare as different cases.",
         )
-    if one.ndim == 1:
-        if held.dtype.kind != "b":
-            held = _mask(held)
+    if a.ndim == 1:
+        if classes.dtype.kind != "b":
+            classes = _mask(classes)
         if bound.measure.scope == "ranking":
-            resolve_scores([one, two], held)
-    return one, two, held
+            resolve_scores([a, b], classes)
+    return a, b, classes
 
 
-def _mask(held: NDArray[Any]) -> NDArray[np.bool_]:
-    found = set(np.unique(held).tolist())
-    if not found <= {0, 1}:
+def _mask(classes: NDArray[Any]) -> NDArray[np.bool_]:
+    values = set(np.unique(classes).tolist())
+    if not values <= {0, 1}:
         raise ValuesError(
-            f"The truth says whether a case is positive: True or False, 1 or 0. Found {listing(sorted(found))}.",
+            f"The truth says whether a case is positive: True or False, 1 or 0. Found {listing(sorted(values))}.",
             hint="compare with the label of the positive class first.",
         )
-    return held.astype(np.bool_)
+    return classes.astype(np.bool_)
 
 
 def _check_units(n: int, groups: NDArray[Any] | None, weight: Floats | None) -> None:
-    for what, held in (("group", groups), ("weight", weight)):
-        if held is not None and len(held) != n:
-            raise ValuesError(f"{n:,} cases have {len(held):,} {what}s.", hint=f"give one {what} for each case.")
+    for what, values in (("group", groups), ("weight", weight)):
+        if values is not None and len(values) != n:
+            raise ValuesError(f"{n:,} cases have {len(values):,} {what}s.", hint=f"give one {what} for each case.")
 
 
 def _no_weights(weight: Floats | None, name: str, bound: Bound, setting: Setting) -> None:

@@ -111,9 +111,9 @@ def _from_mapping(source: Mapping[Any, Any]) -> tuple[Sequence[object], Sequence
     if not any(named):
         sizes = {str(name): np.size(values) for name, values in source.items()}
         if len(set(sizes.values())) > 1:
-            said = listing(f"{name} {size}" for name, size in sizes.items())
+            shown = listing(f"{name} {size}" for name, size in sizes.items())
             raise ValuesError(
-                f"The learners have results on different numbers of data sets: {said}.",
+                f"The learners have results on different numbers of data sets: {shown}.",
                 hint="give one value for every data set, in the same order.",
             )
         return list(source), None, np.column_stack([_column(values, name) for name, values in source.items()])
@@ -162,8 +162,8 @@ def _from_frame(source: Any) -> tuple[Sequence[object], Sequence[object] | None,
         )
     rows: Sequence[object] | None = frame[texts[0]].to_list() if texts else _index(source)
     kept = [name for name in columns if name not in texts]
-    made = [frame[name].cast(nw.Float64).to_numpy() for name in kept]
-    return kept, rows, np.column_stack(made) if made else np.empty((len(frame), 0))
+    values = [frame[name].cast(nw.Float64).to_numpy() for name in kept]
+    return kept, rows, np.column_stack(values) if values else np.empty((len(frame), 0))
 
 
 def _index(source: Any) -> Sequence[object] | None:
@@ -174,8 +174,8 @@ def _index(source: Any) -> Sequence[object] | None:
     return list(index)
 
 
-def _names(said: Sequence[object] | None, found: Sequence[object] | None, size: int, kind: str) -> tuple[str, ...]:
-    names = said if said is not None else found if found is not None else [f"{kind} {i + 1}" for i in range(size)]
+def _names(given: Sequence[object] | None, default: Sequence[object] | None, size: int, kind: str) -> tuple[str, ...]:
+    names = given if given is not None else default if default is not None else [f"{kind} {i + 1}" for i in range(size)]
     texts = tuple(str(name) for name in names)
     if len(texts) != size:
         raise OptionError(
@@ -270,9 +270,9 @@ def tied_ranks(values: Any, scale: Any = None) -> Floats:
     group = np.cumsum(begins) - 1
     count = np.bincount(group)
     last = np.cumsum(count)
-    made = np.empty(len(x))
-    made[order] = (last - (count - 1) / 2)[group]
-    return made
+    ranks = np.empty(len(x))
+    ranks[order] = (last - (count - 1) / 2)[group]
+    return ranks
 
 
 def rank_table(table: ResultTable) -> Floats:
@@ -284,8 +284,8 @@ def rank_table(table: ResultTable) -> Floats:
 def friedman(ranks: Floats, *, ties: bool = True) -> RankTest:
     """Friedman's chi-square, with or without the correction for ties.
 
-    >>> found = friedman(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [1.0, 2.0, 3.0]]))
-    >>> round(found.statistic, 3), round(found.p, 3)
+    >>> result = friedman(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [1.0, 2.0, 3.0]]))
+    >>> round(result.statistic, 3), round(result.p, 3)
     (4.667, 0.097)
     """
     from scipy.special import chdtrc
@@ -312,8 +312,8 @@ def iman_davenport(ranks: Floats) -> RankTest:
 
     Where all data sets rank alike F is infinite, and p is that of so many equal orders by chance.
 
-    >>> found = iman_davenport(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [1.0, 2.0, 3.0]]))
-    >>> round(found.statistic, 3), found.df
+    >>> result = iman_davenport(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [1.0, 2.0, 3.0]]))
+    >>> round(result.statistic, 3), result.df
     (7.0, (2.0, 4.0))
     """
     from scipy.special import fdtrc
@@ -363,10 +363,10 @@ def nemenyi_p(z: Any, k: int) -> Floats:
     from scipy.stats import studentized_range
 
     size = np.abs(np.asarray(z, dtype=np.float64))
-    found, back = np.unique(size, return_inverse=True)
+    distinct, back = np.unique(size, return_inverse=True)
     # The integral is slow, so each figure is worked out once; its rounding may reach past 0.
-    made = np.array([1.0 if not x else float(studentized_range.sf(x * math.sqrt(2), k, np.inf)) for x in found])
-    return np.asarray(np.clip(made[back].reshape(size.shape), 0.0, 1.0))
+    tails = np.array([1.0 if not x else float(studentized_range.sf(x * math.sqrt(2), k, np.inf)) for x in distinct])
+    return np.asarray(np.clip(tails[back].reshape(size.shape), 0.0, 1.0))
 
 
 def nemenyi_difference(n: int, k: int, level: float = 0.95) -> float:

@@ -91,7 +91,7 @@ def find_parts(a: RocPath, b: RocPath) -> tuple[CurvePart, ...]:
     names: dict[int, Side] = {1: "a", -1: "b", 0: ""}
     fpr, tpr = (along - height) / 2, (along + height) / 2
     return tuple(
-        CurvePart(names[int(parts[first])], *(float(at[place]) for place in (first, last) for at in (fpr, tpr)))
+        CurvePart(names[int(parts[first])], *(float(at[index]) for index in (first, last) for at in (fpr, tpr)))
         for first, last in zip(starts, ends, strict=True)
     )
 
@@ -105,9 +105,9 @@ def find_crossings(parts: tuple[CurvePart, ...]) -> tuple[Crossing, ...]:
     """
     apart = [part for part in parts if part.better]
     return tuple(
-        Crossing(one.fpr_high, one.tpr_high, one.better, two.better)
-        for one, two in pairwise(apart)
-        if one.better != two.better
+        Crossing(before.fpr_high, before.tpr_high, before.better, after.better)
+        for before, after in pairwise(apart)
+        if before.better != after.better
     )
 
 
@@ -196,8 +196,8 @@ class RocComparison(Result):
         if self.dominant:
             other = self.names[1] if self.dominant == self.names[0] else self.names[0]
             return f"{self.dominant} dominates: its ROC curve is nowhere below that of {other}."
-        met = len(self.crossings)
-        return f"{self._along_hulls()} The curves themselves cross {_times(met)}."
+        crossed = len(self.crossings)
+        return f"{self._along_hulls()} The curves themselves cross {_times(crossed)}."
 
     def _along_hulls(self) -> str:
         apart = [part for part in self.hull_parts if part.better]
@@ -209,9 +209,9 @@ class RocComparison(Result):
             return f"The convex hull of {self.name_of(winner)} is nowhere below that of {self.name_of(_other(winner))}."
         first = self.name_of(turns[0].before)
         words = [f"{first} is better at false positive rates up to {share(turns[0].fpr)}"]
-        for one, two in zip(turns[:MOST], (*turns[1:MOST], None), strict=False):
-            reach = f"from there to {share(two.fpr)}" if two else "at larger ones"
-            words.append(f"{self.name_of(one.after)} {reach}")
+        for turn, following in zip(turns[:MOST], (*turns[1:MOST], None), strict=False):
+            reach = f"from there to {share(following.fpr)}" if following else "at larger ones"
+            words.append(f"{self.name_of(turn.after)} {reach}")
         return f"{', '.join(words)} (by their convex hulls)."
 
     def name_of(self, side: Side) -> str:
@@ -226,9 +226,9 @@ class RocComparison(Result):
             {
                 "measure": "recall_difference", "class": self.positive, "average": None, "value": gap, "low": low,
                 "high": high, "level": self.level, "method": method, "n": self.area.n, "a": self.names[0],
-                "b": self.names[1], "false_positive_rate": at, "recall_a": one, "recall_b": two,
+                "b": self.names[1], "false_positive_rate": at, "recall_a": a, "recall_b": b,
             }
-            for at, one, two, gap, low, high in zip(*(column.tolist() for column in columns), strict=True)
+            for at, a, b, gap, low, high in zip(*(column.tolist() for column in columns), strict=True)
         ]  # fmt: skip
 
     def facts(self) -> dict[str, object]:
@@ -260,18 +260,18 @@ class RocComparison(Result):
 
     def blocks(self) -> list[Block]:
         """The verdict, the areas, the crossings and the difference at some rates."""
-        one, two = self.names
+        a, b = self.names
         first = self.curves[0]
         words = f"{count(first.n_positive)} positive, {count(first.n_negative)} negative"
         if self.positive is not None:
             words += f"; positive is {self.positive}"
-        blocks: list[Block] = [Title(f"ROC curve of {one} against {two}", words), Prose(self.verdict, "Verdict")]
+        blocks: list[Block] = [Title(f"ROC curve of {a} against {b}", words), Prose(self.verdict, "Verdict")]
         if self.undefined:
             return blocks
         tested = self.area
         blocks.append(
             Prose(
-                f"{one} {share(self.curves[0].area or 0.0)}, {two} {share(self.curves[1].area or 0.0)}: difference "
+                f"{a} {share(self.curves[0].area or 0.0)}, {b} {share(self.curves[1].area or 0.0)}: difference "
                 f"{share(tested.difference)}, {100 * tested.level:g} % interval {limits(tested.low, tested.high)}, "
                 f"p = {share(tested.p)} (DeLong).",
                 "Areas",
@@ -336,16 +336,16 @@ def compare_roc(
     """Compare two ROC curves on the same cases; `label` names the positive class in what is printed.
 
     >>> truth = [True, True, True, False, True, False, False, False]
-    >>> found = compare_roc([8, 7, 6, 5, 1, 4, 3, 2], [8, 4, 5, 7, 6, 3, 2, 1], truth, names=("M1", "M2"))
-    >>> print(found.verdict)
+    >>> result = compare_roc([8, 7, 6, 5, 1, 4, 3, 2], [8, 4, 5, 7, 6, 3, 2, 1], truth, names=("M1", "M2"))
+    >>> print(result.verdict)
     M1 is better at false positive rates up to .182, M2 at larger ones (by their convex hulls). The curves \
 themselves cross once.
     """
-    held, mask = resolve_scores([np.asarray(scores_a), np.asarray(scores_b)], positive)
+    rows, mask = resolve_scores([np.asarray(scores_a), np.asarray(scores_b)], positive)
     if names[0] == names[1]:
         raise OptionError(f"Both models are called {names[0]!r}.", hint="give each a name of its own.")
-    curves = roc(rank(held[0], mask), None, positive=label), roc(rank(held[1], mask), None, positive=label)
-    area = delong_paired(held[0], held[1], mask, level=level, groups=groups)
+    curves = roc(rank(rows[0], mask), None, positive=label), roc(rank(rows[1], mask), None, positive=label)
+    area = delong_paired(rows[0], rows[1], mask, level=level, groups=groups)
     if curves[0].undefined:
         none = np.zeros(0)
         return RocComparison(
@@ -354,7 +354,7 @@ themselves cross once.
         )  # fmt: skip
     grid = np.linspace(0.0, 1.0, GRID)
     tpr = _rates(curves[0].fp, curves[0].tp, grid), _rates(curves[1].fp, curves[1].tp, grid)
-    drawn = _resampled(held, mask, grid, groups, replicates, np.random.default_rng([seed, 26]))
+    drawn = _resampled(rows, mask, grid, groups, replicates, np.random.default_rng([seed, 26]))
     # A resample of groups can lack a class.
     drawn = drawn[~np.isnan(drawn).any(axis=1)]
     if len(drawn) < 2:
@@ -389,7 +389,7 @@ def _resampled(
     """A's rates less B's on resampled cases, the same for both: an array (replicates, places)."""
     orders = [np.argsort(-row, kind="stable") for row in scores]
     starts = [score_starts(row[order]) for row, order in zip(scores, orders, strict=True)]
-    found = []
+    parts = []
     for counts in draw_cases(mask, groups, replicates, rng):
         rates = np.empty((2, len(counts), len(grid)))
         for side, (order, begin) in enumerate(zip(orders, starts, strict=True)):
@@ -401,8 +401,8 @@ def _resampled(
             for at in range(len(counts)):
                 both = tp[at, -1] > 0 and fp[at, -1] > 0
                 rates[side, at] = _rates(fp[at], tp[at], grid) if both else np.nan
-        found.append(rates[0] - rates[1])
-    return np.concatenate(found)
+        parts.append(rates[0] - rates[1])
+    return np.concatenate(parts)
 
 
 def _other(side: Side) -> Side:

@@ -189,9 +189,9 @@ def _rejects(number: Floats, most: Floats, n: int, discordant_share: float, diff
     from scipy.special import betainc
 
     to_a = (discordant_share + difference) / (2 * discordant_share)
-    held = np.maximum(most, 0.0)
+    at_most = np.maximum(most, 0.0)
     # At most so many on one side, or at most so many on the other: P(X ≤ x) = I_{1−p}(n − x, x + 1).
-    either = sum(betainc(np.maximum(number - held, 0.5), held + 1, share) for share in (to_a, 1 - to_a))
+    either = sum(betainc(np.maximum(number - at_most, 0.5), at_most + 1, share) for share in (to_a, 1 - to_a))
     rejects = np.where(most >= 0, either, 0.0)
     return float((_binomial(number, n, discordant_share) * rejects).sum())
 
@@ -277,8 +277,8 @@ def cases_needed(tested: PairTest, power: float = 0.8) -> int | None:
     error = (tested.high - tested.low) / (2 * z)
     if not (tested.difference and error > 0 and math.isfinite(error) and math.isfinite(tested.difference) and tested.n):
         return None
-    found = tested.n * ((z + _quantile(power)) * error / tested.difference) ** 2
-    return math.ceil(found) if found < MOST else None
+    n = tested.n * ((z + _quantile(power)) * error / tested.difference) ** 2
+    return math.ceil(n) if n < MOST else None
 
 
 def _exact_cases(start: int, discordant: float, gap: float, power: float, level: float) -> tuple[int, float]:

@@ -128,8 +128,8 @@ def bootstrap_values(
 ) -> Floats:
     """The measure of one model on its own resampled cases."""
     rng = np.random.default_rng(list(stream))
-    found = make_scorer(scores, truth, bound)
-    return np.concatenate([found(counts) for counts in _bound_draws(truth, bound, groups, replicates, rng)])
+    scorer = make_scorer(scores, truth, bound)
+    return np.concatenate([scorer(counts) for counts in _bound_draws(truth, bound, groups, replicates, rng)])
 
 
 def swapped_score_differences(
@@ -149,8 +149,8 @@ def swapped_score_differences(
 
     >>> from heldout.measures.catalogue import find
     >>> seen = np.array([0.9, 0.8, 0.3, 0.1]), np.array([0.9, 0.2, 0.3, 0.1])
-    >>> found = swapped_score_differences(seen, np.array([True, True, False, False]), find("roc_auc"), replicates=50)
-    >>> sorted(set(found.tolist()))
+    >>> result = swapped_score_differences(seen, np.array([True, True, False, False]), find("roc_auc"), replicates=50)
+    >>> sorted(set(result.tolist()))
     [-0.25, 0.0, 0.25]
     """
     rng = np.random.default_rng([seed, 23])
@@ -180,11 +180,11 @@ def make_scorer(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Scor
         return _loss_judge(scores, truth, bound)
 
     def each(counts: NDArray[Any]) -> Floats:
-        found = np.empty(len(counts))
+        values = np.empty(len(counts))
         for at, row in enumerate(counts):
             taken = np.repeat(np.arange(len(truth)), row)
-            found[at] = score_value(scores[taken], truth[taken], bound)
-        return found
+            values[at] = score_value(scores[taken], truth[taken], bound)
+        return values
 
     return each
 
@@ -228,12 +228,12 @@ def _loss_judge(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Scor
     classes = _memberships(scores, truth)
 
     def found(counts: NDArray[Any]) -> Floats:
-        held = counts.astype(np.float64)
-        total = held.sum(axis=1)
-        mean = held @ losses / total
+        drawn = counts.astype(np.float64)
+        total = drawn.sum(axis=1)
+        mean = drawn @ losses / total
         if bound.measure.name not in SKILLS:
             return np.asarray(mean)
-        reference = LOSSES[loss.name].reference(held @ classes / total[:, None])
+        reference = LOSSES[loss.name].reference(drawn @ classes / total[:, None])
         return np.asarray(divide(reference - mean, np.where(reference > HAIR, reference, 0.0)))
 
     return found
@@ -297,8 +297,8 @@ def _swapped_ranks(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[Any
     def found(bits: NDArray[np.bool_]) -> Floats:
         held_by_a = bits[:, case] == of_b
         values = []
-        for held in (held_by_a, ~held_by_a):
-            sides = (sum_ties((held & where).astype(np.int32), starts) for where in (up, ~up))
+        for own in (held_by_a, ~held_by_a):
+            sides = (sum_ties((own & where).astype(np.int32), starts) for where in (up, ~up))
             values.append(np.asarray(bound.value({"ranking": RankingBatch(*sides)}), dtype=np.float64))
         return values[0] - values[1]
 
@@ -337,8 +337,8 @@ def _swapped_each(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[Any]
         values = np.empty(len(bits))
         for at, row in enumerate(bits):
             swap = row if first.ndim == 1 else row[:, None]
-            one, two = np.where(swap, second, first), np.where(swap, first, second)
-            values[at] = score_value(one, truth, bound) - score_value(two, truth, bound)
+            a, b = np.where(swap, second, first), np.where(swap, first, second)
+            values[at] = score_value(a, truth, bound) - score_value(b, truth, bound)
         return values
 
     return found

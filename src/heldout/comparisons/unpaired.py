@@ -148,9 +148,9 @@ def compare_unpaired(
     get the normal interval with a standard error over groups.
 
     >>> from heldout.measures.catalogue import find
-    >>> found = compare_unpaired(Confusion.of([[70, 30], [30, 70]]), Confusion.of([[80, 20], [20, 80]]),
+    >>> result = compare_unpaired(Confusion.of([[70, 30], [30, 70]]), Confusion.of([[80, 20], [20, 80]]),
     ...                          Quantity(find("accuracy")))
-    >>> print(f"{found.difference:.2f} [{found.low:.3f}, {found.high:.3f}] p = {found.p:.3f}")
+    >>> print(f"{result.difference:.2f} [{result.low:.3f}, {result.high:.3f}] p = {result.p:.3f}")
     -0.10 [-0.183, -0.015] p = 0.021
     """
     level = check_level(level)
@@ -171,7 +171,7 @@ def compare_unpaired(
     difference = sides[0].value - sides[1].value
     if math.isnan(difference):
         nan, cases = math.nan, a.n_cases + b.n_cases
-        without = " and ".join(side for side, held in zip("AB", sides, strict=True) if math.isnan(held.value))
+        without = " and ".join(side for side, own in zip("AB", sides, strict=True) if math.isnan(own.value))
         reason = f"{without}: {asked.bound.undefined}"
         return PairTest(nan, nan, nan, level, name, nan, cases, undefined=reason)
     if (
@@ -180,9 +180,9 @@ def compare_unpaired(
         and shares[1] is not None
         and not sides[0].grouped | sides[1].grouped
     ):
-        found = two_shares(*shares[0], *shares[1], method=name, level=level)
+        test = two_shares(*shares[0], *shares[1], method=name, level=level)
         # Fractional hits of weighted cases are the share of an effective number of cases.
-        return replace(found, difference=difference, n=a.n_cases + b.n_cases)
+        return replace(test, difference=difference, n=a.n_cases + b.n_cases)
     if name == NORMAL.name:
         return _normal(sides, level)
     drawn = sides[0].drawn(level, seed) - sides[1].drawn(level, seed + OTHER_SIDE)
@@ -207,8 +207,8 @@ class _Side:
         self.place = 0 if quantity.class_ is None else confusion.index(quantity.class_)
         self.factor = float(confusion.n) if quantity.bound.measure.name == "total_cost" else 1.0
 
-    def _one(self, found: Any) -> float:
-        return float(np.asarray(found)[self.place] if self.subject.axis == "class" else found)
+    def _one(self, values: Any) -> float:
+        return float(np.asarray(values)[self.place] if self.subject.axis == "class" else values)
 
     @property
     def value(self) -> float:
@@ -216,8 +216,8 @@ class _Side:
 
     @property
     def variance(self) -> float:
-        found = cluster_variance(self.subject) if self.grouped else self.subject.variance
-        return self._one(found) * self.factor**2
+        variance = cluster_variance(self.subject) if self.grouped else self.subject.variance
+        return self._one(variance) * self.factor**2
 
     @property
     def share(self) -> tuple[float, float] | None:
@@ -289,9 +289,9 @@ def _normal(sides: list[_Side], level: float) -> PairTest:
 
 
 def _effect(sides: list[_Side]) -> float:
-    one, two = sides
-    error = math.sqrt(one.variance + two.variance)
-    return per_case_of_two(one.value - two.value, error, one.confusion.n_cases, two.confusion.n_cases)
+    a, b = sides
+    error = math.sqrt(a.variance + b.variance)
+    return per_case_of_two(a.value - b.value, error, a.confusion.n_cases, b.confusion.n_cases)
 
 
 def _ratio(difference: float, variance: float) -> float:
@@ -349,17 +349,17 @@ class CountedSide:
 
 
 def compare_counted_unpaired(
-    one: CountedSide, two: CountedSide, bound: Bound, *, method: str | None = None, level: float = 0.95
+    a: CountedSide, b: CountedSide, bound: Bound, *, method: str | None = None, level: float = 0.95
 ) -> PairTest:
     """A − B of the ROC area, the Gini coefficient or a mean loss; everything else needs the rows."""
     name = choose_score_method(bound, method, "different cases")
     if name == DELONG_UNPAIRED.name:
-        found = delong_unpaired(one.ranking, two.ranking, level=level)
-        widths = [high - low for low, high in (bounds(side.ranking, "roc_auc") for side in (one, two))]
-        joined = any(side.ranking.joined is not None for side in (one, two))
-        found = widen_by_slack(found, sum(widths) / 2) if joined else found
-        return scale_test(found, AREAS[bound.measure.name])
-    sides = one.probabilities, two.probabilities
+        test = delong_unpaired(a.ranking, b.ranking, level=level)
+        widths = [high - low for low, high in (bounds(side.ranking, "roc_auc") for side in (a, b))]
+        joined = any(side.ranking.joined is not None for side in (a, b))
+        test = widen_by_slack(test, sum(widths) / 2) if joined else test
+        return scale_test(test, AREAS[bound.measure.name])
+    sides = a.probabilities, b.probabilities
     if name not in (UNPAIRED_LOSS_T.name, UNPAIRED_HALL.name) or sides[0] is None or sides[1] is None:
         raise OptionError(
             f"{bound.name} of different cases is compared by {name}, which needs the rows, and these were not kept.",
@@ -370,10 +370,10 @@ def compare_counted_unpaired(
             f"{bound.name} of different cases that come in groups needs the rows, and these were not kept.",
             hint="leave out group, or give the rows.",
         )
-    held = [side.losses[bound.measure.name].centred() for side in (sides[0], sides[1])]
+    losses = [side.losses[bound.measure.name].centred() for side in (sides[0], sides[1])]
     moments = [
-        MeanMoments.of_sums(GapSums(side.n, own.centre, *map(float, own.sums[0, 1:])))
-        for side, own in zip((sides[0], sides[1]), held, strict=True)
+        MeanMoments.from_sums(GapSums(side.n, own.centre, *map(float, own.sums[0, 1:])))
+        for side, own in zip((sides[0], sides[1]), losses, strict=True)
     ]
     largest = LOSSES[bound.measure.name].largest(max(side.n_classes for side in (sides[0], sides[1])))
     sizes = sides[0].n, sides[1].n

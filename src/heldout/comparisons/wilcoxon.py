@@ -82,25 +82,25 @@ def paired_values(a: Any, b: Any) -> tuple[Floats, Floats, Floats]:
             hint="compare on a single data set with the predictions or the folds of both learners.",
         )
     scale = np.maximum(np.abs(first), np.abs(second))
-    found = first - second
-    found[np.abs(found) <= ROUNDING * scale] = 0.0
-    return found, first, second
+    differences = first - second
+    differences[np.abs(differences) <= ROUNDING * scale] = 0.0
+    return differences, first, second
 
 
 def signed_ranks(a: Any, b: Any, *, zeros: Zeros = "drop") -> SignedRanks:
     """Rank the absolute differences; zeros are dropped, or their ranks are split, but for one of an odd number.
 
-    >>> found = signed_ranks([5.0, 3.0, 4.0], [1.0, 3.0, 6.0])
-    >>> found.plus, found.minus
+    >>> result = signed_ranks([5.0, 3.0, 4.0], [1.0, 3.0, 6.0])
+    >>> result.plus, result.minus
     (2.0, 1.0)
     """
     check_zeros(zeros)
-    found, first, second = paired_values(a, b)
+    differences, first, second = paired_values(a, b)
     scale = np.maximum(np.abs(first), np.abs(second))
-    none = np.flatnonzero(found == 0)
+    none = np.flatnonzero(differences == 0)
     drop = none if zeros == "drop" else none[: len(none) % 2]
-    kept = np.setdiff1d(np.arange(len(found)), drop)
-    d, size = found[kept], scale[kept]
+    kept = np.setdiff1d(np.arange(len(differences)), drop)
+    d, size = differences[kept], scale[kept]
     if not len(kept):
         return SignedRanks(0.0, 0.0, np.empty(0), len(none), ties=False)
     ranks = tied_ranks(np.abs(d), size)
@@ -136,8 +136,8 @@ def wilcoxon(
     continuity. `form` "exact" counts all signs of the ranks that there are, ties or not.
 
     >>> a, b = [0.77, 0.91, 0.83, 0.66, 0.95, 0.71], [0.74, 0.90, 0.78, 0.59, 0.93, 0.67]
-    >>> found = wilcoxon(a, b)
-    >>> found.statistic, found.p, round(found.difference, 4)
+    >>> result = wilcoxon(a, b)
+    >>> result.statistic, result.p, round(result.difference, 4)
     (0.0, 0.03125, 0.035)
     """
     check_level(level)
@@ -145,9 +145,9 @@ def wilcoxon(
         raise OptionError(
             f"The distribution is one of {listing(get_args(Form))}. Got {form!r}.", hint="leave form out for 'auto'."
         )
-    found, _, _ = paired_values(a, b)
+    differences, _, _ = paired_values(a, b)
     ranked = signed_ranks(a, b, zeros=zeros)
-    median, low, high, note = pseudomedian(found, level)
+    median, low, high, note = pseudomedian(differences, level)
     exact = form == "exact" or (form == "auto" and len(ranked.signed) <= EXACT and not ranked.ties and not ranked.zeros)
     total = ranked.plus + ranked.minus
     if not len(ranked.signed):
@@ -157,7 +157,7 @@ def wilcoxon(
         p = _exact(ranked) if exact else normal(ranked, (zeros == "drop") if continuity is None else continuity)
         effect, notes = (ranked.plus - ranked.minus) / total, [_zero_note(ranked.zeros, zeros)]
     return PairTest(
-        median, low, high, level, WILCOXON.name, p, len(found), statistic=ranked.smaller, effect=effect,
+        median, low, high, level, WILCOXON.name, p, len(differences), statistic=ranked.smaller, effect=effect,
         effect_name="rank-biserial correlation", note="; ".join(filter(None, [*notes, note])),
         interval_method="walsh-averages" if not math.isnan(low) else "",
     )  # fmt: skip
@@ -219,13 +219,13 @@ def pseudomedian(differences: Floats, level: float) -> tuple[float, float, float
     tail = (1 - level) / 2
     if n <= EXACT:
         chance, _ = _distribution(np.arange(1, n + 1, dtype=np.float64))
-        place = int((np.cumsum(chance) < tail).sum())
+        rank = int((np.cumsum(chance) < tail).sum())
     else:
-        place = math.floor(n * (n + 1) / 4 - z_value(level) * math.sqrt(n * (n + 1) * (2 * n + 1) / 24))
+        rank = math.floor(n * (n + 1) / 4 - z_value(level) * math.sqrt(n * (n + 1) * (2 * n + 1) / 24))
     median = float(np.median(averages))
-    if place < 1:
+    if rank < 1:
         return median, math.nan, math.nan, f"{n} data sets are too few for a {100 * level:g} % interval"
-    return median, float(averages[place - 1]), float(averages[-place]), ""
+    return median, float(averages[rank - 1]), float(averages[-rank]), ""
 
 
 def sign_test(a: Any, b: Any, *, ties: Zeros = "split", level: float = 0.95) -> PairTest:
@@ -233,31 +233,32 @@ def sign_test(a: Any, b: Any, *, ties: Zeros = "split", level: float = 0.95) -> 
 
     The difference is the median one, with the interval that the same test gives it.
 
-    >>> found = sign_test([0.8, 0.9, 0.7, 0.9, 0.8, 0.6], [0.7, 0.8, 0.6, 0.7, 0.7, 0.6])
-    >>> found.statistic, found.p
+    >>> result = sign_test([0.8, 0.9, 0.7, 0.9, 0.8, 0.6], [0.7, 0.8, 0.6, 0.7, 0.7, 0.6])
+    >>> result.statistic, result.p
     (5.0, 0.0625)
     """
     from scipy.special import bdtr
 
     check_zeros(ties)
     check_level(level)
-    found, _, _ = paired_values(a, b)
-    above, below = int((found > 0).sum()), int((found < 0).sum())
-    none = len(found) - above - below
+    differences, _, _ = paired_values(a, b)
+    above, below = int((differences > 0).sum()), int((differences < 0).sum())
+    none = len(differences) - above - below
     shared = none // 2 if ties == "split" else 0
     n = above + below + 2 * shared
     p = min(1.0, 2 * float(bdtr(min(above, below) + shared, n, 0.5))) if n else 1.0
-    ordered = np.sort(found)
-    chance = bdtr(np.arange(len(found)), len(found), 0.5)
-    place = int((chance < (1 - level) / 2).sum())
-    enough = 0 < place <= len(found) // 2
-    low, high = (float(ordered[place - 1]), float(ordered[-place])) if enough else (math.nan, math.nan)
-    notes = [EQUAL if none == len(found) else _zero_note(none, ties)]
+    ordered = np.sort(differences)
+    chance = bdtr(np.arange(len(differences)), len(differences), 0.5)
+    rank = int((chance < (1 - level) / 2).sum())
+    enough = 0 < rank <= len(differences) // 2
+    low, high = (float(ordered[rank - 1]), float(ordered[-rank])) if enough else (math.nan, math.nan)
+    notes = [EQUAL if none == len(differences) else _zero_note(none, ties)]
     if not enough:
-        notes.append(f"{len(found)} data sets are too few for a {100 * level:g} % interval")
+        notes.append(f"{len(differences)} data sets are too few for a {100 * level:g} % interval")
     return PairTest(
-        float(np.median(found)), low, high, level, SIGN.name, p, len(found), statistic=float(above + shared),
-        effect=(above - below) / len(found), effect_name="wins less losses, as a share of the data sets",
+        float(np.median(differences)), low, high, level, SIGN.name, p, len(differences),
+        statistic=float(above + shared), effect=(above - below) / len(differences),
+        effect_name="wins less losses, as a share of the data sets",
         note="; ".join(filter(None, notes)), interval_method="median-order" if enough else "",
     )  # fmt: skip
 
@@ -294,21 +295,21 @@ def bayes_signed_rank(
     the three most averages of two differences fall into. The probabilities are the shares of draws.
 
     >>> a, b = [0.81, 0.92, 0.73, 0.88, 0.79, 0.85], [0.75, 0.90, 0.66, 0.83, 0.80, 0.79]
-    >>> found = bayes_signed_rank(a, b, rope=0.01, draws=5_000)
-    >>> found.a_higher > 0.95, round(sum(found.odds), 9)
+    >>> result = bayes_signed_rank(a, b, rope=0.01, draws=5_000)
+    >>> result.a_higher > 0.95, round(sum(result.odds), 9)
     (True, 1.0)
     """
     rope, draws = check_rope(rope), check_whole("draws", draws, 1)
     check_level(level)
     if not (isinstance(prior, int | float) and 0 < prior < math.inf):
         raise OptionError(f"The weight of the prior must be above 0. Got {prior!r}.", hint="leave prior out for 0.5.")
-    found, _, _ = paired_values(a, b)
-    with_prior = np.concatenate([[0.0], found])
+    differences, _, _ = paired_values(a, b)
+    with_prior = np.concatenate([[0.0], differences])
     sums = with_prior[:, None] + with_prior[None, :]
     # An average that lies on the edge counts half on either side of it.
     above = (sums > 2 * rope) + 0.5 * (sums == 2 * rope)
     below = (sums < -2 * rope) + 0.5 * (sums == -2 * rope)
-    weights = np.concatenate([[prior], np.ones(len(found))])
+    weights = np.concatenate([[prior], np.ones(len(differences))])
     random = np.random.default_rng(check_whole("seed", seed, 0))
     counts, limits = np.zeros(3), _MedianDraws(sums / 2, min(draws, FOR_LIMITS))
     for begin in range(0, draws, step := max(AT_ONCE // len(weights), 1)):
@@ -318,10 +319,11 @@ def bayes_signed_rank(
         limits.add(drawn)
     odds = counts / draws
     low, high = limits.between(level)
-    note = "A and B are equal on every data set" if not found.any() else ""
+    note = "A and B are equal on every data set" if not differences.any() else ""
     return Posterior(
-        pseudomedian(found, level)[0], low, high, level, BAYES_SIGNED_RANK.name, math.nan, len(found), note=note,
-        interval_method="posterior", rope=rope, a_higher=float(odds[0]), within=float(odds[1]), b_higher=float(odds[2]),
+        pseudomedian(differences, level)[0], low, high, level, BAYES_SIGNED_RANK.name, math.nan, len(differences),
+        note=note, interval_method="posterior", rope=rope,
+        a_higher=float(odds[0]), within=float(odds[1]), b_higher=float(odds[2]),
     )  # fmt: skip
 
 
