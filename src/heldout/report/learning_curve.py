@@ -7,7 +7,7 @@ import numpy as np
 from heldout.report.review import findings_section
 from heldout.resampling.learning_curve import LearningCurve
 from heldout.resampling.learning_report import learning_chart
-from heldout.resampling.power_law import LawFigure
+from heldout.resampling.power_law import Figure
 from heldout.result import Form
 from heldout.show.blocks import Block, Column, Facts, Note, Number, Prose, Range, Section, Table, Title
 from heldout.show.numbers import limits, number
@@ -57,7 +57,7 @@ def _table(curve: LearningCurve) -> Table:
     return Table(tuple(Column(name, "right" if name else "left") for name in names), rows)
 
 
-def _said(figure: LawFigure, key: str) -> str:
+def _said(figure: Figure, key: str) -> str:
     style = "share" if key == "floor" else "plain"
     value = number(figure.value, style)  # type: ignore[arg-type]
     between = limits(figure.low, figure.high, style)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import numpy as np
 
 from heldout.arrays import Floats
 from heldout.errors import ValuesError
-from heldout.resampling.power_law import LawFigure, PowerLaw
+from heldout.resampling.power_law import Figure, PowerLaw
 from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tips
 from heldout.show.numbers import limits, number, percent
 
@@ -157,18 +157,18 @@ def _flat(law: PowerLaw, between: str) -> str:
     )
 
 
-def _points(slope: LawFigure, sign: int = 1) -> str:
+def _points(slope: Figure, sign: int = 1) -> str:
     """A change of the error in points; with a sign of -1, how much it falls."""
     value = f"{number(100 * sign * slope.value, 'plain', 2)} points"
     low, high = sorted((100 * sign * slope.low, 100 * sign * slope.high))
     return value if math.isnan(slope.low) else f"{value} [{limits(low, high, 'plain', 2)}]"
 
 
-def _between(rows: LawFigure) -> str:
+def _between(rows: Figure) -> str:
     return "" if math.isnan(rows.low) else f" [{_rounded(rows.low)} – {_rounded(rows.high)}]"
 
 
-def _shares(figure: LawFigure) -> str:
+def _shares(figure: Figure) -> str:
     return "" if math.isnan(figure.low) else f" [{limits(figure.low, figure.high)}]"
 
 

@@ -36,7 +36,7 @@ METHOD = "bootstrap over draws"
 
 
 @dataclass(frozen=True, slots=True)
-class LawFigure:
+class Figure:
     """A value and the interval around it; nan where there is none."""
 
     value: float = math.nan
@@ -66,10 +66,10 @@ class PowerLaw:
     shape. `begins` is the smallest size that the law was fitted to.
     """
 
-    floor: LawFigure
-    scale: LawFigure
-    exponent: LawFigure
-    slope: LawFigure
+    floor: Figure
+    scale: Figure
+    exponent: Figure
+    slope: Figure
     shape: Shape
     present: float
     level: float
@@ -80,7 +80,7 @@ class PowerLaw:
         default_factory=lambda: (_NO_REPLICATES, _NO_REPLICATES, _NO_REPLICATES), repr=False
     )
 
-    def at(self, size: float) -> LawFigure:
+    def at(self, size: float) -> Figure:
         """The error that the law expects at one size.
 
         >>> law = fit_power_law([10, 20, 40, 80], [[0.35, 0.30, 0.275, 0.2625]])
@@ -88,7 +88,7 @@ class PowerLaw:
         0.25625
         """
         prediction = self.predict([size])
-        return LawFigure(float(prediction.value[0]), float(prediction.low[0]), float(prediction.high[0]))
+        return Figure(float(prediction.value[0]), float(prediction.low[0]), float(prediction.high[0]))
 
     def predict(self, sizes: ArrayLike) -> Prediction:
         """The error that the law expects at each of these sizes."""
@@ -99,7 +99,7 @@ class PowerLaw:
         low, high = _limits(drawn, self.level) if len(drawn) else (np.full(where.shape, np.nan),) * 2
         return Prediction(where, value, low, high)
 
-    def rows_for(self, drop: float, size: float | None = None) -> LawFigure:
+    def rows_for(self, drop: float, size: float | None = None) -> Figure:
         """How many more rows than `size`, or than there are at present, bring the error down by `drop`.
 
         Infinity where the floor forbids it.
@@ -115,9 +115,9 @@ class PowerLaw:
         start = self.present if size is None else float(size)
         value = _count_more_rows(self.floor.value, self.scale.value, self.exponent.value, start, drop)
         if not len(self.replicates[0]):
-            return LawFigure(float(value))
+            return Figure(float(value))
         low, high = _limits(_count_more_rows(*self.replicates, start, drop), self.level)
-        return LawFigure(float(value), float(low), float(high))
+        return Figure(float(value), float(low), float(high))
 
 
 _NO_REPLICATES: Floats = np.empty(0)
@@ -152,7 +152,7 @@ def fit_power_law(
     if len(where) < 3:
         number = "is only 1 size" if len(where) == 1 else f"are only {len(where)} sizes"
         reason = f"the law has three parameters, and there {number}"
-        return PowerLaw(LawFigure(), LawFigure(), LawFigure(), LawFigure(), "unknown", now, level, reason)
+        return PowerLaw(Figure(), Figure(), Figure(), Figure(), "unknown", now, level, reason)
     curve = np.nanmean(table, axis=0)
     own = _variance_of_means(table)
     weight = _weigh_points(own if known is None else known)
@@ -166,15 +166,15 @@ def fit_power_law(
     shape = _classify_shape(slope)
     if shape == "rising":
         reason = "the error rises with the size of the training set, and a power law can only fall"
-        return PowerLaw(LawFigure(), LawFigure(), LawFigure(), slope, shape, now, level, reason)
+        return PowerLaw(Figure(), Figure(), Figure(), slope, shape, now, level, reason)
     if shape == "flat":
         # The exponents of the replicates describe their noise; the law is a constant, and only its height is known.
         level_line = np.average(np.vstack([curve, drawn]), axis=1, weights=weight)
         reason = "the curve is flat within its noise, so nothing is known of an exponent"
-        nothing, any_power = LawFigure(0.0, 0.0, 0.0), np.ones(len(drawn))
+        nothing, any_power = Figure(0.0, 0.0, 0.0), np.ones(len(drawn))
         constant = (level_line[1:], np.zeros(len(drawn)), any_power)
         height = _figure(level_line[0], level_line[1:], level)
-        return PowerLaw(height, nothing, LawFigure(), slope, shape, now, level, reason, replicates=constant)
+        return PowerLaw(height, nothing, Figure(), slope, shape, now, level, reason, replicates=constant)
     first = _find_first_size(where, table, weight)
     floor, scale, exponent = _fit_law(where[first:], np.vstack([curve, drawn])[:, first:], weight[first:])
     figures = [_figure(values[0], values[1:], level) for values in (floor, scale, exponent)]
@@ -266,7 +266,7 @@ def _fit_slopes(sizes: Floats, curves: Floats, weight: Floats) -> Floats:
     return np.asarray((curves * weight * x).sum(axis=1) / (weight * x * x).sum())
 
 
-def _classify_shape(slope: LawFigure) -> Shape:
+def _classify_shape(slope: Figure) -> Shape:
     if math.isnan(slope.low):
         # One draw: its sign is all there is.
         return "falling" if slope.value < -1e-12 else "rising" if slope.value > 1e-12 else "flat"
@@ -329,11 +329,11 @@ def _count_more_rows(floor: Any, scale: Any, exponent: Any, start: float, drop: 
     return np.where(np.isnan(floor), np.nan, np.where(above > 0, needed, np.inf))
 
 
-def _figure(value: Any, drawn: Floats, level: float) -> LawFigure:
+def _figure(value: Any, drawn: Floats, level: float) -> Figure:
     if not len(drawn):
-        return LawFigure(float(value))
+        return Figure(float(value))
     low, high = _limits(drawn, level)
-    return LawFigure(float(value), min(float(low), float(value)), max(float(high), float(value)))
+    return Figure(float(value), min(float(low), float(value)), max(float(high), float(value)))
 
 
 def _limits(drawn: Floats, level: float) -> tuple[Any, Any]:
