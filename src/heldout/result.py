@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
     from heldout.show.blocks import Block
+    from heldout.show.chart import Chart
     from heldout.show.text import Screen
 
 ROW_KEYS = ("measure", "class", "average", "value", "low", "high", "level", "method", "n")
@@ -85,6 +86,8 @@ class Result(ABC):
     rows_name: ClassVar[str] = "estimates"
     # What says how it reads, as "module:function" of a layer above; empty where it says so itself.
     _rendered_by: ClassVar[str] = ""
+    # What draws it, in the same way; empty where there is no chart.
+    _drawn_by: ClassVar[str] = ""
 
     @abstractmethod
     def rows(self) -> list[dict[str, object]]:
@@ -105,6 +108,12 @@ class Result(ABC):
             raise NotImplementedError(message)
         blocks: list[Block] = bound_late(self._rendered_by)(self, form)
         return blocks
+
+    @final
+    def _draw(self, **options: bool) -> Chart:
+        """The chart of the answer, to be shown in a notebook or saved."""
+        chart: Chart = bound_late(self._drawn_by)(self, **options)
+        return chart
 
     def facts(self) -> dict[str, object]:
         """What stands beside the rows in the JSON document, such as n and the confusion matrix."""

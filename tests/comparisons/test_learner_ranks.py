@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout.comparisons.corrections import CORRECTIONS
-from heldout.comparisons.learner_ranks import rank_learners
-from heldout.comparisons.ranks_report import diagram, groups_of
+from heldout.comparisons.learner_ranks import groups_of, rank_learners
 from heldout.errors import FileError, OptionError, ValuesError
+from heldout.report.critical_difference import diagram
 from heldout.result import ROW_KEYS
 
 R = Path(__file__).parents[1] / "oracles" / "data" / "r"

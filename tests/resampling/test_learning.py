@@ -19,8 +19,8 @@ from heldout.errors import HeldoutError, LabelError, OptionError, ValuesError
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import z_value
 from heldout.learners.problem import Problem
-from heldout.resampling.learning_curve import learn
-from heldout.resampling.learning_report import learning_chart, verdict
+from heldout.report.learning_curve import learning_chart
+from heldout.resampling.learning_curve import learn, verdict
 from heldout.resampling.power_law import fit_power_law
 from heldout.resampling.training_sizes import draw_training_sets
 from heldout.result import ROW_KEYS

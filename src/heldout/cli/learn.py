@@ -70,7 +70,7 @@ def learn(
 
 def check_chart(place: str) -> None:
     """Refuse a chart that could not be drawn or written, before anything is fitted."""
-    from heldout.curves.saving import ENDINGS
+    from heldout.show.saving import ENDINGS
 
     path = Path(place)
     if path.suffix.lower() not in ENDINGS:

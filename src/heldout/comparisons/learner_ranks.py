@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,8 +28,8 @@ from heldout.comparisons.ranks import (
     read_results,
     wins_and_ties,
 )
-from heldout.errors import OptionError
-from heldout.result import ROW_KEYS, Result
+from heldout.errors import OptionError, ValuesError
+from heldout.result import ROW_KEYS, Result, bound_late
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Table, Title
 from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
@@ -87,6 +88,7 @@ class LearnerRanks(Result):
 
     schema: ClassVar[str] = "heldout/ranks@1"
     rows_name: ClassVar[str] = "ranks"
+    _drawn_by: ClassVar[str] = "heldout.report.critical_difference:rank_chart"
 
     table: ResultTable
     ranks: Floats = field(repr=False)
@@ -106,8 +108,6 @@ class LearnerRanks(Result):
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """The learners that cannot be told apart, in the order of their ranks; with a control, those like it."""
-        from heldout.comparisons.ranks_report import groups_of
-
         average = self.average_ranks
         if self.control is not None:
             alike = [self.control, *(pair.b for pair in self.pairs if not pair.different)]
@@ -226,9 +226,8 @@ class LearnerRanks(Result):
 
     def page_blocks(self) -> list[Block]:
         """The report as a page, with the ranks drawn."""
-        from heldout.comparisons.ranks_report import ranks_page
-
-        return ranks_page(self)
+        blocks: list[Block] = bound_late("heldout.report.critical_difference:ranks_page")(self)
+        return blocks
 
     def _learner_table(self) -> Table:
         record = self.record()
@@ -269,22 +268,22 @@ class LearnerRanks(Result):
 
     def chart(self) -> AnyChart:
         """The critical difference diagram as an Altair chart: learners by rank, bars over those not told apart."""
-        from heldout.comparisons.ranks_report import rank_chart
         from heldout.show.altair import altair_chart
 
-        return altair_chart(rank_chart(self))
+        return altair_chart(self._draw())
 
     def to_tikz(self) -> str:
         """The same diagram for LaTeX, which needs the package tikz."""
-        from heldout.comparisons.ranks_report import rank_tikz
-
-        return rank_tikz(self)
+        text: str = bound_late("heldout.report.critical_difference:rank_tikz")(self)
+        return text
 
     def save(self, path: str | Path) -> Path:
         """Write the diagram to a file, as its ending says: svg, png, html, json (Vega-Lite) or tex (TikZ)."""
-        from heldout.comparisons.ranks_report import save_ranks
+        from heldout.show.saving import save_chart, write_file
 
-        return save_ranks(self, path)
+        if Path(path).suffix.lower() == ".tex":
+            return write_file(path, self.to_tikz().encode("utf-8", "backslashreplace"))
+        return save_chart(self._draw(), path)
 
 
 def _seen(pair: RankPair) -> tuple[int, int, int]:
@@ -398,3 +397,39 @@ def _notes(table: ResultTable, ranks: Floats, used: str) -> tuple[str, ...]:
     if used == NEMENYI.name and NEMENYI.finding and len(table.learners) > 2:
         notes.append(f"Nemenyi: {NEMENYI.finding}.")
     return tuple(notes)
+
+
+Groups = tuple[tuple[int, ...], ...]
+
+
+def groups_of(ranks: Any, alike: Any) -> Groups:
+    """The largest sets of two or more learners of which every pair is alike, each and all in the order of their ranks.
+
+    >>> groups_of([1.0, 2.0, 3.0], [[True, True, False], [True, True, True], [False, True, True]])
+    ((0, 1), (1, 2))
+    """
+    average, same = np.asarray(ranks, dtype=np.float64), np.asarray(alike, dtype=bool)
+    if same.shape != (len(average), len(average)) or (same != same.T).any():
+        raise ValuesError(
+            f"Who is alike must be a symmetric table with a row for each of {len(average)} ranks. "
+            f"Got {' × '.join(map(str, same.shape))}.",
+            hint="give True where a pair cannot be told apart.",
+        )
+    order = np.argsort(average, kind="stable").tolist()
+    near = [{j for j, other in enumerate(order) if j != i and same[one, other]} for i, one in enumerate(order)]
+    found = sorted(
+        tuple(sorted(group)) for group in _cliques(set(), set(range(len(order))), set(), near) if len(group) > 1
+    )
+    return tuple(tuple(order[at] for at in group) for group in found)
+
+
+def _cliques(held: set[int], left: set[int], seen: set[int], near: list[set[int]]) -> Iterator[set[int]]:
+    """All largest sets whose members are all near each other: Bron & Kerbosch (1973), with a pivot."""
+    if not left and not seen:
+        yield held
+        return
+    pivot = max(left | seen, key=lambda one: len(near[one] & left))
+    for one in sorted(left - near[pivot]):
+        yield from _cliques(held | {one}, left & near[one], seen & near[one], near)
+        left = left - {one}
+        seen = seen | {one}

@@ -82,6 +82,7 @@ class OptimalRanges(Result):
 
     schema: ClassVar[str] = "heldout/optimal-ranges@1"
     rows_name: ClassVar[str] = "ranges"
+    _drawn_by: ClassVar[str] = "heldout.report.roc_chart:ranges_chart"
 
     names: tuple[str, ...]
     curves: tuple[Curve, ...]
@@ -175,17 +176,15 @@ class OptimalRanges(Result):
 
     def chart(self) -> AnyChart:
         """The ROC curves and their joint hull as an Altair chart."""
-        from heldout.comparisons.roc_chart import ranges_chart
         from heldout.show.altair import altair_chart
 
-        return altair_chart(ranges_chart(self))
+        return altair_chart(self._draw())
 
     def save(self, path: str | Path) -> Path:
         """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
-        from heldout.comparisons.roc_chart import ranges_chart
-        from heldout.curves.saving import save_chart
+        from heldout.show.saving import save_chart
 
-        return save_chart(ranges_chart(self), path)
+        return save_chart(self._draw(), path)
 
 
 def probability_cost(cost_ratio: float, prevalence: float) -> float:

@@ -31,7 +31,6 @@ from heldout.show.numbers import count, limits, share
 
 if TYPE_CHECKING:
     from heldout.show.altair import AnyChart
-    from heldout.show.chart import Chart
 
 
 # Where one ROC curve lies above another, and where the two cross.
@@ -148,6 +147,7 @@ class RocComparison(Result):
 
     schema: ClassVar[str] = "heldout/roc-comparison@1"
     rows_name: ClassVar[str] = "differences"
+    _drawn_by: ClassVar[str] = "heldout.report.roc_chart:pair_chart"
 
     names: tuple[str, str]
     curves: tuple[Curve, Curve]
@@ -307,18 +307,13 @@ class RocComparison(Result):
         """Both curves with the crossings of their hulls as an Altair chart; or the difference with its band."""
         from heldout.show.altair import altair_chart
 
-        return altair_chart(self._drawing(difference=difference))
+        return altair_chart(self._draw(difference=difference))
 
     def save(self, path: str | Path, *, difference: bool = False) -> Path:
         """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
-        from heldout.curves.saving import save_chart
+        from heldout.show.saving import save_chart
 
-        return save_chart(self._drawing(difference=difference), path)
-
-    def _drawing(self, *, difference: bool) -> Chart:
-        from heldout.comparisons.roc_chart import difference_chart, pair_chart
-
-        return difference_chart(self) if difference else pair_chart(self)
+        return save_chart(self._draw(difference=difference), path)
 
 
 def compare_roc(

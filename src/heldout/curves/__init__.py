@@ -10,10 +10,10 @@ from heldout.curves.gain import gain, lift
 from heldout.curves.precision_recall import interpolated, precision_recall
 from heldout.curves.reliability import reliability
 from heldout.curves.roc import det, roc
-from heldout.curves.saving import save_chart
 from heldout.curves.thinning import thinned
 from heldout.curves.threshold_table import ThresholdTable, measure_curve, threshold_table
 from heldout.curves.thresholds import confusion_at, counts_at
+from heldout.show.saving import save_chart
 
 __all__ = [
     "Band",

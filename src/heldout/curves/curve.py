@@ -83,6 +83,7 @@ class Curve(Result):
 
     schema: ClassVar[str] = "heldout/curve@1"
     rows_name: ClassVar[str] = "points"
+    _drawn_by: ClassVar[str] = "heldout.curves.chart:chart_to_save"
 
     kind: str
     title: str
@@ -227,17 +228,15 @@ class Curve(Result):
 
     def chart(self, *, hull: bool = False) -> AnyChart:
         """The curve as an Altair chart; with `hull`, a ROC curve with its convex hull."""
-        from heldout.curves.chart import chart_to_save
         from heldout.show.altair import altair_chart
 
-        return altair_chart(chart_to_save(self, hull=hull))
+        return altair_chart(self._draw(hull=hull))
 
     def save(self, path: str | Path) -> Path:
         """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
-        from heldout.curves.chart import chart_to_save
-        from heldout.curves.saving import save_chart
+        from heldout.show.saving import save_chart
 
-        return save_chart(chart_to_save(self), path)
+        return save_chart(self._draw(), path)
 
 
 COUNTED = frozenset({"positives", "n"})

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from heldout.arrays import Floats
+from heldout.errors import ValuesError
 from heldout.report.review import findings_section
 from heldout.resampling.learning_curve import LearningCurve
-from heldout.resampling.learning_report import learning_chart
 from heldout.resampling.power_law import Figure
 from heldout.result import Form
 from heldout.show.blocks import Block, Column, Facts, Note, Number, Prose, Range, Section, Table, Title
-from heldout.show.numbers import limits, number
+from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tips
+from heldout.show.numbers import limits, number, percent
 from heldout.show.provenance import provenance_section
 
 
@@ -80,11 +84,86 @@ def learning_page(curve: LearningCurve) -> list[Block]:
         ("seed", str(curve.seed)),
         ("fingerprint of the splits", curve.fingerprint),
     )
+    charts = [] if np.isnan(curve.mean("test")).all() else [learning_chart(curve)]
     return [
         *head,
         findings_section(curve.review),
-        Section("Errors as the training set grows", (learning_chart(curve), *tables), "curve"),
+        Section("Errors as the training set grows", (*charts, *tables), "curve"),
         Section("The law, and what the columns mean", tuple(rest), "law"),
         *([Section("Notes", tuple(notes), "notes")] if notes else []),
         provenance_section(facts),
     ]
+
+
+# The law is drawn to this many times the rows there are: farther, it would be a guess.
+AHEAD = 2
+
+
+def learning_chart(curve: LearningCurve) -> Chart:
+    """Training and test error over the size of the training set, on a logarithmic axis where the sizes multiply."""
+    sizes, training, test = np.array(curve.sizes, dtype=np.float64), curve.mean("training"), curve.mean("test")
+    if np.isnan(test).all():
+        raise ValuesError("There is no learning curve to draw: no model was trained.", hint="see its notes.")
+    steps = np.diff(curve.sizes)
+    logarithmic = len(steps) > 1 and steps[-1] > 1.5 * steps[0]
+
+    def place(along: Floats) -> tuple[float, ...]:
+        return tuple((np.log10(along) if logarithmic else along).tolist())
+
+    places = place(sizes)
+    strokes = [
+        Stroke(places, tuple(test.tolist()), "test error", "accent"),
+        Stroke(places, tuple(training.tolist()), "training error", "second"),
+    ]
+    ribbons = [Ribbon(places, tuple(curve.low.tolist()), tuple(curve.high.tolist())), _spread(curve, places)]
+    last = float(sizes[-1])
+    if curve.law.shape in {"falling", "flat"}:
+        last = float(max(AHEAD * curve.n_rows, curve.sizes[-1] + 1))
+        ahead = np.geomspace(sizes[-1], last, 40)
+        law = curve.law.predict(ahead)
+        strokes.append(
+            Stroke(place(ahead), tuple(law.value.tolist()), "law, beyond what was seen", "quiet", dashed=True)
+        )
+        ribbons.append(Ribbon(place(ahead), tuple(law.low.tolist()), tuple(law.high.tolist()), "quiet"))
+    heights = [*test.tolist(), *training.tolist(), *(high for ribbon in ribbons for high in ribbon.high)]
+    left, right = place(np.array([sizes[0], last]))
+    marks = list(zip(places, curve.sizes, strict=True))[:: max(1, len(places) // 6)]
+    dots = Dots(places, tuple(test.tolist()), tuple(curve.low.tolist()), tuple(curve.high.tolist()))
+    columns = {"rows": sizes, "training error": training, "test error": test, "low": curve.low, "high": curve.high}
+    values = [tuple(column.tolist()) for column in columns.values()]
+    return Chart(
+        f"Learning curve of {curve.name}", _description(curve),
+        Axis("Rows in the training set", left, right, tuple((at, f"{size:,}") for at, size in marks)),
+        Axis("Error rate", 0.0, min(1.0, 1.08 * float(np.nanmax(heights))) or 1.0),
+        tuple(strokes), tuple(ribbons), (dots,), _detail(curve), "wide", None, tuple(columns),
+        tuple(zip(*values, strict=True)), tips=(Tips(places, values[2], tuple(zip(columns, values, strict=True))),),
+    )  # fmt: skip
+
+
+def _spread(curve: LearningCurve, places: tuple[float, ...]) -> Ribbon:
+    """How far the training error spreads over the draws."""
+    rows = [row for row in curve.rows() if row["part"] == "training"]
+    low, high = (tuple(_known(row[name]) for row in rows) for name in ("low", "high"))
+    return Ribbon(places, low, high, "second")
+
+
+def _known(value: object) -> float:
+    return value if isinstance(value, float) else math.nan
+
+
+def _detail(curve: LearningCurve) -> str:
+    words = [
+        f"{curve.verdict.partition(':')[0]}.",
+        f"Bands: {100 * curve.level:g} % of the mean test error ({curve.method}), spread of training over draws.",
+    ]
+    if curve.law.shape in {"falling", "flat"}:
+        words.append("Dashed: the fitted law, beyond what was seen.")
+    return " ".join(words)
+
+
+def _description(curve: LearningCurve) -> str:
+    first, last = (percent(float(curve.mean("test")[at]), 1) for at in (0, -1))
+    return (
+        f"Learning curve of {curve.name}: error rate against the rows in the training set. The test error goes from "
+        f"{first} at {curve.sizes[0]:,} rows to {last} at {curve.sizes[-1]:,}. {curve.verdict}"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,17 +18,104 @@ from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.learners.problem import Problem
 from heldout.plans.plan import AGAIN
-from heldout.resampling.learning_report import verdict
 from heldout.resampling.outcome import Run
-from heldout.resampling.power_law import PowerLaw, fit_power_law
+from heldout.resampling.power_law import Figure, PowerLaw, fit_power_law
 from heldout.resampling.run import OnError, run
 from heldout.resampling.training_sizes import NestedTrainingSets, Sizes, draw_training_sets
 from heldout.resampling.workers import Jobs, Progress
 from heldout.result import ROW_KEYS, Result, bound_late
 from heldout.review import Finding, Review
+from heldout.show.numbers import limits, number
 
 if TYPE_CHECKING:
     from heldout.show.altair import AnyChart
+
+
+# What a learning curve says about more data, in a sentence.
+
+# More than this many times the rows there are is more than most people can collect.
+WITHIN_REACH = 3
+POINT = 0.01
+
+
+def verdict(law: PowerLaw, sizes: tuple[int, ...]) -> str:
+    """Whether more data would help, and how much of it.
+
+    >>> from heldout.resampling.power_law import fit_power_law
+    >>> print(verdict(fit_power_law([10, 20, 40, 80], [[0.6, 0.35, 0.225, 0.1625]]), (10, 20, 40, 80)))
+    More data would help: about 15 more rows for one point less error, beside the 80 there are.
+    """
+    if law.shape == "unknown":
+        return f"Whether more data would help cannot be told: {law.undefined}."
+    between = f"from {sizes[0]:,} to {sizes[-1]:,} rows"
+    if law.shape == "rising":
+        return f"More data does not help here: {between} the test error rises by {_points(law.slope)} per doubling."
+    return _flat(law, between) if law.shape == "flat" else _falling(law, between)
+
+
+def _falling(law: PowerLaw, between: str) -> str:
+    now = law.at(law.present).value
+    drop, words = (POINT, "one point less error") if now >= 2 * POINT else (now / 2, "half the error")
+    rows = law.rows_for(drop)
+    if math.isinf(rows.high) and rows.low <= WITHIN_REACH * law.present:
+        # Laws that level off at once fit the curve as well as laws that fall on.
+        return (
+            f"Whether more data would help cannot be told: {between} the test error falls by {_points(law.slope, -1)} "
+            f"per doubling, but beyond that {words} may take {_rounded(rows.low)} more rows, or never come, beside the "
+            f"{law.present:,.0f} rows there are."
+        )
+    if rows.value <= WITHIN_REACH * law.present:
+        return (
+            f"More data would help: about {_rounded(rows.value)} more rows{_between(rows)} for {words}, "
+            f"beside the {law.present:,.0f} there are."
+        )
+    if math.isinf(rows.value):
+        return (
+            f"More data will hardly help: the curve levels off at {number(law.floor.value)}{_shares(law.floor)}, "
+            f"and with the {law.present:,.0f} rows there are the error is about {number(now)} already."
+        )
+    times = (rows.value + law.present) / law.present
+    return (
+        f"More data will hardly help: {words} would take about {_rounded(rows.value)} more rows{_between(rows)}, "
+        f"{number(times, 'plain', 2)} times as many as there are."
+    )
+
+
+def _flat(law: PowerLaw, between: str) -> str:
+    best = law.slope.low
+    if math.isnan(best) or best > -POINT:
+        reach = "" if math.isnan(best) else f", and a doubling would bring {number(max(-100 * best, 0), 'plain', 2)} "
+        return (
+            f"More data will hardly help: {between} the test error has not fallen beyond its noise"
+            f"{reach + 'points at best' if reach else ''}."
+        )
+    return (
+        f"Whether more data would help cannot be told: {between} the test error changes by {_points(law.slope)} per "
+        "doubling, which may be chance."
+    )
+
+
+def _points(slope: Figure, sign: int = 1) -> str:
+    """A change of the error in points; with a sign of -1, how much it falls."""
+    value = f"{number(100 * sign * slope.value, 'plain', 2)} points"
+    low, high = sorted((100 * sign * slope.low, 100 * sign * slope.high))
+    return value if math.isnan(slope.low) else f"{value} [{limits(low, high, 'plain', 2)}]"
+
+
+def _between(rows: Figure) -> str:
+    return "" if math.isnan(rows.low) else f" [{_rounded(rows.low)} – {_rounded(rows.high)}]"
+
+
+def _shares(figure: Figure) -> str:
+    return "" if math.isnan(figure.low) else f" [{limits(figure.low, figure.high)}]"
+
+
+def _rounded(rows: float) -> str:
+    """Two digits are all that an extrapolation is good for."""
+    if not math.isfinite(rows):
+        return number(rows, "plain")
+    whole = max(round(rows), 1)
+    return f"{round(whole, 2 - len(str(whole))):,}"
 
 
 # Predictions of one row by several models are not independent cases: repeated random splits of one data set tell about
@@ -49,6 +137,7 @@ class LearningCurve(Result):
     schema: ClassVar[str] = "heldout/learning-curve@1"
     rows_name: ClassVar[str] = "points"
     _rendered_by: ClassVar[str] = "heldout.report.learning_curve:render_learning_curve"
+    _drawn_by: ClassVar[str] = "heldout.report.learning_curve:learning_chart"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_learning_curve"
 
     name: str
@@ -144,17 +233,15 @@ class LearningCurve(Result):
 
     def chart(self) -> AnyChart:
         """Both errors with their bands, and the law beyond the largest size, as an Altair chart."""
-        from heldout.resampling.learning_report import learning_chart
         from heldout.show.altair import altair_chart
 
-        return altair_chart(learning_chart(self))
+        return altair_chart(self._draw())
 
     def save(self, path: str | Path) -> Path:
         """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
-        from heldout.curves.saving import save_chart
-        from heldout.resampling.learning_report import learning_chart
+        from heldout.show.saving import save_chart
 
-        return save_chart(learning_chart(self), path)
+        return save_chart(self._draw(), path)
 
 
 def learn(

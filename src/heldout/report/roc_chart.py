@@ -18,9 +18,15 @@ if TYPE_CHECKING:
     from heldout.comparisons.roc_pair import RocComparison
 
 
-def pair_chart(pair: RocComparison) -> Chart:
-    """Both ROC curves, with dots where their convex hulls cross."""
-    check_defined(pair)
+def pair_chart(pair: RocComparison, *, difference: bool = False) -> Chart:
+    """Both ROC curves, with dots where their convex hulls cross; or their difference."""
+    if pair.undefined:
+        raise ValuesError(
+            f"There are no ROC curves to draw: {pair.undefined}.",
+            hint="check the labels and which class is positive.",
+        )
+    if difference:
+        return difference_chart(pair)
     crossings = pair.hull_crossings
     x, y = tuple(at.fpr for at in crossings), tuple(at.tpr for at in crossings)
     tips = Tips(x, y, (
@@ -34,7 +40,6 @@ def pair_chart(pair: RocComparison) -> Chart:
 
 def difference_chart(pair: RocComparison) -> Chart:
     """A's true positive rate less B's over the false positive rates, with its band."""
-    check_defined(pair)
     columns = (pair.fpr, pair.difference, pair.low, pair.high)
     x, y, low, high = (tuple(column.tolist()) for column in columns)
     reach = max(0.05, float(np.abs([pair.low, pair.high]).max()) * 1.05)
@@ -78,12 +83,3 @@ def _add_dots(chart: Chart, dots: Dots, tips: Tips, words: str) -> Chart:
         chart, title=f"{chart.title}s", description=f"{chart.description} {words}", detail=f"{words} {chart.detail}",
         dots=(dots,) if dots.x else (), tips=(*chart.tips, tips) if dots.x else chart.tips,
     )  # fmt: skip
-
-
-def check_defined(pair: RocComparison) -> None:
-    """Refuse a pair without ROC curves."""
-    if pair.undefined:
-        raise ValuesError(
-            f"There are no ROC curves to draw: {pair.undefined}.",
-            hint="check the labels and which class is positive.",
-        )

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from heldout.errors import FileError, ValuesError
 from heldout.show.blocks import Block, Section
 from heldout.show.chart import Axis, Caption, Chart, Dots, Stroke, Tips, Tone
 from heldout.show.escape import visible
@@ -23,7 +18,6 @@ if TYPE_CHECKING:
     from heldout.comparisons.learner_ranks import LearnerRanks
 
 
-Groups = tuple[tuple[int, ...], ...]
 NAME_CELLS = 40
 # Depths below the axis: of the first bar, from bar to bar, from the last bar to the first name, from name to name.
 FIRST_BAR, BAR_STEP, TO_NAMES, NAME_STEP = 0.55, 0.4, 0.75, 1.0
@@ -33,39 +27,6 @@ WIDTH_CM = 9.0
 # The width of the chart and of a letter, in its units; where the names of either side of it stand.
 WIDTH, LETTER = 600, 6.6
 _ALIGN: dict[int, Literal["left", "right"]] = {-1: "right", 1: "left"}
-
-
-def groups_of(ranks: Any, alike: Any) -> Groups:
-    """The largest sets of two or more learners of which every pair is alike, each and all in the order of their ranks.
-
-    >>> groups_of([1.0, 2.0, 3.0], [[True, True, False], [True, True, True], [False, True, True]])
-    ((0, 1), (1, 2))
-    """
-    average, same = np.asarray(ranks, dtype=np.float64), np.asarray(alike, dtype=bool)
-    if same.shape != (len(average), len(average)) or (same != same.T).any():
-        raise ValuesError(
-            f"Who is alike must be a symmetric table with a row for each of {len(average)} ranks. "
-            f"Got {' × '.join(map(str, same.shape))}.",
-            hint="give True where a pair cannot be told apart.",
-        )
-    order = np.argsort(average, kind="stable").tolist()
-    near = [{j for j, other in enumerate(order) if j != i and same[one, other]} for i, one in enumerate(order)]
-    found = sorted(
-        tuple(sorted(group)) for group in _cliques(set(), set(range(len(order))), set(), near) if len(group) > 1
-    )
-    return tuple(tuple(order[at] for at in group) for group in found)
-
-
-def _cliques(held: set[int], left: set[int], seen: set[int], near: list[set[int]]) -> Iterator[set[int]]:
-    """All largest sets whose members are all near each other: Bron & Kerbosch (1973), with a pivot."""
-    if not left and not seen:
-        yield held
-        return
-    pivot = max(left | seen, key=lambda one: len(near[one] & left))
-    for one in sorted(left - near[pivot]):
-        yield from _cliques(held | {one}, left & near[one], seen & near[one], near)
-        left = left - {one}
-        seen = seen | {one}
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,23 +182,6 @@ def _path(points: list[tuple[float, float]]) -> str:
 
 def _at(value: float) -> str:
     return f"{value:.4f}".rstrip("0").rstrip(".")
-
-
-def save_ranks(found: LearnerRanks, path: str | Path) -> Path:
-    """Write the diagram as TikZ where the file ends in .tex, otherwise as a chart."""
-    target = Path(path)
-    if target.suffix.lower() != ".tex":
-        from heldout.curves.saving import save_chart
-
-        return save_chart(rank_chart(found), target)
-    try:
-        target.write_text(rank_tikz(found), encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise FileError(
-            f"{target} cannot be written: {error.strerror or error}.",
-            hint="check that the folder exists and that you may write there.",
-        ) from error
-    return target
 
 
 # The page of learners ranked over data sets: their average ranks drawn, with lines through those that are alike.

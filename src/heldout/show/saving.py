@@ -33,7 +33,12 @@ def save_chart(chart: Chart, path: str | Path) -> Path:
             f"{target.name} ends in {ending!r}, but a chart is written as one of {listing(ENDINGS)}.",
             hint=f"name the file {target.stem}{near or '.svg'}.",
         )
-    content = _content(chart, ending)
+    return write_file(target, _content(chart, ending))
+
+
+def write_file(path: str | Path, content: bytes) -> Path:
+    """Write a file, and say what is wrong where that cannot be done."""
+    target = Path(path)
     try:
         target.write_bytes(content)
     except OSError as error:
