@@ -14,6 +14,7 @@ from heldout.arguments import listing
 from heldout.engines import memory
 from heldout.engines.accumulator import checked_threshold
 from heldout.engines.engine_choice import EngineOptions, counted_elsewhere, known_evidence, only_evidence
+from heldout.engines.memory import LEAVE_OUT_COPIES
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
@@ -113,7 +114,7 @@ def _check_ids(predictions: Predictions) -> None:
         raise ValuesError(
             f"The id {predictions.id.labels[twice[0]]!r} stands in {counts[twice[0]]:,} rows; "
             f"{len(twice):,} ids stand in more than one.",
-            hint="leave out the copies, or say with fold= (--fold) which model made which prediction.",
+            hint=LEAVE_OUT_COPIES,
         )
 
 

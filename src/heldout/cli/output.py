@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from heldout.arguments import closest
 from heldout.errors import FileError, OptionError
+from heldout.evidence.storage import OTHER_LOCATION
 
 if TYPE_CHECKING:
     from heldout.result import Result
@@ -145,7 +146,7 @@ def _explained(said: str) -> Iterator[None]:
     except OSError as error:
         raise FileError(
             f"{said}: {error.strerror or error}.",
-            hint="choose another place, or check that you may write there and that the disk is not full.",
+            hint=OTHER_LOCATION,
         ) from None
 
 

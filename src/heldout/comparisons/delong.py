@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from heldout.arguments import listing
 from heldout.arrays import Flags, Floats
 from heldout.comparisons.pair_test import PER_CASE, OmnibusTest, per_case, per_case_of_two, register_procedure
-from heldout.engines.score_sort import rank
+from heldout.engines.score_sort import FINITE_SCORES, rank
 from heldout.errors import ValuesError
 from heldout.evidence import Ranking
 from heldout.evidence.joint_counts import IndexPair, JointScores
@@ -405,7 +405,7 @@ def resolve_scores(scores: ArrayLike | list[NDArray[Any]], positive: ArrayLike) 
             raise ValuesError(
                 f"Scores must be finite numbers. {len(bad):,} of {len(row):,} of model {at + 1} are not; the first is "
                 f"{row[bad[0]]} in row {bad[0] + 1:,}.",
-                hint="find out where nan or infinite scores come from; a large number can stand for an infinite one.",
+                hint=FINITE_SCORES,
             )
     return rows, mask
 

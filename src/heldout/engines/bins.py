@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heldout.arrays import Floats, Integers
-from heldout.engines.score_sort import rank
+from heldout.engines.score_sort import FINITE_SCORES, rank
 from heldout.errors import ValuesError
 from heldout.evidence.bin_grid import POINT, index_of
 from heldout.evidence.score_bins import MOST, ScoreBins
@@ -234,7 +234,7 @@ def _ends(scores: NDArray[Any]) -> tuple[float, float]:
     bad = np.flatnonzero(~np.isfinite(scores))
     raise ValuesError(
         f"Scores must be finite numbers. {len(bad):,} of {len(scores):,} are not; the first is {scores[bad[0]]}.",
-        hint="find out where nan or infinite scores come from; a large number can stand for an infinite one.",
+        hint=FINITE_SCORES,
     )
 
 

@@ -22,6 +22,10 @@ from heldout.predictions.positive_class import usual_positive
 from heldout.predictions.slice_plans import SliceColumn
 from heldout.predictions.table import Predictions
 
+# Said of the same fault by all who find it.
+LEAVE_OUT_COPIES = "leave out the copies, or say with fold= (--fold) which model made which prediction."
+
+
 # Counting predictions that are in memory, with NumPy, exactly.
 
 # Rows are counted in blocks that stay in the processor's cache: twice as fast as whole columns.

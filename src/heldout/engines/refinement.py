@@ -17,6 +17,10 @@ from heldout.evidence.bin_grid import HUGE, POINT, ends_of, index_of, scaled
 from heldout.evidence.labels import join_keys
 from heldout.evidence.score_bins import ROOM, BinGroups, ScoreBins
 
+# Said of the same fault by all who find it.
+FILES_AT_REST = "evaluate them when nothing writes to them, or a copy."
+
+
 # What is not looked into may leave this part of the tolerance.
 LEFT = 0.25
 # A bin is split into 2**DEEPEST at most: with few rows that leaves every distinct score alone.
@@ -199,7 +203,7 @@ class Refinement:
         if not np.array_equal(before, after[gone]):
             raise ValuesError(
                 "The second reading of the scores found other rows than the first, so the data changed in between.",
-                hint="evaluate them when nothing writes to them, or a copy.",
+                hint=FILES_AT_REST,
             )
 
 

@@ -20,6 +20,10 @@ from heldout.errors import ValuesError
 from heldout.evidence.probabilities import sums_by
 from heldout.evidence.ranking import RankedGroups, Ranking, smallest
 
+# Said of the same fault by all who find it.
+FINITE_SCORES = "find out where nan or infinite scores come from; a large number can stand for an infinite one."
+
+
 BLOCK = 1 << 15
 # Polars' sort is up to four times as fast as NumPy's, but calling it takes microseconds and importing it a tenth of a
 # second: docs/decisions/0006-one-packed-sort.md.
@@ -130,7 +134,7 @@ def _not_finite(scores: NDArray[Any]) -> ValuesError:
     return ValuesError(
         f"Scores must be finite numbers. {len(bad):,} of {len(scores):,} are not; the first is {scores[first]} in row "
         f"{first + 1:,}.",
-        hint="find out where nan or infinite scores come from; a large number can stand for an infinite one.",
+        hint=FINITE_SCORES,
     )
 
 

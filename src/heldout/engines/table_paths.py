@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from heldout.arguments import listing
 from heldout.errors import FileError, HeldoutError
+from heldout.files.batches import SAME_COLUMNS
 from heldout.files.columnar import ColumnarBatches
 from heldout.files.delimited import separator_of, usual_separator
 from heldout.files.formats import either, format_by_ending, formats
@@ -169,7 +170,7 @@ def _lacking(
             other = next(part.name for part, header in headers.items() if name in header)
             absent[name] = FileError(
                 f"{bare} has no column {name!r}, and {other} has one.",
-                hint="write the file again with all columns, or read only files that have them (a pattern).",
+                hint=SAME_COLUMNS,
             )
     return absent
 

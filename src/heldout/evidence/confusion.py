@@ -19,6 +19,11 @@ from heldout.errors import MatrixError
 from heldout.evidence.labels import Label, join_keys, join_labels, places
 from heldout.files.matrix import check_matrix
 
+# Said of the same fault by all who find it.
+SAME_LABELS = "count both with the same labels, so that 1 and '1' are one class."
+NAME_EVERY_CLASS = "name every class that occurs in truth or prediction."
+
+
 Counts = NDArray[np.int64] | NDArray[np.float64]
 
 # A k × k array of this side takes 128 MB; beyond it nothing in heldout makes one.
@@ -233,7 +238,7 @@ class Confusion:
             unknown = [self.labels[index] for index in np.flatnonzero(move < 0).tolist()]
             raise MatrixError(
                 f"The labels given leave out classes that were met: {listing(unknown)}.",
-                hint="name every class that occurs in truth or prediction.",
+                hint=NAME_EVERY_CLASS,
             )
         return _combined(tuple(labels), [(self, move)])
 
@@ -278,7 +283,7 @@ class Confusion:
             raise MatrixError(
                 f"One side has labels of text, the other numbers: {listing(map(repr, self.labels), most=4)}; "
                 f"{listing(map(repr, other.labels), most=4)}.",
-                hint="count both with the same labels, so that 1 and '1' are one class.",
+                hint=SAME_LABELS,
             )
         labels = join_labels(self.labels, other.labels)
         return _combined(labels, [(part, places(part.labels, labels)) for part in (self, other)])

@@ -40,7 +40,7 @@ def impossible(counted: Counted) -> str:
 
 def _reasons(counted: Counted) -> Iterator[str]:
     confusion = counted.confusion
-    yield from _of_confusion(confusion)
+    yield from _confusion_faults(confusion)
     n = counted.n
     gaps = list(counted.missing.values())
     if counted.rows < 0 or counted.lost < 0 or any(number < 0 for number in gaps):
@@ -54,11 +54,11 @@ def _reasons(counted: Counted) -> Iterator[str]:
     if counted.positive is not None and counted.scores is None and counted.positive not in confusion.labels:
         yield f"the positive class {counted.positive!r} is no class"
     if counted.scores is not None:
-        yield from _of_tally(counted.scores, counted)
+        yield from _tally_faults(counted.scores, counted)
     if counted.folds is not None:
-        yield from _of_cells(counted.folds, confusion, "the folds")
+        yield from _cells_faults(counted.folds, confusion, "the folds")
     if counted.fold_scores:
-        yield from _of_fold_scores(counted)
+        yield from _fold_scores_faults(counted)
     names = [column.name for column in counted.slices]
     if len(set(names)) != len(names):
         yield "a slice column is there twice"
@@ -66,18 +66,18 @@ def _reasons(counted: Counted) -> Iterator[str]:
     for column in counted.slices:
         if len(set(column.labels)) != len(column.labels):
             yield f"a slice of {column.name!r} is there twice"
-        yield from _of_slices(column.counts, confusion, sizes[column.name], f"the slices of {column.name!r}")
+        yield from _slices_faults(column.counts, confusion, sizes[column.name], f"the slices of {column.name!r}")
     for (first, second), counts in counted.pairs.items():
-        yield from _of_slices(
+        yield from _slices_faults(
             counts, confusion, sizes[first] * sizes[second], f"the slices of {first!r} and {second!r}"
         )
 
 
-def _of_confusion(confusion: Confusion) -> Iterator[str]:
+def _confusion_faults(confusion: Confusion) -> Iterator[str]:
     k = len(confusion.labels)
     if len(set(confusion.labels)) != k:
         yield "a class is there twice"
-    yield from _of_entries(confusion.truth, confusion.predicted, k, confusion.counts, "the confusion matrix")
+    yield from _entries_faults(confusion.truth, confusion.predicted, k, confusion.counts, "the confusion matrix")
     for extra in (confusion.squares, confusion.rows):
         if extra is not None and (len(extra) != len(confusion.truth) or not _counts(extra)):
             yield "the confusion matrix has a count below zero"
@@ -93,7 +93,9 @@ def _of_confusion(confusion: Confusion) -> Iterator[str]:
             yield "the groups do not add up to the confusion matrix"
 
 
-def _of_entries(truth: NDArray[Any], predicted: NDArray[Any], k: int, counts: NDArray[Any], what: str) -> Iterator[str]:
+def _entries_faults(
+    truth: NDArray[Any], predicted: NDArray[Any], k: int, counts: NDArray[Any], what: str
+) -> Iterator[str]:
     if not (truth.ndim == predicted.ndim == counts.ndim == 1 and len(truth) == len(predicted) == len(counts)):
         yield f"the columns of {what} differ in length"
     if not _places(truth, k) or not _places(predicted, k):
@@ -102,11 +104,11 @@ def _of_entries(truth: NDArray[Any], predicted: NDArray[Any], k: int, counts: ND
         yield f"{what} has a count below zero"
 
 
-def _of_cells(folds: FoldCounts, confusion: Confusion, what: str, counts: Any = None) -> Iterator[str]:
+def _cells_faults(folds: FoldCounts, confusion: Confusion, what: str, counts: Any = None) -> Iterator[str]:
     """Whether folds, or slices, add up to the cells of the whole."""
     if folds.labels != confusion.labels:
         yield f"{what} have other classes than the whole"
-    yield from _of_entries(folds.truth, folds.predicted, len(folds.labels), folds.counts, what)
+    yield from _entries_faults(folds.truth, folds.predicted, len(folds.labels), folds.counts, what)
     if len(folds.fold) != len(folds.truth) or not _places(folds.fold, len(folds.keys)):
         yield f"{what} name one that is none"
     k = len(confusion.labels)
@@ -121,15 +123,15 @@ def _of_cells(folds: FoldCounts, confusion: Confusion, what: str, counts: Any = 
         yield f"{what} do not add up to the confusion matrix"
 
 
-def _of_slices(counts: SliceCounts, confusion: Confusion, size: int, what: str) -> Iterator[str]:
+def _slices_faults(counts: SliceCounts, confusion: Confusion, size: int, what: str) -> Iterator[str]:
     if not _places(counts.keys, size) or (np.diff(counts.keys) <= 0).any() or (np.diff(counts.cases.fold) < 0).any():
         yield f"{what} name one that is none, or are out of order"
-    yield from _of_cells(counts.cases, confusion, what, confusion.cases)
+    yield from _cells_faults(counts.cases, confusion, what, confusion.cases)
     if (counts.squares is not None) != confusion.weighted or (counts.groups is None) != (confusion.clusters is None):
         yield f"{what} and the whole differ in having weights or groups"
     for part, total in ((counts.weights, confusion.counts), (counts.squares, confusion.squares)):
         if part is not None and confusion.weighted:
-            yield from _of_cells(part, confusion, what, total)
+            yield from _cells_faults(part, confusion, what, total)
     groups = counts.groups
     if groups is not None and not (
         _counts(groups.count)
@@ -141,7 +143,7 @@ def _of_slices(counts: SliceCounts, confusion: Confusion, size: int, what: str) 
         yield f"the groups in {what} do not add up"
 
 
-def _of_tally(tally: ScoreTally, counted: Counted) -> Iterator[str]:
+def _tally_faults(tally: ScoreTally, counted: Counted) -> Iterator[str]:
     confusion = counted.confusion
     of_class = np.bincount(confusion.truth, weights=confusion.cases, minlength=len(confusion.labels))
     by_label = dict(zip(confusion.labels, of_class.tolist(), strict=True))
@@ -158,13 +160,13 @@ def _of_tally(tally: ScoreTally, counted: Counted) -> Iterator[str]:
         yield "the scores have other classes than the confusion matrix"
     for at, bins in enumerate(tally.bins):
         each = expected if tally.bins[0].k == classes else [sum(expected) - expected[at], expected[at]]
-        yield from _of_bins(bins, np.array(each), weighted=confusion.weighted)
+        yield from _bins_faults(bins, np.array(each), weighted=confusion.weighted)
         if (bins.groups is None) != (confusion.clusters is None):
             yield "the scores and the confusion matrix differ in having groups"
-    yield from _of_losses(tally, counted.n, confusion)
+    yield from _losses_faults(tally, counted.n, confusion)
 
 
-def _of_losses(tally: ScoreTally, n: int, confusion: Confusion) -> Iterator[str]:
+def _losses_faults(tally: ScoreTally, n: int, confusion: Confusion) -> Iterator[str]:
     probabilities = tally.probabilities
     if (probabilities is None) != (tally.unfit is not None):
         yield "it is not known whether the scores are probabilities"
@@ -205,7 +207,7 @@ def _adds_up(probabilities: Probabilities, n: int, weight: float) -> bool:
     )
 
 
-def _of_bins(bins: ScoreBins, expected: NDArray[Any], *, weighted: bool) -> Iterator[str]:
+def _bins_faults(bins: ScoreBins, expected: NDArray[Any], *, weighted: bool) -> Iterator[str]:
     size, k = len(bins.low), len(expected)
     if bins.low.dtype != np.float64 or bins.exponent.dtype != np.int16 or bins.counts.dtype != np.int64:
         yield "the bins of the scores are other numbers than those of evidence"
@@ -214,7 +216,7 @@ def _of_bins(bins: ScoreBins, expected: NDArray[Any], *, weighted: bool) -> Iter
         yield "the bins of the scores differ in length"
     if not all(_counts(table) for table in tables):
         yield "a bin of scores has a count below zero"
-    yield from _of_grid(bins)
+    yield from _grid_faults(bins)
     if (bins.weights is not None) != weighted or (bins.squares is not None) != weighted:
         yield "the scores and the confusion matrix differ in having weights"
     if not np.array_equal(bins.counts.sum(axis=0), expected):
@@ -230,7 +232,7 @@ def _of_bins(bins: ScoreBins, expected: NDArray[Any], *, weighted: bool) -> Iter
             yield "the groups of the scores do not add up"
 
 
-def _of_grid(bins: ScoreBins) -> Iterator[str]:
+def _grid_faults(bins: ScoreBins) -> Iterator[str]:
     size = len(bins)
     if not np.isfinite(bins.low).all() or (np.diff(bins.low) <= 0).any() or (bins.low[1:] < bins.ends[:-1]).any():
         yield "the bins of the scores are out of order"
@@ -256,7 +258,7 @@ def _on_grid(bins: ScoreBins) -> bool:
     return bool((floor_to(bins.low, bins.exponent) == bins.low).all())
 
 
-def _of_fold_scores(counted: Counted) -> Iterator[str]:
+def _fold_scores_faults(counted: Counted) -> Iterator[str]:
     folds, scores = counted.folds, counted.scores
     if folds is None or scores is None or len(counted.fold_scores) != len(folds):
         yield "the scores of folds are not those of the folds"
@@ -272,7 +274,7 @@ def _of_fold_scores(counted: Counted) -> Iterator[str]:
         numbers = tally.of_classes()
         for at, bins in enumerate(tally.bins):
             each = numbers if bins.k == len(numbers) else np.array([numbers.sum() - numbers[at], numbers[at]])
-            yield from _of_bins(bins, each, weighted=counted.confusion.weighted)
+            yield from _bins_faults(bins, each, weighted=counted.confusion.weighted)
 
 
 def _counts(values: NDArray[Any]) -> bool:

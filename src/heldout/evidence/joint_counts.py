@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.arrays import Codes, Floats
 from heldout.errors import MatrixError
-from heldout.evidence.confusion import Confusion
+from heldout.evidence.confusion import SAME_LABELS, Confusion
 from heldout.evidence.labels import Label, join_labels
 from heldout.evidence.score_bins import POINT, ScoreBins
 
@@ -106,7 +106,7 @@ class PairCounts:
             raise MatrixError(
                 f"One side has labels of text, the other numbers: {listing(map(repr, self.labels), most=4)}; "
                 f"{listing(map(repr, other.labels), most=4)}.",
-                hint="count both with the same labels, so that 1 and '1' are one class.",
+                hint=SAME_LABELS,
             )
         labels = join_labels(self.labels, other.labels)
         index_of = {label: position for position, label in enumerate(labels)}

@@ -15,6 +15,10 @@ from heldout.evidence.bin_grid import above, mirrored
 from heldout.evidence.confusion import Clusters, Confusion
 from heldout.evidence.labels import Label, join_keys
 
+# Said of the same fault by all who find it.
+COUNT_ALIKE = "count both in the same way."
+
+
 BLOCK = 1 << 15
 
 
@@ -155,7 +159,7 @@ class Ranking:
         if self.weighted != other.weighted or (self.groups is None) != (other.groups is None):
             raise ValuesError(
                 "Rankings with and without weights, or with and without groups, cannot be merged.",
-                hint="count both in the same way.",
+                hint=COUNT_ALIKE,
             )
         joined = ends = None
         if self.joined is None and other.joined is None:

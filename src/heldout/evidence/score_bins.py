@@ -14,7 +14,7 @@ from heldout.arrays import Floats
 from heldout.errors import ValuesError
 from heldout.evidence.bin_grid import POINT, above, distinct, ends_of, exponent_for, floor_to
 from heldout.evidence.labels import join_keys
-from heldout.evidence.ranking import RankedGroups, Ranking, smallest
+from heldout.evidence.ranking import COUNT_ALIKE, RankedGroups, Ranking, smallest
 
 # At most this many bins are met; with more distinct scores than that, they become wider. One is for a score of 1, which
 # lies above all the others of the grid that probabilities are on.
@@ -327,7 +327,7 @@ def _check_alike(first: ScoreBins, second: ScoreBins) -> None:
     if first.weighted != second.weighted or (first.groups is None) != (second.groups is None):
         raise ValuesError(
             "Scores counted with and without weights, or with and without groups, cannot be merged.",
-            hint="count both in the same way.",
+            hint=COUNT_ALIKE,
         )
     if first.k != second.k:
         raise ValuesError(

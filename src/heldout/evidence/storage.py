@@ -33,6 +33,10 @@ from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGr
 from heldout.evidence.score_bins import BinGroups, ScoreBins
 from heldout.files.input_stream import existing_file
 
+# Said of the same fault by all who find it.
+OTHER_LOCATION = "choose another place, or check that you may write there and that the disk is not full."
+
+
 # Writing a file whole or not at all, whatever ends the process meanwhile.
 
 # What ends a process that does not handle it, and can be handled; SIGINT comes as KeyboardInterrupt.
@@ -69,7 +73,7 @@ def write_whole(path: str | Path, data: bytes) -> None:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise FileError(
             f"{path} cannot be written: {why}.",
-            hint="choose another place, or check that you may write there and that the disk is not full.",
+            hint=OTHER_LOCATION,
         ) from None
 
 

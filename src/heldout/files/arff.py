@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 from heldout.arguments import closest, listing
 from heldout.errors import FileError
 from heldout.files.arff_header import (
+    CLOSE_QUOTE,
+    END_OF_QUOTE,
+    QUOTE_BRACE,
     ArffHeader,
     Attribute,
     UnclosedQuoteError,
@@ -187,8 +190,8 @@ def _gather(gathered: _ArffRows, text: str) -> None:
         try:
             parts = tokens(written)
         except UnclosedQuoteError as error:
-            hint = "close the quote, or put a backslash before an apostrophe inside it."
-            raise _fault(gathered, line, "expected the end of a quoted text", str(error), hint) from None
+            hint = CLOSE_QUOTE
+            raise _fault(gathered, line, END_OF_QUOTE, str(error), hint) from None
         if not parts:
             continue
         if len(parts) == width and "{" not in parts and "}" not in parts:
@@ -212,7 +215,7 @@ def _add_unusual(gathered: _ArffRows, line: int, parts: list[str]) -> None:
         if len(row) != width:
             raise _fault(gathered, line, f"expected {width} values, one for each attribute", str(len(row)), _FORM)
         if "}" in row:
-            raise _fault(gathered, line, "expected values", "}", "put a value that holds a brace in quotes.")
+            raise _fault(gathered, line, "expected values", "}", QUOTE_BRACE)
     if rest:
         gathered.weights[len(gathered.rows)] = _weight(gathered, line, rest)
     gathered.rows.append(row)

@@ -11,6 +11,12 @@ from typing import Literal
 from heldout.errors import FileError
 from heldout.files.column_types import refuse_duplicates
 
+# Said of the same fault by all who find it.
+CLOSE_QUOTE = "close the quote, or put a backslash before an apostrophe inside it."
+END_OF_QUOTE = "expected the end of a quoted text"
+QUOTE_BRACE = "put a value that holds a brace in quotes."
+
+
 # The tokens of an ARFF line: words, quoted texts, braces and comments.
 #
 # The rules are those of the reader in Weka: commas, blanks and control characters separate, and any number of them
@@ -211,8 +217,8 @@ def _attribute(line: str, where: str) -> Attribute:
     try:
         parts = tokens(line)[1:]
     except UnclosedQuoteError as error:
-        hint = "close the quote, or put a backslash before an apostrophe inside it."
-        raise _fault(where, "expected the end of a quoted text", str(error), hint) from None
+        hint = CLOSE_QUOTE
+        raise _fault(where, END_OF_QUOTE, str(error), hint) from None
     hint = "write @attribute, a name (in quotes if it has blanks), and a type."
     if not parts or parts[0] in "{}":
         raise _fault(where, "expected the name of an attribute", parts[0] if parts else "the end", hint)
@@ -230,7 +236,7 @@ def _nominal(name: str, parts: list[str], where: str) -> Attribute:
         raise _fault(where, f"expected a closing brace after the values of {name!r}", "the end of the line", hint)
     end = parts.index("}")
     if "{" in parts[:end]:
-        raise _fault(where, f"expected values of {name!r}", "{", "put a value that holds a brace in quotes.")
+        raise _fault(where, f"expected values of {name!r}", "{", QUOTE_BRACE)
     _refuse_rest(name, parts[end + 1 :], where)
     values = tuple(unquoted(part) for part in parts[:end])
     for value, count in Counter(values).items():

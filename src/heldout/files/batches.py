@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from heldout.errors import FileError
 from heldout.files.column_types import typed, wanted_names
 from heldout.files.formats import format_by_ending
-from heldout.files.input_stream import GZIP_MAGIC, STANDARD_INPUT, inner_ending, load_head
+from heldout.files.input_stream import GZIP_MAGIC, STANDARD_INPUT, inner_ending, load_head, no_permission
 from heldout.files.paths import NO_VALUE, FilePart, Listing, empty_note, is_address, is_pattern, list_files
 
 if TYPE_CHECKING:
     import polars as pl
+
+# Said of the same fault by all who find it.
+SAME_COLUMNS = "write the file again with all columns, or read only files that have them (a pattern)."
 
 
 # Tables that are read in batches, because they come in many files or do not fit in memory.
@@ -331,10 +334,7 @@ def _blocks(part: FilePart, size: int) -> Iterator[bytes]:
             while block := file.read(size):
                 yield block
     except PermissionError:
-        raise FileError(
-            f"{part.name} cannot be opened: no permission to read it.",
-            hint="ask its owner for read access, or change it with chmod u+r.",
-        ) from None
+        raise no_permission(part.name) from None
     except (OSError, EOFError, zlib.error) as error:
         how = "ends too early" if isinstance(error, EOFError) else f"cannot be read ({error})"
         raise FileError(

@@ -9,9 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heldout.errors import FileError
-from heldout.files.batches import EXACT, ROWS, Batches, key_columns, key_type, mixed_numbers, no_rows_in_files
+from heldout.files.batches import (
+    EXACT,
+    ROWS,
+    SAME_COLUMNS,
+    Batches,
+    key_columns,
+    key_type,
+    mixed_numbers,
+    no_rows_in_files,
+)
 from heldout.files.column_types import is_whole, least_bytes, no_rows, wanted_names, widened
-from heldout.files.input_stream import Content
+from heldout.files.input_stream import Content, no_permission
 from heldout.files.paths import FilePart, Listing, empty_note
 
 if TYPE_CHECKING:
@@ -63,10 +72,7 @@ class ColumnarTables:
         try:
             return tuple(self.scan([content.source()]).collect_schema().names())
         except PermissionError:
-            raise FileError(
-                f"{content.name} cannot be opened: no permission to read it.",
-                hint="ask its owner for read access, or change it with chmod u+r.",
-            ) from None
+            raise no_permission(content.name) from None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise self.error(content.name, error) from None
 
@@ -149,7 +155,7 @@ class ColumnarBatches(Batches):
                 has = next(other for other in self._footers if name in other.types)
                 raise FileError(
                     f"{footer.part.name} has no column {name!r}, and {has.part.name} has one.",
-                    hint="write the file again with all columns, or read only files that have them (a pattern).",
+                    hint=SAME_COLUMNS,
                 )
             footers.setdefault(footer.types[name], footer)
         footers = {kind: footer for kind, footer in footers.items() if kind != pl.Null}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from heldout.errors import FileError
-from heldout.files.batches import PIECE, Piece, TextBatches, pieces
+from heldout.files.batches import PIECE, SAME_COLUMNS, Piece, TextBatches, pieces
 from heldout.files.column_types import blank_to_null, no_rows, refuse_duplicates, typed, wanted_names
 from heldout.files.formats import Format
 from heldout.files.input_stream import HEAD_BYTES, Content, cut_at_line, inner_ending, load_head, utf8_text
@@ -422,7 +422,7 @@ class DelimitedBatches(TextBatches):
                 has = next(other for other in self._texts if name in self._headers[other])
                 raise FileError(
                     f"{part.name} has no column {name!r}, and {has.name} has one.",
-                    hint="write the file again with all columns, or read only files that have them (a pattern).",
+                    hint=SAME_COLUMNS,
                 )
         header, line = None, 0
         for piece in pieces(part, quoted=True, size=self._bytes):

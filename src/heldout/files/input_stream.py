@@ -12,6 +12,13 @@ from pathlib import Path
 from heldout.arguments import closest
 from heldout.errors import FileError
 
+# Said of the same fault by all who find it.
+READ_ACCESS = "ask its owner for read access, or change it with chmod u+r."
+WRITE_TO_THE_END = "check that whatever writes it has finished; a header and at least one row are needed."
+CHECK_GZIP = "copy or download it again, and check it with gzip -t."
+MEND_LINK = "remove the link, or bring back what it points to."
+
+
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 
@@ -114,7 +121,7 @@ def _refuse_dead_link(path: Path) -> None:
         return
     raise FileError(
         f"{path} is a link to {to}, and there is no file behind it.",
-        hint="remove the link, or bring back what it points to.",
+        hint=MEND_LINK,
     )
 
 
@@ -173,7 +180,7 @@ def _refuse_empty(name: str, data: bytes) -> None:
 def _empty(name: str) -> FileError:
     return FileError(
         f"{name} is empty.",
-        hint="check that whatever writes it has finished; a header and at least one row are needed.",
+        hint=WRITE_TO_THE_END,
     )
 
 
@@ -190,20 +197,22 @@ def _broken_gzip(name: str, error: Exception) -> FileError:
     how = "ends too early" if isinstance(error, EOFError) else f"cannot be unpacked ({error})"
     return FileError(
         f"{name} is gzip-compressed but {how}.",
-        hint="copy or download it again, and check it with gzip -t.",
+        hint=CHECK_GZIP,
     )
 
 
 def _unreadable(name: str, error: OSError) -> FileError:
     if isinstance(error, PermissionError):
-        return FileError(
-            f"{name} cannot be opened: no permission to read it.",
-            hint="ask its owner for read access, or change it with chmod u+r.",
-        )
+        return no_permission(name)
     return FileError(
         f"{name} cannot be read: {error.strerror or error}.",
         hint="check the disk or the connection that the file is on.",
     )
+
+
+def no_permission(name: str) -> FileError:
+    """The error for a file that may not be read."""
+    return FileError(f"{name} cannot be opened: no permission to read it.", hint=READ_ACCESS)
 
 
 def _near_name(path: Path) -> str:

@@ -11,7 +11,14 @@ from heldout.errors import ColumnError, FileError
 from heldout.files.column_types import no_rows, wanted_names
 from heldout.files.formats import Format
 from heldout.files.input_stream import BOM, Content, load, utf8_text
-from heldout.files.json_lines import JsonLinesBatches, column_of_values, name_of_value, parse_json, with_absent
+from heldout.files.json_lines import (
+    ONE_TYPE,
+    JsonLinesBatches,
+    column_of_values,
+    name_of_value,
+    parse_json,
+    with_absent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,7 +101,7 @@ def _column(name: str, values: list[Any], file: str) -> pl.Series:
         row, value = next((row, value) for row, value in enumerate(values, 1) if not isinstance(value, str | None))
         raise ColumnError(
             f"{file} mixes text with numbers or booleans in {name!r}: row {row} holds {json.dumps(value)}.",
-            hint="write all values of the column as text, or all as numbers.",
+            hint=ONE_TYPE,
         )
     return column_of_values(name, values)
 

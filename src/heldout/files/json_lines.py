@@ -17,6 +17,10 @@ from heldout.files.paths import FilePart
 if TYPE_CHECKING:
     import polars as pl
 
+# Said of the same fault by all who find it.
+ONE_TYPE = "write all values of the column as text, or all as numbers."
+
+
 # Polars reads one half of a surrogate pair alone as a zero character, which would merge different texts.
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -56,7 +60,7 @@ def _refuse_mixed(data: bytes, name: str, file: str) -> None:
         line = data.count(b"\n", 0, match.start()) + 1
         raise ColumnError(
             f"{file} mixes text with numbers or booleans in {name!r}: line {line} holds a value without quotes.",
-            hint="write all values of the column as text, or all as numbers.",
+            hint=ONE_TYPE,
         )
 
 
@@ -197,7 +201,7 @@ def _shared_type(name: str, files: dict[Any, str], beyond: str | None) -> Any:
         (word, first), (other, second) = list(words.items())[:2]
         raise ColumnError(
             f"{name!r} holds {word} in {first} and {other} in {second}.",
-            hint="write all values of the column as text, or all as numbers.",
+            hint=ONE_TYPE,
         )
     if len(files) > 1 and beyond is not None:
         raise mixed_numbers(name, beyond, files[pl.Float64()])

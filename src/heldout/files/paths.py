@@ -23,7 +23,7 @@ from heldout.files.formats import (
     known_endings,
     titles_in_batches,
 )
-from heldout.files.input_stream import existing_file, inner_ending, load_head
+from heldout.files.input_stream import MEND_LINK, existing_file, inner_ending, load_head
 
 # Addresses that Polars reads by itself.
 REMOTE = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "http", "https")
@@ -236,7 +236,7 @@ def _together(path: str, files: Sequence[Path], root: Path, notes: tuple[str, ..
                 f"{file} is a link to {file.readlink()}, which is not there."
                 if file.is_symlink()
                 else f"{file} is no longer there.",
-                hint="remove the link, or bring back what it points to." if file.is_symlink() else "read again.",
+                hint=MEND_LINK if file.is_symlink() else "read again.",
             )
     empty = [file for file in files if file.stat().st_size == 0]
     filled = [file for file in files if file not in set(empty)]

@@ -20,7 +20,7 @@ from heldout.learners.problem import Problem, encode_target, settle_target
 from heldout.predictions.case_values import groups
 from heldout.predictions.column_roles import check_column
 from heldout.predictions.label_encoding import Coded
-from heldout.predictions.table import Missing, check_missing_word
+from heldout.predictions.table import CHECK_COLUMNS, Missing, check_missing_word
 
 USUAL_TARGETS = ("class", "target", "label", "y", "outcome")
 
@@ -227,7 +227,7 @@ def _find_complete_rows(
             hint="missing='drop' (--missing drop) leaves these rows out and says so; better is to find out why.",
         )
     if lost.all():
-        raise ValuesError(f"{message}, so no row is left.", hint="check which columns were chosen.")
+        raise ValuesError(f"{message}, so no row is left.", hint=CHECK_COLUMNS)
     return np.flatnonzero(~lost), (
         f"{int(lost.sum()):,} of {len(lost):,} rows were dropped: {message[0].lower()}{message[1:]}",
     )

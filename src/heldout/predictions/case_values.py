@@ -19,6 +19,15 @@ from heldout.evidence.probabilities import Unfit
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import Coded, encode, is_missing
 
+# Said of the same fault by all who find it.
+ALL_WEIGHTS_ZERO = "All weights are zero, so no case counts."
+GIVE_A_WEIGHT = "give at least one case a weight."
+USE_WEIGHT_ZERO = "give weight 0 to a case that should not count."
+DIVIDE_WEIGHTS = "divide all of them by their mean: only their ratios count."
+REPLACE_INFINITIES = "replace infinities by the largest finite score, or leave those rows out."
+CONVERT_TO_NUMBERS = "choose another column, or convert it to numbers."
+
+
 # The weight and the group of each case.
 
 # Squares of weights beyond these ends do not fit a float.
@@ -55,7 +64,7 @@ def _no_numbers(values: list[Any], name: str) -> ValuesError:
             f"{name} must be numbers. {len(bad):,} of {len(values):,} {'values is' if len(bad) == 1 else 'values are'} "
             f"not: {examples}; {'it is' if len(bad) == 1 else 'the first is'} in row {bad[0] + 1:,}"
         )
-    return ValuesError(f"{what}.", hint="choose another column, or convert it to numbers.")
+    return ValuesError(f"{what}.", hint=CONVERT_TO_NUMBERS)
 
 
 def is_number(value: Any) -> bool:
@@ -73,15 +82,15 @@ def check_weight(weight: NDArray[np.float64]) -> None:
     if len(bad):
         raise ValuesError(
             f"Weights must be finite and not negative. Row {int(bad[0]) + 1:,} has {weight[bad[0]]:g}.",
-            hint="give weight 0 to a case that should not count.",
+            hint=USE_WEIGHT_ZERO,
         )
     if not weight.any():
-        raise ValuesError("All weights are zero, so no case counts.", hint="give at least one case a weight.")
+        raise ValuesError(ALL_WEIGHTS_ZERO, hint=GIVE_A_WEIGHT)
     low, high = weight[weight > 0].min(), weight.max()
     if low < SMALLEST or high > LARGEST:
         raise ValuesError(
             f"Weights must lie between {SMALLEST:g} and {LARGEST:g}, or be 0. They run from {low:g} to {high:g}.",
-            hint="divide all of them by their mean: only their ratios count.",
+            hint=DIVIDE_WEIGHTS,
         )
 
 
@@ -252,7 +261,7 @@ def settle_scores(
             f"1 score is not finite, in row {row + 1:,}."
             if number == 1
             else f"{number:,} scores are not finite; the first is in row {row + 1:,}.",
-            hint="replace infinities by the largest finite score, or leave those rows out.",
+            hint=REPLACE_INFINITIES,
         )
     values = raw.values
     if values.ndim == 1:

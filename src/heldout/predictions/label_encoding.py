@@ -19,6 +19,10 @@ from heldout.errors import LabelError
 from heldout.evidence import Label, sort_labels
 from heldout.predictions.containers import array_of, unwrap
 
+# Said of the same fault by all who find it.
+CONVERT_TO_TEXT = "convert the column to text first."
+
+
 # Encoding NumPy's fixed-width text without making a Python string of every row.
 #
 # The few columns of characters that tell the labels of a sample apart are hashed into a table without collisions;
@@ -244,7 +248,7 @@ def _encode_array(array: NDArray[Any], name: str) -> Coded:
         return _encode_objects(array, name)
     raise LabelError(
         f"{name} holds values of type {array.dtype}. Labels are numbers, text, booleans or categories.",
-        hint="convert the column to text first.",
+        hint=CONVERT_TO_TEXT,
     )
 
 
@@ -384,7 +388,7 @@ def as_label(value: Any, name: str) -> Label:
         return int(whole)
     raise LabelError(
         f"{name} holds {_shown(value)}, a {type(value).__name__}. Labels are numbers, text, booleans or categories.",
-        hint="convert the column to text first.",
+        hint=CONVERT_TO_TEXT,
     )
 
 

@@ -24,6 +24,12 @@ from heldout.predictions.number_bins import NumberColumn, NumberCounts, NumberRo
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
 
+# Said of the same fault by all who find it.
+SLICE_BY_REPEATED = "slice by a column whose values repeat; id= takes a column that names the cases."
+SLICE_BY_VALUES = "slice by a column that has values."
+NAME_A_SLICE = "name one with slices= (--slice COLUMN), or leave it out."
+
+
 # What slices are called: values as text, and the ends of bins with as many digits as tell them apart.
 
 MISSING, OTHER, EMPTY = "(missing)", "(other)", "(empty)"
@@ -341,7 +347,7 @@ def plan_of_numbers(
     missing = len(labels) if gaps else None
     labels += [apart(MISSING, labels)] * gaps
     if not labels:
-        raise ColumnError(f"The column {called(name)} is empty.", hint="slice by a column that has values.")
+        raise ColumnError(f"The column {called(name)} is empty.", hint=SLICE_BY_VALUES)
     note = ""
     if not exact and few is None:
         share = max(numbers.times(end) for end in ends) / numbers.n
@@ -363,7 +369,7 @@ def _plan_of_texts(
     if len(known) > MOST_TEXTS and len(known) >= ID_SHARE * present:
         raise ColumnError(
             f"The column {called(name)} has {len(known):,} different texts in {present:,} rows, so it names the cases.",
-            hint="slice by a column whose values repeat; id= takes a column that names the cases.",
+            hint=SLICE_BY_REPEATED,
         )
     note, move = "", np.zeros(len(counts), dtype=np.uint8)
     kept, other, missing = known, None, None
@@ -526,7 +532,7 @@ def chosen_slices(
     if not columns:
         raise ColumnError(
             f"No column of {source} is left to slice by: all have another role or name the cases.",
-            hint="name one with slices= (--slice COLUMN), or leave it out.",
+            hint=NAME_A_SLICE,
         )
     return columns, notes
 

@@ -152,7 +152,7 @@ def gather(
     name = "the data frame"
     if isinstance(data, NamedFrame):
         data, name = data.frame, data.name
-    columns = _of_file(data, roles, asked) if isinstance(data, str | Path) else _of_frame(data, roles, name)
+    columns = _read_file(data, roles, asked) if isinstance(data, str | Path) else _read_frame(data, roles, name)
     if columns is not None:
         return _chosen(columns, roles, asked)
     if data is not None:
@@ -187,7 +187,7 @@ def _index_notes(columns: Sequence[Any]) -> list[str]:
     return []
 
 
-def _of_frame(data: Any, roles: dict[str, Any], name: str) -> Columns | None:
+def _read_frame(data: Any, roles: dict[str, Any], name: str) -> Columns | None:
     """The columns of a data frame or a dictionary; None where the data is one column itself."""
     import narwhals.stable.v2 as nw
 
@@ -210,7 +210,7 @@ def _of_frame(data: Any, roles: dict[str, Any], name: str) -> Columns | None:
     return None if alone and roles.get("predicted") is not None and not is_name(roles["predicted"]) else columns
 
 
-def _of_file(path: str | Path, roles: dict[str, Any], asked: ReadOptions) -> Columns:
+def _read_file(path: str | Path, roles: dict[str, Any], asked: ReadOptions) -> Columns:
     import narwhals.stable.v2 as nw
 
     if str(path) == "-":
@@ -219,7 +219,7 @@ def _of_file(path: str | Path, roles: dict[str, Any], asked: ReadOptions) -> Col
         # What comes through a pipe can be read only once.
         return Columns(nw.from_native(read_table(path)), str(path), from_file=True)
     if (many := many_files(path)) is not None:
-        return _of_many(many, roles, asked)
+        return _read_many_files(many, roles, asked)
     name, every = Path(path).name, column_names(path)
     wanted, _ = columns_of_roles(Columns({}, name, from_file=True, every=every), roles, asked)
     scores = asked.score_names() or [column for column in every if may_be_score(column)]
@@ -233,7 +233,7 @@ def _of_file(path: str | Path, roles: dict[str, Any], asked: ReadOptions) -> Col
     return Columns(nw.from_native(table), name, from_file=True, every=every)
 
 
-def _of_many(batches: Batches, roles: dict[str, Any], asked: ReadOptions) -> Columns:
+def _read_many_files(batches: Batches, roles: dict[str, Any], asked: ReadOptions) -> Columns:
     """The columns that are used of many files, held together; the files need not agree in the others."""
     import narwhals.stable.v2 as nw
     import polars as pl

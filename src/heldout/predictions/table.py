@@ -15,12 +15,19 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Label, join_labels, sort_labels
+from heldout.evidence.confusion import NAME_EVERY_CLASS
 from heldout.evidence.labels import places
 from heldout.predictions.case_values import RawScores, Scores, check_weight, groups, settle_scores, weights
 from heldout.predictions.case_values import against_rest as one_against_rest
 from heldout.predictions.label_encoding import HEAD, Coded, as_label, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, renamed, suspicions, usual_pair
 from heldout.predictions.slice_plans import SliceColumn
+
+# Said of the same fault by all who find it.
+DROP_MISSING = "missing='drop' (--missing drop) leaves them out and says so; better is to find out why."
+NO_CASES = "There are no cases: truth is empty."
+CHECK_COLUMNS = "check which columns were chosen."
+
 
 Missing = Literal["refuse", "drop"]
 # What tells rows apart without being counted itself.
@@ -47,9 +54,7 @@ class NothingWholeError(ValuesError):
         Every one of the 2 rows has a missing value: truth in 2.
         """
         counts = ", ".join(f"{role} in {number:,}" for role, number in missing.items())
-        error = cls(
-            f"Every one of the {rows:,} rows has a missing value: {counts}.", hint="check which columns were chosen."
-        )
+        error = cls(f"Every one of the {rows:,} rows has a missing value: {counts}.", hint=CHECK_COLUMNS)
         error.rows, error.missing = rows, dict(missing)
         return error
 
@@ -300,7 +305,7 @@ def _same_length(columns: dict[str, Any], slices: Sequence[SliceColumn] = ()) ->
         shown = ", ".join(f"{name} has {size:,}" for name, size in sizes.items())
         raise ValuesError(f"The columns differ in length: {shown}.", hint="pass one value per case in each.")
     if not sizes["truth"]:
-        raise ValuesError("There are no cases: truth is empty.", hint="pass at least one case.")
+        raise ValuesError(NO_CASES, hint="pass at least one case.")
 
 
 def _without_missing(
@@ -327,7 +332,7 @@ def _without_missing(
         where = f"it is row {first + 1:,}" if lost_rows == 1 else f"the first is row {first + 1:,}"
         raise ValuesError(
             f"{lost_rows:,} of {len(lost):,} {what}: {counts}; {where}.",
-            hint="missing='drop' (--missing drop) leaves them out and says so; better is to find out why.",
+            hint=DROP_MISSING,
         )
     if lost.all():
         raise NothingWholeError.of(len(lost), lacking)
@@ -362,6 +367,6 @@ def _given(labels: Sequence[Label], columns: dict[str, Any], names: tuple[Label,
         raise LabelError(
             f"The labels given leave out classes that occur: {listing(map(quoted, left))}. "
             f"Given were: {listing(map(quoted, given))}.",
-            hint="name every class that occurs in truth or prediction.",
+            hint=NAME_EVERY_CLASS,
         )
     return given

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from heldout.errors import FileError, OptionError
 from heldout.files.formats import known_endings
-from heldout.files.input_stream import inner_ending
+from heldout.files.input_stream import WRITE_TO_THE_END, inner_ending
 from heldout.show.escape import visible
 from heldout.web.choices import Choices
 from heldout.web.job import Job, Room, Words
@@ -393,7 +393,7 @@ async def _take(request: Request, uploads: Uploads, upload: Upload) -> None:
     if not upload.size:
         raise FileError(
             f"{upload.name} is empty.",
-            hint="check that whatever writes it has finished; a header and at least one row are needed.",
+            hint=WRITE_TO_THE_END,
         )
 
 

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 from heldout.errors import FileError, HeldoutError
 from heldout.files import read_table
 from heldout.files.formats import format_by_magic
-from heldout.files.input_stream import GZIP_MAGIC
+from heldout.files.input_stream import CHECK_GZIP, GZIP_MAGIC
 from heldout.predictions.case_values import may_be_score, score_columns
 from heldout.predictions.column_roles import is_usual
 from heldout.predictions.positive_class import choose_positive
@@ -177,9 +177,7 @@ def _too_much(shown: str, most: int) -> FileError:
 
 
 def _broken(shown: str, how: str) -> FileError:
-    return FileError(
-        f"{shown} is gzip-compressed but {how}.", hint="copy or download it again, and check it with gzip -t."
-    )
+    return FileError(f"{shown} is gzip-compressed but {how}.", hint=CHECK_GZIP)
 
 
 # A first look into a file: its columns, some of their values, and which column is probably which.

@@ -17,7 +17,7 @@ from heldout.engines.lazy.count_tables import ConfusionCells, keyed
 from heldout.engines.lazy.label_pass import SettledLabels, blanked, is_nan, kept, settle, with_scores
 from heldout.engines.lazy.roles import LazyRoles, collected, lazy_roles, unreadable
 from heldout.engines.lazy.score_pass import Budget, LazyScores, finer, on_grid
-from heldout.engines.memory import MOST_PAIRED
+from heldout.engines.memory import LEAVE_OUT_COPIES, MOST_PAIRED
 from heldout.errors import ColumnError, HeldoutError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.bin_grid import WIDEST
@@ -28,7 +28,7 @@ from heldout.evidence.score_bins import MOST
 from heldout.predictions.case_values import groups
 from heldout.predictions.column_roles import may_be_group
 from heldout.predictions.label_encoding import is_missing
-from heldout.predictions.slice_plans import SlicePlan, chosen_slices, plan_of
+from heldout.predictions.slice_plans import SLICE_BY_REPEATED, SlicePlan, chosen_slices, plan_of
 from heldout.predictions.source import ReadOptions, Source, idle_columns, named_roles
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _in_bins(rows: nw.LazyFrame[Any], kind: Any, place: int, name: str) -> LazyS
             f"The column {name!r} has more than {MOST_VALUES:,} different {what}, so it names the cases.",
             hint="slice by a column whose values repeat, such as the day or the month."
             if what == "moments"
-            else "slice by a column whose values repeat; id= takes a column that names the cases.",
+            else SLICE_BY_REPEATED,
         )
     column = f"slice_{place}"
     number = nw.col(column)
@@ -449,5 +449,5 @@ def _check_once(roles: LazyRoles) -> None:
         )
     raise ValuesError(
         f"The id {first!r} stands in {times:,} rows; {twice:,} ids stand in more than one.",
-        hint="leave out the copies, or say with fold= (--fold) which model made which prediction.",
+        hint=LEAVE_OUT_COPIES,
     )

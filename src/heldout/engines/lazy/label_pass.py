@@ -22,10 +22,30 @@ from heldout.errors import LabelError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.counted import ROLES
 from heldout.evidence.probabilities import Unfit
-from heldout.predictions.case_values import LARGEST, SMALLEST, RawScores, Scores, settle_scores, sum_tolerance
+from heldout.predictions.case_values import (
+    ALL_WEIGHTS_ZERO,
+    DIVIDE_WEIGHTS,
+    GIVE_A_WEIGHT,
+    LARGEST,
+    REPLACE_INFINITIES,
+    SMALLEST,
+    USE_WEIGHT_ZERO,
+    RawScores,
+    Scores,
+    settle_scores,
+    sum_tolerance,
+)
 from heldout.predictions.label_encoding import Coded, encode
 from heldout.predictions.source import ReadOptions, guessed_scores, no_scores
-from heldout.predictions.table import Missing, NothingWholeError, Predictions, assemble, check_missing_word
+from heldout.predictions.table import (
+    DROP_MISSING,
+    NO_CASES,
+    Missing,
+    NothingWholeError,
+    Predictions,
+    assemble,
+    check_missing_word,
+)
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -206,7 +226,7 @@ def _checked(table: nw.DataFrame[Any], roles: LazyRoles, missing: Missing) -> La
     lost, n = (np.asarray(table.get_column(name).to_numpy()).astype(np.int64) for name in ("lost", "n"))
     rows, left = int(n.sum()), int(n[lost != 0].sum())
     if not rows:
-        raise ValuesError("There are no cases: truth is empty.", hint="pass at least one case.")
+        raise ValuesError(NO_CASES, hint="pass at least one case.")
     gaps = {role: int(n[(lost >> bit) & 1 == 1].sum()) for bit, role in enumerate(ROLES)}
     gaps = {role: number for role, number in gaps.items() if number}
     _check_missing(gaps, rows, left, missing)
@@ -224,7 +244,7 @@ def _check_missing(gaps: Mapping[str, int], rows: int, left: int, missing: Missi
         what = "rows has a missing value" if left == 1 else "rows have missing values"
         raise ValuesError(
             f"{left:,} of {rows:,} {what}: {counts}.",
-            hint="missing='drop' (--missing drop) leaves them out and says so; better is to find out why.",
+            hint=DROP_MISSING,
         )
     if left == rows:
         raise NothingWholeError.of(rows, gaps)
@@ -238,19 +258,19 @@ def _check_weight(label_pass: LabelPass) -> None:
         raise ValuesError(
             f"Weights must be finite and not negative. {wrong:,} of {label_pass.rows - label_pass.lost:,} are "
             f"{'negative' if least < 0 else 'infinite'}{f', the least is {least:g}' if least < 0 else ''}.",
-            hint="give weight 0 to a case that should not count.",
+            hint=USE_WEIGHT_ZERO,
         )
     lightest, heaviest = (
         label_pass.column("lightest").astype(np.float64),
         label_pass.column("heaviest").astype(np.float64),
     )
     if np.isnan(lightest).all():
-        raise ValuesError("All weights are zero, so no case counts.", hint="give at least one case a weight.")
+        raise ValuesError(ALL_WEIGHTS_ZERO, hint=GIVE_A_WEIGHT)
     low, high = float(np.nanmin(lightest)), float(np.nanmax(heaviest))
     if low < SMALLEST or high > LARGEST:
         raise ValuesError(
             f"Weights must lie between {SMALLEST:g} and {LARGEST:g}, or be 0. They run from {low:g} to {high:g}.",
-            hint="divide all of them by their mean: only their ratios count.",
+            hint=DIVIDE_WEIGHTS,
         )
 
 
@@ -259,7 +279,7 @@ def check_scores(label_pass: LabelPass) -> None:
     if label_pass.bad:
         raise ValuesError(
             "1 score is not finite." if label_pass.bad == 1 else f"{label_pass.bad:,} scores are not finite.",
-            hint="replace infinities by the largest finite score, or leave those rows out.",
+            hint=REPLACE_INFINITIES,
         )
 
 

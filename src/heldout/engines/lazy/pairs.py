@@ -21,7 +21,7 @@ from heldout.arguments import listing
 from heldout.arrays import Codes
 from heldout.engines.lazy.count_tables import collect_polars, send_table
 from heldout.engines.lazy.label_pass import is_nan
-from heldout.engines.lazy.losses import LEAST, raised
+from heldout.engines.lazy.loss_sums import LEAST, raised
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.joint_counts import GapSums, GroupedSums, IndexPair, JointScores, PairCounts, Placements

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from heldout.arguments import listing
 from heldout.engines.lazy.count_tables import collect_native
 from heldout.errors import ColumnError, HeldoutError, LabelError, ValuesError
-from heldout.predictions.case_values import may_be_score
+from heldout.predictions.case_values import CONVERT_TO_NUMBERS, may_be_score
 from heldout.predictions.column_roles import check_column
+from heldout.predictions.label_encoding import CONVERT_TO_TEXT
 from heldout.predictions.slice_plans import slice_names
 from heldout.predictions.source import ROLES, Columns, ReadOptions, columns_of_roles, is_name
 
@@ -74,7 +75,7 @@ class LazyRoles:
         if kind in (nw.List, nw.Array, nw.Struct, nw.Binary):
             raise LabelError(
                 f"The column {column!r} holds values of type {kind}. Labels are numbers, text, booleans or categories.",
-                hint="convert the column to text first.",
+                hint=CONVERT_TO_TEXT,
             )
         # Categories are compressed text in most of these libraries, and texts compare alike in all of them.
         return nw.col(column).cast(nw.String) if kind in (nw.Categorical, nw.Enum) else nw.col(column)
@@ -86,7 +87,7 @@ class LazyRoles:
         if kind == nw.Boolean:
             return nw.col(column).cast(nw.Int64).cast(nw.Float64)
         if not kind.is_numeric():
-            hint = "choose another column, or convert it to numbers."
+            hint = CONVERT_TO_NUMBERS
             if self.given.implementation.is_dask() and kind == nw.String:
                 hint = f"{hint.removesuffix('.')}; Dask makes text of objects of pandas such as Decimal."
             raise ValuesError(f"{called} must be numbers. It holds {kind}.", hint=hint)

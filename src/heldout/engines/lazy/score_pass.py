@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heldout.arrays import Codes, Floats
 from heldout.engines.lazy.count_tables import keyed, send_table, summed
 from heldout.engines.lazy.label_pass import SettledLabels, kept
-from heldout.engines.lazy.losses import (
+from heldout.engines.lazy.loss_sums import (
     LEAST,
     Ranked,
     Shape,
@@ -147,9 +147,9 @@ class ScoreColumn:
         table = collected(
             self.rows.with_columns(*expressions).group_by(*group_keys, "bin").agg(*sums), "bins of scores"
         )
-        return self._of_table(table, keys)
+        return self._from_table(table, keys)
 
-    def _of_table(self, table: nw.DataFrame[Any], keys: Sequence[str]) -> Met:
+    def _from_table(self, table: nw.DataFrame[Any], keys: Sequence[str]) -> Met:
         def numbers(name: str) -> Floats:
             return np.asarray(table.get_column(name).to_numpy()).astype(np.float64)
 

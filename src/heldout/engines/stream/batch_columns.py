@@ -18,12 +18,34 @@ from heldout.evidence.consistency import impossible
 from heldout.evidence.counted import ROLES, Counted
 from heldout.evidence.probabilities import Unfit
 from heldout.files.batches import Batches
-from heldout.predictions.case_values import LARGEST, SMALLEST, RawScores, Scores, may_be_score, sum_tolerance
+from heldout.predictions.case_values import (
+    ALL_WEIGHTS_ZERO,
+    CONVERT_TO_NUMBERS,
+    DIVIDE_WEIGHTS,
+    GIVE_A_WEIGHT,
+    LARGEST,
+    REPLACE_INFINITIES,
+    SMALLEST,
+    USE_WEIGHT_ZERO,
+    RawScores,
+    Scores,
+    may_be_score,
+    sum_tolerance,
+)
 from heldout.predictions.column_roles import check_column, is_usual
 from heldout.predictions.label_encoding import encode
-from heldout.predictions.slice_plans import EVERY, NUMBERING, SlicePlan, plan_of, slice_names
+from heldout.predictions.slice_plans import (
+    EVERY,
+    NAME_A_SLICE,
+    NUMBERING,
+    SLICE_BY_REPEATED,
+    SLICE_BY_VALUES,
+    SlicePlan,
+    plan_of,
+    slice_names,
+)
 from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, guessed_scores, is_name, no_scores
-from heldout.predictions.table import Missing, NothingWholeError, Predictions, assemble
+from heldout.predictions.table import DROP_MISSING, Missing, NothingWholeError, Predictions, assemble
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
 
@@ -124,9 +146,7 @@ def check_numbers(batches: Batches, roles: StreamRoles) -> None:
         called = roles.called.get(name, f"weight (column {name!r})")
         text = batches.text_in(name)
         content = f"{text[0]} holds {text[1]!r}" if text else f"It holds {kind}"
-        raise ValuesError(
-            f"{called} must be numbers. {content}.", hint="choose another column, or convert it to numbers."
-        )
+        raise ValuesError(f"{called} must be numbers. {content}.", hint=CONVERT_TO_NUMBERS)
 
 
 def present(batches: Batches, roles: StreamRoles) -> pl.Expr:
@@ -230,7 +250,7 @@ class ValueCounts:
             raise ColumnError(
                 f"The column {shorten(visible(self.name), 60)!r} has more than {MOST_TEXTS:,} different texts, "
                 "so it names the cases.",
-                hint="slice by a column whose values repeat; id= takes a column that names the cases.",
+                hint=SLICE_BY_REPEATED,
             )
         self._binned, self._held = True, _binned(self._held)
 
@@ -245,7 +265,7 @@ class ValueCounts:
     def plan(self) -> SlicePlan:
         """How the column divides the rows."""
         if self._held is None:
-            raise ColumnError(f"The column {self.name!r} is empty.", hint="slice by a column that has values.")
+            raise ColumnError(f"The column {self.name!r} is empty.", hint=SLICE_BY_VALUES)
         values = self._held.sort("value")
         return plan_of(values.get_column("value"), values.get_column("times"), self.name, exact=not self._binned)
 
@@ -300,7 +320,7 @@ def slice_plans(batches: Batches, names: Sequence[str], asked: Any) -> tuple[tup
     if not plans:
         raise ColumnError(
             f"No column of {batches.name} is left to slice by: all have another role or name the cases.",
-            hint="name one with slices= (--slice COLUMN), or leave it out.",
+            hint=NAME_A_SLICE,
         )
     return tuple(plans), notes
 
@@ -393,7 +413,7 @@ class ValueFaults:
             where = f"{'it' if self.lost == 1 else 'the first'} is {batches.where(self.first_lost)}"
             raise ValuesError(
                 f"{self.lost:,} of {self.rows:,} {what}: {counts}; {where}.",
-                hint="missing='drop' (--missing drop) leaves them out and says so; better is to find out why.",
+                hint=DROP_MISSING,
             )
         if self.lost == self.rows:
             raise NothingWholeError.of(self.rows, self.in_order())
@@ -409,15 +429,15 @@ class ValueFaults:
             where = batches.where(row)
             raise ValuesError(
                 f"Weights must be finite and not negative. {where[0].upper()}{where[1:]} has {value:g}.",
-                hint="give weight 0 to a case that should not count.",
+                hint=USE_WEIGHT_ZERO,
             )
         if not self.heavy:
-            raise ValuesError("All weights are zero, so no case counts.", hint="give at least one case a weight.")
+            raise ValuesError(ALL_WEIGHTS_ZERO, hint=GIVE_A_WEIGHT)
         if self.light < SMALLEST or self.heavy > LARGEST:
             raise ValuesError(
                 f"Weights must lie between {SMALLEST:g} and {LARGEST:g}, or be 0. "
                 f"They run from {self.light:g} to {self.heavy:g}.",
-                hint="divide all of them by their mean: only their ratios count.",
+                hint=DIVIDE_WEIGHTS,
             )
 
     def check_scores(self, batches: Batches, *, natural: bool) -> None:
@@ -428,7 +448,7 @@ class ValueFaults:
                 f"1 score is not finite, in {where}."
                 if self.infinite == 1
                 else f"{self.infinite:,} scores are not finite; the first is in {where}.",
-                hint="replace infinities by the largest finite score, or leave those rows out.",
+                hint=REPLACE_INFINITIES,
             )
         if natural and self.rows > self.lost:
             Scores(np.array([self.low, self.high]), self.unfit(1)).default_threshold()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heldout.engines.bins import BinCounter
-from heldout.engines.memory import MOST_PAIRED, most_bins
+from heldout.engines.memory import LEAVE_OUT_COPIES, MOST_PAIRED, most_bins
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.refinement import Recount, refine
 from heldout.engines.stream.batch_columns import (
@@ -36,7 +36,7 @@ from heldout.evidence.probabilities import Probabilities, Unfit
 from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.files.batches import Batches
 from heldout.predictions.source import ReadOptions, Source, idle_columns, named_roles
-from heldout.predictions.table import Predictions
+from heldout.predictions.table import CHECK_COLUMNS, Predictions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,7 +133,7 @@ def check_ids(batches: Batches, roles: StreamRoles) -> None:
         )
     raise ValuesError(
         f"The id {name!r} stands in {times:,} rows; {len(twice):,} ids stand in more than one.",
-        hint="leave out the copies, or say with fold= (--fold) which model made which prediction.",
+        hint=LEAVE_OUT_COPIES,
     )
 
 
@@ -432,7 +432,7 @@ def _pieces(batches: Batches, reader: RowReader) -> tuple[Counted, ValueFaults]:
             seen.check_weight(batches)
         seen.check_scores(batches, natural=False)
         seen.check_missing(batches, "drop" if seen.lost == seen.rows else "refuse")
-        raise ValuesError("There are no cases: no row could be counted.", hint="check which columns were chosen.")
+        raise ValuesError("There are no cases: no row could be counted.", hint=CHECK_COLUMNS)
     if not roles.scores:
         return whole, seen
     why = seen.unfit(max(1, len(roles.scores)))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from heldout.engines import memory
 from heldout.engines.memory import counted
+from heldout.engines.refinement import FILES_AT_REST
 from heldout.engines.stream.batch_columns import StreamRoles, ValueFaults, bad_weight
 from heldout.errors import ValuesError
 from heldout.evidence.counted import Counted
@@ -197,7 +198,7 @@ class RowReader:
         if "weight" in columns:
             seen += bad_weight(columns["weight"], places)
         if "score" in columns:
-            seen += _of_scores(columns["score"], places)
+            seen += _classes_by_score(columns["score"], places)
         if seen.infinite or seen.has_bad_weight:
             return CountedBatch(seen)
         predictions = self._predictions(frame, columns, keep)
@@ -331,7 +332,7 @@ def _refuse_unknown(unknown: dict[str, NDArray[np.bool_]], columns: dict[str, An
         if (strange & ~np.logical_or.reduce(gaps) if gaps else strange).any():
             raise ValuesError(
                 f"{called[role]} has labels that it did not have when it was read before, so the files changed.",
-                hint="evaluate them when nothing writes to them, or a copy.",
+                hint=FILES_AT_REST,
             )
 
 
@@ -339,7 +340,7 @@ def _taken(column: Any, keep: NDArray[np.bool_]) -> Any:
     return column.taken(keep) if isinstance(column, Coded) else column[keep]
 
 
-def _of_scores(values: NDArray[Any], places: NDArray[np.int64]) -> ValueFaults:
+def _classes_by_score(values: NDArray[Any], places: NDArray[np.int64]) -> ValueFaults:
     """What the scores of some rows are."""
     bad = ~np.isfinite(values)
     if bad.any():
