@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -132,7 +133,8 @@ def _bootstrap(X: Features, y: Target, shrink: int) -> tuple[str, Race]:
         return mix_632(made.training, count_every_case_once(made.run, made.problem), ".632+").error
 
     def everything() -> object:
-        return made.make()["error_rate"]
+        # A copy has not made its evaluation yet.
+        return replace(made)["error_rate"]
 
     return (
         "bootstrap-632",

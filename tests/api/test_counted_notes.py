@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from heldout.api.evaluate import evaluate
-from heldout.api.evaluation_builder import counted_notes
 from heldout.engines.accumulator import Evidence
 from heldout.engines.memory import counted
 from heldout.evidence.storage import as_bytes, from_bytes
 from heldout.predictions.source import gather
+from heldout.results.evaluation_builder import counted_notes
 
 # Truth and prediction of two parts, and what is said of all the rows.
 SAID: dict[str, tuple[Any, Any, list[str]]] = {

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 from tests.engines.streaming import asked_for, at_once, differing, parts, streamed, table
 
-from heldout.api.evaluation_builder import counted_notes
 from heldout.engines.bins import bins_of
 from heldout.engines.stream.batch_columns import check_unchanged
 from heldout.engines.stream.batch_engine import count_stream
@@ -18,6 +17,7 @@ from heldout.engines.stream.two_class_bins import StreamBins
 from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError
 from heldout.files.batches import batches_of
 from heldout.measures.certified import bounds
+from heldout.results.evaluation_builder import counted_notes
 
 # Where the number of bins is looked up: small files then need more than there may be.
 PLACES = [f"heldout.engines.{module}.MOST" for module in ("stream.batch_engine", "memory")]

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from heldout.api.evaluation_builder import counted_notes
 from heldout.api.options import EngineArguments, takes
 from heldout.arguments import check_whole, listing
 from heldout.costs import read_costs
@@ -19,6 +18,7 @@ from heldout.evidence.counted import Counted
 from heldout.predictions.positive_class import choose_positive, fitted, quoted
 from heldout.predictions.source import ReadOptions, Source, gather
 from heldout.predictions.table import Missing
+from heldout.results.evaluation_builder import counted_notes
 from heldout.thresholds.decision import Decision
 from heldout.thresholds.decision_report import GET_ROWS
 from heldout.thresholds.selection import choose, choose_rows

@@ -8,7 +8,6 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from heldout.api.evaluation_builder import Folded, Settings, fold_dependence, judge
 from heldout.api.options import EvaluateArguments, takes
 from heldout.arguments import listing
 from heldout.engines import memory
@@ -24,6 +23,7 @@ from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import ReadOptions, Source, gather
 from heldout.predictions.table import Predictions
 from heldout.results.evaluation import Evaluation
+from heldout.results.evaluation_builder import Folded, Settings, fold_dependence, judge
 
 
 @takes(EvaluateArguments)
@@ -48,6 +48,7 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
     notes: tuple[str, ...] = ()
     settings = Settings.from_options(options)
     settings = replace(settings, mute=check_codes(settings.mute), limits=check_limits(settings.limits, "evaluation"))
+    settings.checked()
     source, predictions = Source(), None
     labels, missing, score, slices = options["labels"], options["missing"], options["score"], options["slices"]
     roles = {"truth": options["truth"], "predicted": predicted, "weight": options["weight"], "group": options["group"]}

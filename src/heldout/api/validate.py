@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from heldout.api.evaluation_builder import Folded, Settings, cost_matrix, judge
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.findings.review import check_codes
 from heldout.intervals.count_estimator import Estimator
-from heldout.intervals.fold_estimates import FoldEstimator
 from heldout.intervals.score_estimator import SCORE_SCOPES
 from heldout.learners.data import LearningData
 from heldout.learners.encoding import make_estimator
@@ -25,31 +22,23 @@ from heldout.measures.quantity import Quantity
 from heldout.plans import Plan, Splits, by_column, read_plan
 from heldout.plans.plan import check_apart
 from heldout.predictions.positive_class import choose_positive
-from heldout.predictions.source import Source
 from heldout.predictions.table import Missing
 from heldout.resampling.nested_cv import (
-    NESTED_MEASURES,
     NestedCV,
-    NestedEstimator,
     check_nested,
     fit_nested,
     nested_note,
-    replace_estimate,
 )
 from heldout.resampling.outcome import (
-    Optimism,
-    Run,
-    collect_predictions,
-    count_cases,
     count_every_case_once,
     count_training,
-    find_dependence,
     mix_632,
 )
 from heldout.resampling.run import cases_of_problem, run
 from heldout.resampling.split_task import Inner
 from heldout.resampling.tuning import InnerSplits, add_search, with_inner
-from heldout.results.evaluation import Evaluation
+from heldout.results.evaluation_builder import Settings, cost_matrix
+from heldout.results.run_evaluation import Judging
 from heldout.results.validation import Validation, Validations
 
 # What can be known to be wrong with the settings before anything is fitted, so that no fit is wasted on it.
@@ -86,9 +75,6 @@ def _check_method(settings: Settings, estimator: Estimator, quantity: Quantity, 
         estimator.ask(quantity, method.name)
 
 
-GROUPED = (
-    "the rows come in groups, and no interval of this rule is known that takes whole groups as the cases; use 10-fold"
-)
 OnError = Literal["raise", "record"]
 
 
@@ -232,48 +218,5 @@ def _validate(
         nested = fit_nested(estimator, problem, plan, settings.level, options) if done.complete else None
         done = done if nested is not None and nested.complete else replace(done, complete=False)
         settings, notes = replace(settings, method=None), (nested_note(nested),)
-
-    def make() -> Evaluation:
-        return with_nested(_evaluation(plan, done, again, problem, settings, optimism), nested)
-
-    return Validation(name, plan, done, problem, make, trained, optimism, notes, tuple(settings.mute))
-
-
-def _evaluation(
-    plan: Plan, done: Run, again: Run | None, problem: Problem, settings: Settings, optimism: Optimism | None
-) -> Evaluation:
-    positive = choose_positive(settings.positive, problem.labels)
-    predictions = collect_predictions(done, problem, positive)
-    refused = "" if optimism is None else optimism.refused
-    if optimism is not None and problem.group is not None:
-        refused = GROUPED
-    plain = find_dependence(plan, done, refused)
-    if optimism is not None:
-        confusion = optimism.table
-    else:
-        # Efron's leave-one-out bootstrap: every case has the same weight, however often it was left out.
-        confusion = count_cases(predictions, once=plan.judging.kind == "bootstrap")
-    folded = Folded(
-        plain,
-        count_training(done, problem) if again is None else count_every_case_once(again, problem),
-        plan.correction or "pooled",
-        None if again is None else collect_predictions(again, problem, positive),
-        1.0 if optimism is None else optimism.weight,
-    )
-    return judge(confusion, predictions, settings, source=Source(Path(problem.source).name), folded=folded)
-
-
-def with_nested(evaluation: Evaluation, found: NestedCV | None) -> Evaluation:
-    """The evaluation with the error and the accuracy of nested cross-validation; all else stays."""
-    usual = evaluation.estimator
-    if found is None or found.undefined or not isinstance(usual, FoldEstimator):
-        return evaluation
-    # Asked for later, by name or at another level, they are the same.
-    estimator = NestedEstimator(**{part.name: getattr(usual, part.name) for part in fields(usual)}, found=found)
-    estimates = tuple(
-        replace_estimate(e, found, e.level)
-        if e.measure in NESTED_MEASURES and e.class_ is None and e.average is None
-        else e
-        for e in evaluation.estimates
-    )
-    return replace(evaluation, estimates=estimates, estimator=estimator)
+    judging = Judging(settings, again, nested)
+    return Validation(name, plan, done, problem, judging, trained, optimism, notes, settings.mute)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from heldout.api.evaluation_builder import Settings, judge
 from heldout.api.validate import OnError, validate
 from heldout.arguments import check_level, check_whole, listing
 from heldout.arrays import Codes
@@ -52,6 +51,7 @@ from heldout.resampling.split_task import Classes, predict_classes, predict_scor
 from heldout.resampling.tuning import InnerSplits, add_search
 from heldout.resampling.workers import Jobs, Progress
 from heldout.results.evaluation import Evaluation
+from heldout.results.evaluation_builder import Settings, judge
 from heldout.results.validation import Validation
 
 # The card of a model that is fitted already, from cases that it has not seen: nothing is fitted again.
@@ -173,7 +173,7 @@ def _predict_all(model: Any, problem: Problem, classes: Classes) -> Run:
 def _evaluate_run(run: Run, problem: Problem, positive: Label | None, level: float, seed: int) -> Evaluation:
     chosen = choose_positive(positive, problem.labels)
     predictions = replace(collect_predictions(run, problem, chosen), fold=None, id=None)
-    settings = Settings(positive=positive, level=level, seed=seed)
+    settings = Settings(positive=positive, level=level, seed=seed).checked()
     return judge(memory.count(predictions), predictions, settings, source=Source(source_name(problem)))
 
 

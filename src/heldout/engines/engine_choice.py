@@ -148,7 +148,6 @@ def counted_elsewhere(
     data: Any, roles: dict[str, Any], asked: ReadOptions, where: EngineOptions
 ) -> tuple[Counted, Source] | None:
     """What was counted of data that are not to be held; None where their rows fit in memory."""
-    where.checked()
     if isinstance(data, LazyTable):
         return _count_table(data, roles, asked, where)
     name = "the data frame"

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -25,6 +25,7 @@ from heldout.plans.plan import Plan
 from heldout.resampling.outcome import Optimism, Run
 from heldout.result import Result, bound_late
 from heldout.results.evaluation import Evaluation
+from heldout.results.run_evaluation import Judging, evaluate_run
 from heldout.review import Finding, Review
 from heldout.show.blocks import Block
 
@@ -58,7 +59,7 @@ class Validation(Result):
     plan: Plan
     run: Run = field(repr=False)
     problem: Problem = field(repr=False)
-    make: Callable[[], Evaluation] = field(repr=False)
+    judging: Judging = field(repr=False)
     training: Confusion | None = field(default=None, repr=False)
     optimism: Optimism | None = None
     notes: tuple[str, ...] = ()
@@ -70,7 +71,7 @@ class Validation(Result):
     @cached_property
     def evaluation(self) -> Evaluation:
         """Every measure, put together over the splits by the rule that fits it."""
-        return self.make()
+        return evaluate_run(self.run, self.problem, self.plan, self.judging, self.training, self.optimism)
 
     def __getitem__(self, name: str) -> Estimate:
         """The estimate of that name."""

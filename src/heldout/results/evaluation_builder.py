@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.evidence.partitions import FoldCounts
-from heldout.findings.review import check_codes, check_limits
 from heldout.intervals.area_bounds import bounds_note
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
@@ -40,6 +39,7 @@ from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions, dropped_note, strangers_note
 from heldout.resampling.outcome import find_sharing
 from heldout.results.evaluation import Evaluation
+from heldout.review import Limits
 
 # What a column of folds beside predictions says of how they depend on each other.
 
@@ -198,7 +198,7 @@ RANKED = ("ranking", "pairs")
 
 @dataclass(frozen=True)
 class Settings:
-    """What a person chose, apart from the data."""
+    """What a person chose, apart from the data; the door that takes it checks it once."""
 
     positive: Label | None = None
     measures: str | Iterable[str] = "all"
@@ -208,20 +208,19 @@ class Settings:
     method: str | None = None
     seed: int = 0
     replicates: int = 2000
-    mute: str | Iterable[str] = ()
-    limits: Any = None
+    mute: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=dict)
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Settings:
         """The settings among the options of a call."""
-        return cls(**{field.name: options[field.name] for field in fields(cls) if field.name in options})
+        return cls(**{part.name: options[part.name] for part in fields(cls) if part.name in options})
 
     def checked(self) -> Settings:
         """The same settings, refused where a number makes no sense."""
         check_level(self.level)
         check_whole("seed", self.seed, 0)
         check_whole("replicates", self.replicates, 1)
-        self.by_fold()
         self.of_counts()
         return self
 
@@ -275,8 +274,6 @@ def judge(
     counted: Counted | None = None,
 ) -> Evaluation:
     """Every measure that was asked for, with its interval; `counted` stands for rows that were not kept."""
-    settings.checked()
-    mute, limits = check_codes(settings.mute), check_limits(settings.limits, "evaluation")
     if settings.nested:
         raise OptionError(
             f"The method {settings.method!r} fits a learner again, and there are only predictions.",
@@ -309,7 +306,18 @@ def judge(
     if settings.measures == "all" and confusion.n_classes > DRAWN_CLASSES:
         said.append(_shortened(confusion.n_classes))
     return Evaluation(
-        confusion, chosen, estimates, estimator, tuple(said), source, predictions, costs, scored, mute, limits, counted
+        confusion,
+        chosen,
+        estimates,
+        estimator,
+        tuple(said),
+        source,
+        predictions,
+        costs,
+        scored,
+        settings.mute,
+        settings.limits,
+        counted,
     )
 
 
