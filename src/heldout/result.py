@@ -10,6 +10,7 @@ import numbers
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -60,12 +61,12 @@ def bound_late(name: str) -> Callable[..., Any]:
 class Result(ABC):
     """An answer that can be read, stored and bound with others.
 
-    A frozen dataclass inherits this, names its `schema`, and says two things: `rows`, the tidy figures,
+    A frozen dataclass with `eq=False` inherits this, names its `schema`, and says two things: `rows`, the tidy figures,
     and `blocks`, how it reads, or who renders it. Everything else is derived here and nowhere overridden.
 
     >>> from dataclasses import dataclass
     >>> from heldout.show.blocks import Prose
-    >>> @dataclass(frozen=True, slots=True)
+    >>> @dataclass(frozen=True, slots=True, eq=False)
     ... class Size(Result):
     ...     schema = "heldout/size@1"
     ...     n: int
@@ -114,6 +115,25 @@ class Result(ABC):
         """The chart of the answer, to be shown in a notebook or saved."""
         chart: Chart = bound_late(self._drawn_by)(self, **options)
         return chart
+
+    @final
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        from heldout.values import differing
+
+        return not differing(self, other)
+
+    @final
+    def __hash__(self) -> int:
+        # Arrays and mappings have no hash, and two that are not a number are equal here: plain figures tell enough.
+        values = (getattr(self, part.name) for part in fields(self))  # type: ignore[arg-type]
+        return hash((type(self), *(value for value in values if isinstance(value, str | int))))
+
+    def __getstate__(self) -> object:
+        from heldout.values import state_of
+
+        return state_of(self)
 
     def facts(self) -> dict[str, object]:
         """What stands beside the rows in the JSON document, such as n and the confusion matrix."""

@@ -28,7 +28,7 @@ class Finding:
     facts: Mapping[str, Any]
     advice: str
     reference: str
-    first: bool = False
+    first: bool = field(default=False, repr=False)
 
     def document(self) -> dict[str, object]:
         """The finding as it stands in the JSON document."""
@@ -42,7 +42,7 @@ class Finding:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Review(Result):
     """What the rules say: those that fired, those that passed, and those that had nothing to look at."""
 

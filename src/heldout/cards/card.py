@@ -21,7 +21,7 @@ from heldout.show.blocks import Block, Cell, Column, Note, Prose, Table, Title
 from heldout.show.numbers import count
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Card(Result):
     """What can be said of a model beyond its errors, in a form that can be compared.
 
@@ -197,7 +197,7 @@ FIRST_FEATURES = 3
 Line = tuple[str, Callable[[Card], str]]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class CardPair(Result):
     """Two cards side by side; what they were measured on is said where it differs."""
 

@@ -135,7 +135,7 @@ class Pair:
         return row
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Result):
     """Two or more classifiers compared, pair by pair.
 

@@ -22,7 +22,7 @@ from heldout.show.blocks import Block, Note, Prose
 # How many cases a question takes, as an answer that can be read and stored.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SampleSize(Result):
     """The number of cases that a question takes.
 

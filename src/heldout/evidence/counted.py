@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,71 +16,7 @@ from heldout.evidence.labels import Label, join_keys
 from heldout.evidence.partitions import FoldCounts, SliceCounts, join_slices, moved
 from heldout.evidence.probabilities import Probabilities, Unfit, joined
 from heldout.evidence.score_bins import ScoreBins
-
-# Whether two pieces of evidence hold the same, field by field.
-
-
-def differing(first: Any, second: Any, *, relative: float = 0.0) -> tuple[str, ...]:
-    """The names of the fields that differ; floating-point numbers may do so by a share of the largest beside them.
-
-    >>> differing({"a": np.array([1, 2]), "b": 0.1 + 0.2}, {"a": np.array([1, 3]), "b": 0.3}, relative=1e-12)
-    ('a',)
-    """
-    return tuple(_fields(first, second, "", relative))
-
-
-def _fields(left: Any, right: Any, name: str, relative: float) -> Iterator[str]:
-    parts = _parts(left, right, name)
-    if parts is None:
-        if not _same(left, right, relative):
-            yield name
-        return
-    for part, first, second in parts:
-        yield from _fields(first, second, part, relative)
-
-
-def _parts(first: Any, second: Any, name: str) -> list[tuple[str, Any, Any]] | None:
-    """The parts of both, with their names, where both are made of the same parts."""
-    if is_dataclass(first) and type(first) is type(second):
-        return [
-            (_under(name, part.name), getattr(first, part.name), getattr(second, part.name)) for part in fields(first)
-        ]
-    if isinstance(first, Mapping) and isinstance(second, Mapping) and set(first) == set(second):
-        return [(_under(name, str(key)), first[key], second[key]) for key in first]
-    if isinstance(first, tuple | list) and isinstance(second, tuple | list) and len(first) == len(second):
-        return [(f"{name}[{at}]", *both) for at, both in enumerate(zip(first, second, strict=True))]
-    return None
-
-
-def _same(first: Any, second: Any, relative: float) -> bool:
-    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-        return _same_arrays(first, second, relative)
-    return _same_values(first, second, relative)
-
-
-def _under(name: str, part: str) -> str:
-    return f"{name}.{part}" if name else part
-
-
-def _same_arrays(first: Any, second: Any, relative: float) -> bool:
-    if first.shape != second.shape:
-        return False
-    if "f" not in (first.dtype.kind, second.dtype.kind) or not {first.dtype.kind, second.dtype.kind} <= set("iufb"):
-        return bool(np.array_equal(first, second))
-    if not relative or not first.size:
-        return bool(np.array_equal(first, second, equal_nan=True))
-    # Sums that cancel are as exact as what they were made of, which stands beside them.
-    largest = float(np.nanmax(np.abs(first), initial=0.0))
-    return bool(np.allclose(first, second, rtol=0.0, atol=relative * max(largest, 1.0), equal_nan=True))
-
-
-def _same_values(first: Any, second: Any, relative: float) -> bool:
-    if isinstance(first, float) and isinstance(second, float):
-        if math.isnan(first) or math.isnan(second) or math.isinf(first) or math.isinf(second):
-            return first == second or (math.isnan(first) and math.isnan(second))
-        return abs(first - second) <= relative * max(abs(first), 1.0)
-    return type(first) is type(second) and bool(first == second)
-
+from heldout.values import differing
 
 # The order in which roles are named where values are missing.
 ROLES = ("truth", "predicted", "weight", "group", "fold", "id", "score")

@@ -112,7 +112,7 @@ class Requirement:
         }
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Gate(Result):
     """Whether a classifier is good enough: every requirement with its outcome, and whether the gate lets it through.
 

@@ -25,6 +25,7 @@ from heldout.measures.quantity import Bound, Quantity, per_class
 from heldout.show.blocks import Style
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
+from heldout.values import state_of
 
 # With this many cases behind each of TP, FN, FP and TN the posterior is as good as normal: its limits and those of the
 # closed form differ by less than the draws' own error.
@@ -49,6 +50,8 @@ class Estimator:
     replicates: int = 2000
     method: Method | None = None
     plan: Dependence | None = None
+
+    __getstate__ = state_of
 
     @cached_property
     def _draws(self) -> dict[float, Draws]:

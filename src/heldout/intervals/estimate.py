@@ -20,7 +20,7 @@ from heldout.show.numbers import digits_between, limits, number
 CAUTION = "caution: "
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Estimate(Result):
     """One number with its uncertainty.
 

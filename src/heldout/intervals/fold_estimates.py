@@ -55,7 +55,7 @@ REFERENCES: dict[Rule, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FoldEstimate(Estimate):
     """One number from many folds.
 

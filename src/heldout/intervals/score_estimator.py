@@ -27,6 +27,7 @@ from heldout.measures.quantity import Bound, Quantity
 from heldout.measures.ranking import value_range
 from heldout.measures.recalibration import recalibrate
 from heldout.show.numbers import share
+from heldout.values import state_of
 
 # Work on many scores done ahead, two things at a time: what several estimates will ask for.
 
@@ -176,6 +177,8 @@ class ScoreEstimator:
         if measure.name == "log_loss" and evidence.clipped:
             return f"{evidence.clipped:,} of the probabilities of what came true are 0, and count as the least beside 1"
         return ""
+
+    __getstate__ = state_of
 
     @cached_property
     def _areas(self) -> dict[str, MulticlassArea]:

@@ -43,7 +43,7 @@ class Covered:
     width: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class IntervalCoverage(Result):
     """The coverage of interval methods for a proportion."""
 

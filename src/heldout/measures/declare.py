@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Literal
 
 Kind = Literal[
@@ -113,6 +114,11 @@ class Measure:
     headline: Headline | None = field(default=None, repr=False)
     reported: bool = field(default=False, repr=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A declared measure stands where its function did, so it is copied and pickled by name.
+        module, name = self.function.__module__, self.function.__name__
+        return _declared, (module, name)
+
     @property
     def scaled(self) -> Scaling:
         """The measure that intervals and bounds are made for, and how they become those of this one."""
@@ -146,6 +152,11 @@ class Measure:
     def range(self) -> tuple[float, float]:
         """The smallest and the largest value it can take."""
         return self.low, self.high
+
+
+def _declared(module: str, name: str) -> Measure:
+    found: Measure = getattr(import_module(module), name)
+    return found
 
 
 def measure(

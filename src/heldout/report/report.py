@@ -44,7 +44,7 @@ def _cell(cell: Cell, prefix: str) -> Cell:
 NAMED = 80
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Report(Result):
     """Answers that belong together, each under a heading of its own.
 

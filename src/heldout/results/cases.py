@@ -47,7 +47,7 @@ class HardCase:
     slices: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class HardCases(Result):
     """The most confidently wrong and the hardest cases; `unavailable` says why there are none, where that is so."""
 
@@ -268,7 +268,7 @@ class ConfusedPair:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Confused(Result):
     """The most confused pairs of classes, the most frequent first; `kinds` is how many kinds of error there are."""
 

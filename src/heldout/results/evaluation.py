@@ -39,7 +39,7 @@ WRITTEN_CLASSES = 200
 WRITTEN_PIXELS = 500
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Evaluation(Result):
     """How good a classifier is, on these cases.
 

@@ -114,7 +114,7 @@ def verdict(difference: float, p_corrected: float, direction: Direction, level: 
     return verdict_word("higher" if difference > 0 else "lower")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Slices(Result):
     """A measure by slice; `searched` is the number of slices whose tests were corrected for each other.
 

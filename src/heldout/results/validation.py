@@ -41,7 +41,7 @@ class FoldLine:
     seconds: float
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Validation(Result):
     """How good a learner is, by the splits of a plan.
 
@@ -241,7 +241,7 @@ class Validation(Result):
         return self._render("chosen")
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Validations(Result):
     """Several learners judged by the same splits; ask for one by its name.
 

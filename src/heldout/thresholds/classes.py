@@ -101,7 +101,7 @@ def _check(part: Floats, totals: Floats, start: int) -> None:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CostOfDecision(Result):
     """What the cases cost when the class of least expected cost is answered, and when the likeliest one is.
 

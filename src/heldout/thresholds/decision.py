@@ -44,7 +44,7 @@ class Honest:
         return len(self.thresholds)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Decision(Result):
     """A chosen threshold: a case is called positive when its score is at least `threshold`.
 

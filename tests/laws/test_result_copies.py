@@ -1,0 +1,153 @@
+"""Laws of copies: every kind of result is pickled, copied, equal to its copy, and unequal to another answer."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import pkgutil
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heldout
+from heldout import lab
+from heldout.result import Result, bound_late
+from heldout.thresholds.classes import cost_of_decision
+
+N = 120
+LEARNER = "naive-bayes"
+BINDINGS = ("_rendered_by", "_reviewed_by", "_sliced_by", "_junit_by")
+
+
+@cache
+def data(seed: int) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    truth = random.integers(0, 2, N)
+    return {
+        "truth": truth,
+        "score": np.clip(0.3 * truth + 0.7 * random.random(N), 0, 1),
+        "other": np.clip(0.2 * truth + 0.8 * random.random(N), 0, 1),
+        "features": random.normal(size=(N, 3)) + truth[:, None],
+        "region": random.choice(["north", "south"], N).tolist(),
+    }
+
+
+@cache
+def evaluation(seed: int) -> heldout.Evaluation:
+    given = data(seed)
+    return heldout.evaluate(given["truth"], score=given["score"], slices={"region": given["region"]})
+
+
+@cache
+def comparison(seed: int) -> Any:
+    given = data(seed)
+    scores = (given["score"], given["other"])
+    return heldout.compare(*(heldout.evaluate(given["truth"], score=score) for score in scores))
+
+
+@cache
+def learnt(make: Callable[..., Any], learner: Any, seed: int, **options: Any) -> Any:
+    given = data(seed)
+    return make(learner, given["features"], given["truth"], **options)
+
+
+def table(seed: int) -> dict[str, dict[str, float]]:
+    random = np.random.default_rng(seed)
+    return {f"set {i}": dict(zip("abc", random.random(3).tolist(), strict=True)) for i in range(8)}
+
+
+def decided(seed: int) -> Result:
+    given = data(seed)
+    both = np.column_stack([1 - given["score"], given["score"]])
+    return cost_of_decision(both, given["truth"], heldout.Costs.of([[0, 1], [5, 0]], [0, 1], rows="truth"))
+
+
+def chosen(seed: int) -> Result:
+    return heldout.choose_threshold(data(seed)["truth"], score=data(seed)["score"], maximize="f1")
+
+
+KINDS: dict[str, Callable[[int], Any]] = {
+    "Evaluation": evaluation,
+    "Estimate": lambda seed: evaluation(seed)["accuracy"],
+    "Review": lambda seed: evaluation(seed).review,
+    "Slices": lambda seed: evaluation(seed).slices(),
+    "HardCases": lambda seed: evaluation(seed).hardest(),
+    "Confused": lambda seed: evaluation(seed).confused(),
+    "Curve": lambda seed: evaluation(seed).curve("roc"),
+    "ThresholdTable": lambda seed: evaluation(seed).threshold_table(),
+    "Validation": lambda seed: learnt(heldout.validate, LEARNER, seed, plan=".632+ 20"),
+    "Validations": lambda seed: learnt(heldout.validate, (LEARNER, "knn:3"), seed, plan="5-fold"),
+    "FoldEstimate": lambda seed: learnt(heldout.validate, LEARNER, seed, plan="5-fold")["accuracy"],
+    "LearningCurve": lambda seed: learnt(heldout.learning_curve, LEARNER, seed, draws=3, points=4),
+    "BiasVariance": lambda seed: learnt(heldout.bias_variance, LEARNER, seed),
+    "Card": lambda seed: learnt(heldout.card, LEARNER, seed),
+    "CardPair": lambda seed: learnt(heldout.card, LEARNER, seed).beside(learnt(heldout.card, "knn:3", seed)),
+    "Comparison": comparison,
+    "RocComparison": lambda seed: comparison(seed).roc(),
+    "OptimalRanges": lambda seed: comparison(seed).optimal_ranges(),
+    "LearnerRanks": lambda seed: heldout.compare(table(seed)),
+    "SampleSize": lambda seed: heldout.cases_for_width(0.8, 0.05 + 0.01 * seed),
+    "Gate": lambda seed: heldout.check(evaluation(seed), require="accuracy >= 0.5"),
+    "Decision": chosen,
+    "CostOfDecision": decided,
+    "Report": lambda seed: heldout.Report([evaluation(seed), heldout.check(evaluation(seed), require="recall >= 0.5")]),
+    "IntervalCoverage": lambda seed: lab.coverage(n=20 + seed),
+    "SamplingSpread": lambda seed: lab.spread(lab.Gaussians(), LEARNER, seed=seed),
+    "TrainingOptimism": lambda seed: lab.optimism(lab.Gaussians(), LEARNER, seed=seed),
+    "EstimatorBias": lambda seed: lab.estimators(lab.Gaussians(), LEARNER, seed=seed),
+}
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "pickle": lambda result: pickle.loads(pickle.dumps(result)),
+    "deepcopy": copy.deepcopy,
+    "copy": copy.copy,
+}
+
+
+def every_kind() -> set[type[Result]]:
+    for module in pkgutil.walk_packages(heldout.__path__, "heldout."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    known: set[type[Result]] = set()
+    waiting: list[type[Result]] = [Result]
+    while waiting:
+        below = [kind for kind in waiting.pop().__subclasses__() if kind.__module__.startswith("heldout.")]
+        known.update(below)
+        waiting += below
+    return known
+
+
+def test_every_kind_of_result_is_looked_at():
+    assert {kind.__name__ for kind in every_kind()} == set(KINDS)
+
+
+def test_equality_is_said_once():
+    assert [kind.__name__ for kind in every_kind() if "__eq__" in vars(kind) or "__hash__" in vars(kind)] == []
+
+
+def test_what_a_result_names_above_it_is_there():
+    named = [getattr(kind, part) for kind in every_kind() for part in BINDINGS if getattr(kind, part, "")]
+    assert len(named) > 5
+    assert all(callable(bound_late(name)) for name in named)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_copy_is_equal_and_reads_the_same(kind):
+    result = KINDS[kind](1)
+    assert type(result).__name__ == kind
+    # What was computed on the way must not stand in the way.
+    text = str(result)
+    for make in COPIES.values():
+        copied = make(result)
+        assert copied == result
+        assert hash(copied) == hash(result)
+        assert str(copied) == text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_answer_is_unequal(kind):
+    assert KINDS[kind](1) != KINDS[kind](2)
+    assert KINDS[kind](1) != "an answer"
