@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from heldout.api.contestants import (
+    ContestantOptions,
     OpenConnections,
-    ReadOptions,
     gather_contestants,
     is_contestant,
     is_readable,
@@ -98,7 +98,7 @@ def compare(
     claims.check(control)
     # Connections that an engine opens for reading are closed when all is counted.
     with OpenConnections() as opened:
-        reading = ReadOptions(
+        reading = ContestantOptions(
             truth, predicted, score, threshold, id, fold, group, positive, labels, costs, level, missing, seed,
             only_scores(measure), engine, master, tolerance, passes, opened,
         )  # fmt: skip
@@ -128,7 +128,7 @@ def only_scores(measure: str | Sequence[str] | None) -> bool:
 
 
 def _read_contestants(
-    classifiers: Sequence[Any], names: Any, reading: ReadOptions, *, same_cases: bool
+    classifiers: Sequence[Any], names: Any, reading: ContestantOptions, *, same_cases: bool
 ) -> dict[str, Contestant] | None:
     """The contestants by name; None for a table of results."""
     if len(classifiers) > 1:
@@ -151,7 +151,7 @@ def _read_contestants(
     return None
 
 
-def _check_table_options(table: Any, others: dict[str, Any], reading: ReadOptions) -> None:
+def _check_table_options(table: Any, others: dict[str, Any], reading: ContestantOptions) -> None:
     """Refuse options that are not for a table of results, which one file or frame alone is taken for."""
     given = [*(name for name, value in others.items() if value is not None), *reading.given()]
     if given:

@@ -240,7 +240,7 @@ NOTED = ("weight", "group", "fold")
 
 
 @dataclass(frozen=True)
-class ReadOptions:
+class ContestantOptions:
     """How files and frames are read; `ranked` where only measures of scores are asked for."""
 
     truth: Any = None
@@ -265,7 +265,7 @@ class ReadOptions:
 
     def given(self) -> list[str]:
         """The names of the options that were given."""
-        default = ReadOptions(
+        default = ContestantOptions(
             level=self.level, seed=self.seed, ranked=self.ranked, tolerance=self.tolerance, passes=self.passes,
             opened=self.opened,
         )  # fmt: skip
@@ -319,7 +319,7 @@ class ReadOptions:
         """The lazy source of the data, where they are not read into memory."""
         return find_lazy_source(data, self.engine, self.master, self.opened)
 
-    def for_source(self, source: LazySource) -> ReadOptions:
+    def for_source(self, source: LazySource) -> ContestantOptions:
         """The options for a lazy source: a frame brings its own engine."""
         return self if source.batches is not None else replace(self, engine=None, master=None)
 
@@ -338,7 +338,7 @@ class FileContestant:
     """A contestant in a file or a frame: the data, the options, and the columns of its own."""
 
     data: Any
-    reading: ReadOptions
+    reading: ContestantOptions
     columns: Mapping[str, Any] = field(default_factory=dict)
 
     def evaluation(self) -> Evaluation:
@@ -375,13 +375,13 @@ def _has_scores_alone(named: Mapping[str, Any]) -> bool:
 
 
 def gather_contestants(
-    given: Sequence[Any], names: Sequence[str] | None, reading: ReadOptions, *, same_cases: bool = True
+    given: Sequence[Any], names: Sequence[str] | None, reading: ContestantOptions, *, same_cases: bool = True
 ) -> dict[str, Contestant]:
     """The contestants by name, in the order they were given; `same_cases` where all of them judged the same cases.
 
     >>> from heldout.api.evaluate import evaluate
     >>> one, two = evaluate([0, 1], [0, 1]), evaluate([0, 1], [1, 1])
-    >>> list(gather_contestants([one, two], None, ReadOptions()))
+    >>> list(gather_contestants([one, two], None, ContestantOptions()))
     ['A', 'B']
     """
     items = _flatten(given)
@@ -413,7 +413,7 @@ def _by_name(
     return by_name
 
 
-def _check_options(items: Sequence[Any], reading: ReadOptions) -> None:
+def _check_options(items: Sequence[Any], reading: ContestantOptions) -> None:
     """Refuse options of reading where nothing is read."""
     if any(is_readable(item) for item in items):
         return
@@ -439,7 +439,7 @@ def is_contestant(item: Any) -> bool:
 
 
 def read_columns(
-    data: Any, reading: ReadOptions, names: Sequence[str] | None = None, *, same_cases: bool = True
+    data: Any, reading: ContestantOptions, names: Sequence[str] | None = None, *, same_cases: bool = True
 ) -> dict[str, Contestant]:
     """Several classifiers in one file: a column of predictions, or of scores, or one of both, each."""
     given = {by: list(getattr(reading, by)) for by in ("predicted", "score") if _several(getattr(reading, by))}
@@ -472,7 +472,7 @@ def read_columns(
     return _by_name(list(map(str, columns)), evaluations, names)
 
 
-def _read_once(data: Any, reading: ReadOptions, columns: Sequence[Any]) -> tuple[Any, ReadOptions]:
+def _read_once(data: Any, reading: ContestantOptions, columns: Sequence[Any]) -> tuple[Any, ContestantOptions]:
     """A file as a frame, so that it is read once for all columns; errors name the file."""
     if not isinstance(data, str | Path):
         return data, reading
@@ -530,7 +530,7 @@ def _flatten(given: Sequence[Any]) -> list[tuple[str, Any]]:
     return items
 
 
-def _make_contestant(item: Any, reading: ReadOptions) -> Contestant:
+def _make_contestant(item: Any, reading: ContestantOptions) -> Contestant:
     if isinstance(item, Evaluation | Validation):
         return item
     if isinstance(item, Confusion):

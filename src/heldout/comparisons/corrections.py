@@ -12,6 +12,7 @@ import numpy as np
 
 from heldout.arguments import closest, listing, method_key
 from heldout.arrays import Floats
+from heldout.comparisons.pair_test import ROUNDING
 from heldout.errors import OptionError, ValuesError
 
 Adjusting = Callable[[Floats, "int | None"], Floats]
@@ -34,6 +35,7 @@ class Correction:
 
 
 CORRECTIONS: dict[str, Correction] = {}
+FOR_A_CONTROL = "use 'holm', 'hommel' or 'bonferroni', or leave out the control."
 
 
 def _correction(
@@ -239,9 +241,6 @@ def _none(p: Floats, _: int | None) -> Floats:
 
 # When a p-value decides: one rule for every verdict.
 
-# To a computer 1 − .9 is a hair below .1, and 1 − .95 a hair above .05.
-ROUNDING = 1e-12
-
 
 def is_significant(p: float, level: float) -> bool:
     """Whether a p-value is small enough to reject at a level; nan never is.
@@ -249,4 +248,5 @@ def is_significant(p: float, level: float) -> bool:
     >>> [is_significant(p, 0.95) for p in (0.05, 0.051, float("nan"))], is_significant(0.1, 0.9)
     ([True, False, False], True)
     """
+    # In floating point 1 − .9 is slightly below .1, and 1 − .95 slightly above .05.
     return p <= 1 - level + ROUNDING

@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 
 from heldout.arguments import check_level, check_whole, listing
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import Procedure, find_procedure, register_procedure
+from heldout.comparisons.pair_test import ROUNDING, Procedure, find_procedure, register_procedure
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.quantiles import t_value
 from heldout.results.difference import PairTest
 
 # Two learners over the same splits of one data set: Student's t, naive, or corrected for the rows they share.
 
-# What rounding leaves of a difference is no difference.
-ROUNDING = 1e-12
 # Squares of numbers below this are 0 to a computer.
 NOTHING = 1e-150
 EFFECT = "mean difference in standard deviations over the splits"
@@ -274,10 +272,7 @@ def compare_folds(
     if name == BAYES_T.name:
         return bayes_correlated_t(values, rope=0.0 if rope is None else rope, level=level)
     if rope is not None:
-        raise OptionError(
-            f"The method {name!r} knows no region of practical equivalence.",
-            hint=f"use {BAYES_T.name!r}, or leave out rope.",
-        )
+        raise make_rope_error(name, hint=f"use {BAYES_T.name!r}, or leave out rope.")
     tests = FOLD_TESTS | FIVE_BY_TWO_TESTS
     if name not in tests:
         raise OptionError(
@@ -437,6 +432,11 @@ def check_rope(rope: Any) -> float:
             hint="0.01 takes accuracies as equal that differ by less than one point.",
         )
     return value
+
+
+def make_rope_error(method: str, hint: str) -> OptionError:
+    """The error for a rope with a method that has none."""
+    return OptionError(f"The method {method!r} knows no region of practical equivalence.", hint=hint)
 
 
 def bayes_correlated_t(values: FoldValues, *, rope: float = 0.0, level: float = 0.95) -> Posterior:

@@ -12,7 +12,7 @@ import numpy as np
 
 from heldout.arguments import check_level, closest
 from heldout.arrays import Floats
-from heldout.comparisons.corrections import CORRECTIONS, adjust_p_values, find_correction
+from heldout.comparisons.corrections import CORRECTIONS, FOR_A_CONTROL, adjust_p_values, find_correction
 from heldout.comparisons.ranks import (
     NEMENYI,
     RankTest,
@@ -349,7 +349,7 @@ def _correction(asked: str | None, *, against_control: bool) -> str:
     if against_control and name in (NEMENYI.name, "shaffer"):
         raise OptionError(
             f"{name.capitalize()}'s test is for all pairs, and here all are compared with one control.",
-            hint="use 'holm', 'hommel' or 'bonferroni', or leave out the control.",
+            hint=FOR_A_CONTROL,
         )
     return name
 

@@ -141,7 +141,7 @@ class Margin:
 
 # The p-values of random draws: of a difference drawn again and again, and of one whose two sides changed places.
 
-# Sums of random tables add up in another order than the counts themselves: equal means equal up to rounding.
+# Numbers that differ by less than this, relative to their size, differ by rounding alone.
 ROUNDING = 1e-12
 
 

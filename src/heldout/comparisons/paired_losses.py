@@ -56,6 +56,7 @@ UNPAIRED_HALL = register_procedure(
     "Hall (1992), On the removal of skewness by transformation; Welch (1947)",
     "With 50 to 100 cases each its interval held the truth .83 to .96 of the time, Welch's own .87 to .98.",
 )
+MATCH_FIRST = "match the cases first, or compare as different cases."
 EFFECT = "mean difference / standard deviation of the differences"
 # Cases are independent, so their signs have a chance that can be told; splits are not, and follow Weka (folds.py).
 BY_SIGNS = (
@@ -175,7 +176,7 @@ def paired_loss_test(
     if len(losses_a) != len(losses_b):
         raise ValuesError(
             f"A has {len(losses_a):,} losses and B {len(losses_b):,}, and the same cases are needed.",
-            hint="match the cases first, or compare as different cases.",
+            hint=MATCH_FIRST,
         )
     moments = MeanMoments.of(losses_a - losses_b, weight, groups)
     return paired_mean_test(

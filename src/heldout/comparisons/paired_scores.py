@@ -39,6 +39,7 @@ from heldout.comparisons.pair_test import (
     tail_p,
 )
 from heldout.comparisons.paired_losses import (
+    MATCH_FIRST,
     PAIRED_HALL,
     PAIRED_LOSS_T,
     UNPAIRED_HALL,
@@ -275,7 +276,7 @@ def _aligned(
     if a.shape != b.shape or len(a) != len(classes):
         raise ValuesError(
             f"A has scores of shape {a.shape}, B of {b.shape}, and there are {len(classes):,} cases.",
-            hint="match the cases first, or compare as different cases.",
+            hint=MATCH_FIRST,
         )
     if a.ndim == 1:
         if classes.dtype.kind != "b":

@@ -10,9 +10,15 @@ from typing import Any
 
 from heldout.arguments import closest, listing
 from heldout.comparisons.comparison import UNNAMED, Alike, Comparison, Known, Outcome, Pair
-from heldout.comparisons.corrections import adjust_p_values, describe_left_out, find_correction, is_significant
+from heldout.comparisons.corrections import (
+    FOR_A_CONTROL,
+    adjust_p_values,
+    describe_left_out,
+    find_correction,
+    is_significant,
+)
 from heldout.comparisons.design import CompareOptions, PairingDesign, is_score
-from heldout.comparisons.fold_tests import CERTAIN, Posterior
+from heldout.comparisons.fold_tests import CERTAIN, Posterior, make_rope_error
 from heldout.comparisons.learner_ranks import LearnerRanks, rank_learners
 from heldout.comparisons.pair_test import PROCEDURES, check_margin, find_procedure, interval_level, judge_margin
 from heldout.comparisons.ranks import ResultTable, read_results
@@ -156,7 +162,7 @@ class Claims:
         if control is not None and str(self.correction).strip().casefold() == "shaffer":
             raise OptionError(
                 "Shaffer's correction is for all pairs, and here all are compared with one control.",
-                hint="use 'holm', 'hommel' or 'bonferroni', or leave out the control.",
+                hint=FOR_A_CONTROL,
             )
 
 
@@ -488,10 +494,8 @@ def _test_columns(table: ResultTable, pair: tuple[int, int], options: TableOptio
     if name.startswith("bayes"):
         more = {"rope": options.rope or 0.0, "seed": options.seed}
     elif options.rope is not None:
-        raise OptionError(
-            f"The method {name!r} knows no region of practical equivalence.",
-            hint=f"use one of: {listing(n for n in DATA_SET_TESTS if n.startswith('bayes'))}; or leave out rope.",
-        )
+        bayesian = listing(each for each in DATA_SET_TESTS if each.startswith("bayes"))
+        raise make_rope_error(name, hint=f"use one of: {bayesian}; or leave out rope.")
     return compare_over_data_sets(a, b, method, level=options.level, **more)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from heldout.arguments import closest, listing
 from heldout.arrays import Floats, Integers
-from heldout.comparisons.pair_test import register_procedure
+from heldout.comparisons.pair_test import ROUNDING, register_procedure
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.intervals.quantiles import z_value
 
@@ -20,6 +20,8 @@ from heldout.intervals.quantiles import z_value
 
 # Headers of a first column that holds names even where the names are numbers.
 NAME_HEADERS = frozenset({"", "data set", "data_set", "dataset", "data", "name", "column_1"})
+ONE_NUMBER = "give one number for every data set."
+ON_ONE_DATA_SET = "compare on a single data set with the predictions or the folds of both learners."
 EXAMPLE = "{'C4.5': [0.76, 0.60], 'naive Bayes': [0.75, 0.63]}"
 
 
@@ -140,9 +142,7 @@ def _column(values: Any, name: object) -> Floats:
     except (TypeError, ValueError):
         column = np.empty((0, 0))
     if column.ndim != 1:
-        raise ValuesError(
-            f"The results of {name} are not a list of numbers.", hint="give one number for every data set."
-        )
+        raise ValuesError(f"The results of {name} are not a list of numbers.", hint=ONE_NUMBER)
     return column
 
 
@@ -194,9 +194,7 @@ def _check(table: Floats, learners: tuple[str, ...], data_sets: tuple[str, ...])
         if len(names) < 2:
             raise OptionError(
                 f"A comparison over data sets needs at least 2 {kind}. Got {len(names)}.",
-                hint="compare on a single data set with the predictions or the folds of both learners."
-                if kind == "data sets"
-                else "give every learner a column of its own.",
+                hint=ON_ONE_DATA_SET if kind == "data sets" else "give every learner a column of its own.",
             )
     wrong = np.argwhere(~np.isfinite(table))
     if len(wrong):
@@ -209,9 +207,6 @@ def _check(table: Floats, learners: tuple[str, ...], data_sets: tuple[str, ...])
 
 # Learners ranked on every data set: average ranks, Friedman's tests, and tests of pairs of ranks.
 
-
-# Values that differ by rounding alone are ties, though a computer may have put one above the other.
-ROUNDING = 1e-12
 
 FRIEDMAN = register_procedure(
     "friedman",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import register_procedure
+from heldout.comparisons.pair_test import ROUNDING, register_procedure
 from heldout.comparisons.paired_losses import case_losses
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.score_sort import rank
@@ -55,8 +55,6 @@ UNPAIRED_BOOTSTRAP = register_procedure(
 SKILLS = {m.name: CATALOGUE[m.component] for m in CATALOGUE.values() if "influence" in m.intervals}
 # So many counts are drawn and judged at a time.
 NUMBERS = 1 << 20
-# A reference loss below this is rounding, and no skill can be measured by it.
-HAIR = 1e-12
 
 
 def score_value(scores: NDArray[Any], truth: NDArray[Any], bound: Bound, weight: Floats | None = None) -> float:
@@ -234,7 +232,7 @@ def _loss_judge(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Scor
         if bound.measure.name not in SKILLS:
             return np.asarray(mean)
         reference = LOSSES[loss.name].reference(drawn @ classes / total[:, None])
-        return np.asarray(divide(reference - mean, np.where(reference > HAIR, reference, 0.0)))
+        return np.asarray(divide(reference - mean, np.where(reference > ROUNDING, reference, 0.0)))
 
     return found
 
@@ -322,7 +320,7 @@ def _swapped_losses(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[An
     gaps = (first - second) / len(truth)
     if bound.measure.name in SKILLS:
         reference = float(LOSSES[loss.name].reference(_memberships(scores[0], truth).mean(axis=0)))
-        gaps = -gaps / reference if reference > HAIR else np.full(len(gaps), np.nan)
+        gaps = -gaps / reference if reference > ROUNDING else np.full(len(gaps), np.nan)
 
     def found(bits: NDArray[np.bool_]) -> Floats:
         return np.asarray(gaps.sum() - 2 * (bits.astype(np.float64) @ gaps))

@@ -12,8 +12,8 @@ import numpy as np
 from heldout.arguments import check_level, check_whole, closest, listing
 from heldout.arrays import Floats
 from heldout.comparisons.fold_tests import Posterior, check_rope
-from heldout.comparisons.pair_test import find_procedure, register_procedure
-from heldout.comparisons.ranks import ROUNDING, normal_p, tied_ranks
+from heldout.comparisons.pair_test import ROUNDING, find_procedure, register_procedure
+from heldout.comparisons.ranks import ON_ONE_DATA_SET, ONE_NUMBER, normal_p, tied_ranks
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.quantiles import z_value
 from heldout.results.difference import PairTest
@@ -64,7 +64,7 @@ def paired_values(a: Any, b: Any) -> tuple[Floats, Floats, Floats]:
     try:
         first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValuesError("The results are not numbers.", hint="give one number for every data set.") from None
+        raise ValuesError("The results are not numbers.", hint=ONE_NUMBER) from None
     if first.ndim != 1 or first.shape != second.shape:
         raise ValuesError(
             f"Results must come in pairs. Got {first.size} of A and {second.size} of B.",
@@ -79,7 +79,7 @@ def paired_values(a: Any, b: Any) -> tuple[Floats, Floats, Floats]:
     if len(first) < 2:
         raise OptionError(
             f"A comparison over data sets needs at least 2. Got {len(first)}.",
-            hint="compare on a single data set with the predictions or the folds of both learners.",
+            hint=ON_ONE_DATA_SET,
         )
     scale = np.maximum(np.abs(first), np.abs(second))
     differences = first - second
