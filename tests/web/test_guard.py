@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from tests.web.serving import in_a_loop, predictions
 
 from heldout.web.guard import HEADERS, POLICY, Guard, from_own_page, own_names
-from heldout.web.job import FAULT
+from heldout.web.jobs import FAULT
 
 
 @pytest.fixture(scope="module")

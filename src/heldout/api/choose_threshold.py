@@ -99,20 +99,20 @@ def choose_threshold(
         raise _several(predictions.labels)
     chosen = predictions.positive
     evidence = RowScores(predictions, predictions.labels)
-    place = predictions.labels.index(chosen) if chosen is not None else 1
+    code = predictions.labels.index(chosen) if chosen is not None else 1
     if isinstance(costs, str | Path):
         costs = read_costs(costs, predictions.labels, cost_rows)
     decision = choose_rows(
         evidence.values,
-        evidence.codes == place,
+        evidence.codes == code,
         by,
         weight=predictions.weight,
         group=evidence.group_codes,
         honest=honest,
         folds=folds,
         costs=costs,
-        positive=predictions.labels[place],
-        negative=predictions.labels[1 - place],
+        positive=predictions.labels[code],
+        negative=predictions.labels[1 - code],
         **options,
     )
     return _told(decision, source, predictions.said)
@@ -146,14 +146,18 @@ def _told(decision: Decision, source: Source, notes: Sequence[str]) -> Decision:
 
 def _check_classes(counted: Counted, positive: Label | None, labels: Sequence[Label] | None) -> None:
     """Refuse classes other than those that the scores were counted for."""
-    held = counted.labels if counted.scores is None else counted.scores.labels or counted.labels
-    named = () if labels is None else fitted(tuple(labels), held)
-    if labels is not None and set(named) != set(held):
+    counted_labels = counted.labels if counted.scores is None else counted.scores.labels or counted.labels
+    named = () if labels is None else fitted(tuple(labels), counted_labels)
+    if labels is not None and set(named) != set(counted_labels):
         raise OptionError(
-            f"The evidence was counted with the labels {listing(held)}, and {listing(named)} were named.",
+            f"The evidence was counted with the labels {listing(counted_labels)}, and {listing(named)} were named.",
             hint="name them when counting, or leave out labels= (--labels).",
         )
-    if positive is not None and counted.positive is not None and choose_positive(positive, held) != counted.positive:
+    if (
+        positive is not None
+        and counted.positive is not None
+        and choose_positive(positive, counted_labels) != counted.positive
+    ):
         raise OptionError(
             f"The scores were counted as those of {quoted(counted.positive)}, and {quoted(positive)} was named.",
             hint="name the positive class when counting, or leave out positive= (--positive).",

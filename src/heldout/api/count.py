@@ -71,22 +71,26 @@ def merge(paths: Sequence[str | Path], *, same: bool = False) -> Evidence:
     if not paths:
         raise OptionError("There is nothing to merge: no file of evidence.", hint="heldout merge part-*.evidence")
     total: Evidence | None = None
-    met: dict[str, str | Path] = {}
+    checksums: dict[str, str | Path] = {}
     for path in paths:
         counted, checksum = loaded(path)
-        if checksum in met and not same:
-            twice = "is there twice" if str(met[checksum]) == str(path) else f"has the same content as {met[checksum]}"
+        if checksum in checksums and not same:
+            twice = (
+                "is there twice"
+                if str(checksums[checksum]) == str(path)
+                else f"has the same content as {checksums[checksum]}"
+            )
             raise FileError(
                 f"{path} {twice}, so its cases would count twice.",
                 hint="leave one of them out; --same counts both, if they are different cases.",
             )
-        met[checksum] = path
+        checksums[checksum] = path
         part = Evidence.of(counted)
         try:
             total = part if total is None else total + part
         except HeldoutError as error:
             raise type(error)(
-                f"{path} does not fit {paths[0]}{' and what follows it' if len(met) > 2 else ''}. {error.what}",
+                f"{path} does not fit {paths[0]}{' and what follows it' if len(checksums) > 2 else ''}. {error.what}",
                 hint=error.hint,
             ) from None
     return total if total is not None else Evidence()

@@ -12,7 +12,7 @@ from heldout.cli.flags import CLASSES, FILES, FITTED, Data, check_data, takes_fl
 from heldout.cli.output import (
     STANDARD_OUTPUT,
     Outputs,
-    check_place,
+    check_writable,
     deliver,
     learners_may_print,
     print_document,
@@ -119,7 +119,7 @@ def check_questions(path: str, others: list[str | None]) -> None:
         if STANDARD_OUTPUT in others:
             raise FileError("Two forms cannot share standard output.", hint="write the questions to a file.")
         return
-    check_place("questions", path)
+    check_writable("questions", path)
     if Path(path).is_file() or path in others:
         raise FileError(
             f"--questions would overwrite {path}, and answers may stand in it.", hint="name a file that is new."

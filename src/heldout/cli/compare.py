@@ -12,7 +12,7 @@ import typer
 from heldout.api.options import INPUT, OUTPUT, RUNNING
 from heldout.arguments import closest, listing
 from heldout.cli.flags import ENGINE, FILES, OPTIONS, takes_flags
-from heldout.cli.output import Outputs, check_place, deliver, tell
+from heldout.cli.output import Outputs, check_writable, deliver, tell
 from heldout.errors import FileError, OptionError
 
 CLAIM = "Claim"
@@ -183,7 +183,7 @@ def _check_chart(chart: str | None, inputs: list[str], outputs: Outputs, *, lear
         raise OptionError(
             "There are no ROC curves of learners that are compared over many splits.", hint="leave out --chart."
         )
-    check_place("chart", chart)
+    check_writable("chart", chart)
     path = Path(chart)
     if path.suffix.lower() not in CHARTS:
         near = closest(path.suffix.lower(), CHARTS)
@@ -191,8 +191,8 @@ def _check_chart(chart: str | None, inputs: list[str], outputs: Outputs, *, lear
             f"{path.name} ends in {path.suffix!r}, but a chart is written as one of {listing(CHARTS)}.",
             hint=f"name the file {path.stem}{near or '.svg'}.",
         )
-    taken = [place for place in (*inputs, *outputs.forms().values()) if place != "-"]
-    if any(os.path.realpath(place) == os.path.realpath(chart) for place in taken):
+    others = [other for other in (*inputs, *outputs.forms().values()) if other != "-"]
+    if any(os.path.realpath(other) == os.path.realpath(chart) for other in others):
         raise FileError(f"--chart would overwrite another file: {chart}.", hint="give each file its own name.")
 
 

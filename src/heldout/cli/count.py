@@ -11,7 +11,7 @@ import typer
 from heldout.api.options import INPUT, OUTPUT
 from heldout.cli.evaluate import deliver_evaluation
 from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, REVIEW, takes_flags
-from heldout.cli.output import Outputs, check_place, tell
+from heldout.cli.output import Outputs, check_writable, tell
 from heldout.errors import FileError, HeldoutError, OptionError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def check_output(output: str | None, inputs: list[str]) -> str:
         raise OptionError("It is not said where to write the evidence.", hint="add -o part.evidence.")
     if output == "-":
         raise OptionError("Evidence is no text for a terminal.", hint="name a file: -o part.evidence.")
-    check_place("output", output)
+    check_writable("output", output)
     for path in inputs:
         if path != "-" and Path(path).exists() and Path(output).exists() and Path(path).samefile(output):
             raise FileError(

@@ -10,7 +10,7 @@ import typer
 from heldout.api.options import OUTPUT, RUNNING
 from heldout.arguments import listing
 from heldout.cli.flags import FILES, FITTED, Data, check_data, takes_flags
-from heldout.cli.output import Outputs, check_place, deliver, learners_may_print, tell
+from heldout.cli.output import Outputs, check_writable, deliver, learners_may_print, tell
 from heldout.errors import OptionError
 
 SPACINGS = ("geometric", "arithmetic")
@@ -68,17 +68,17 @@ def learn(
         raise typer.Exit(130)
 
 
-def check_chart(place: str) -> None:
+def check_chart(chart: str) -> None:
     """Refuse a chart that could not be drawn or written, before anything is fitted."""
     from heldout.show.saving import ENDINGS
 
-    path = Path(place)
+    path = Path(chart)
     if path.suffix.lower() not in ENDINGS:
         raise OptionError(
-            f"--chart {place} ends in {path.suffix!r}, but a chart is written as one of {listing(ENDINGS)}.",
+            f"--chart {chart} ends in {path.suffix!r}, but a chart is written as one of {listing(ENDINGS)}.",
             hint=f"name the file {path.stem}.svg.",
         )
-    check_place("chart", place)
+    check_writable("chart", chart)
 
 
 def read_sizes(text: str) -> Any:

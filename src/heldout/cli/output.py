@@ -79,14 +79,14 @@ def learners_may_print() -> Iterator[None]:
             yield
         return
     sys.stdout.flush()
-    held = os.dup(out)
+    saved = os.dup(out)
     try:
         os.dup2(err, out)
         with redirect_stdout(sys.stderr):
             yield
     finally:
-        os.dup2(held, out)
-        os.close(held)
+        os.dup2(saved, out)
+        os.close(saved)
 
 
 def end_quietly() -> None:
@@ -126,13 +126,13 @@ def write_files(files: dict[str, tuple[str, str]]) -> None:
     """
     staged: list[tuple[str, Path, Path | None, bytes]] = []
     try:
-        for number, (option, (place, text)) in enumerate(files.items()):
-            said, target, data = f"--{option} cannot write {place}", Path(os.path.realpath(place)), as_bytes(text)
-            with _explained(said):
-                staged.append((said, target, _staged(target, data, number), data))
-        for said, target, beside, data in staged:
-            with _explained(said):
-                _put(target, beside, data)
+        for number, (option, (path, text)) in enumerate(files.items()):
+            message, target, data = f"--{option} cannot write {path}", Path(os.path.realpath(path)), as_bytes(text)
+            with _explain_failure(message):
+                staged.append((message, target, _stage(target, data, number), data))
+        for message, target, beside, data in staged:
+            with _explain_failure(message):
+                _put_in_place(target, beside, data)
     finally:
         for _, _, beside, _ in staged:
             if beside is not None:
@@ -140,17 +140,17 @@ def write_files(files: dict[str, tuple[str, str]]) -> None:
 
 
 @contextmanager
-def _explained(said: str) -> Iterator[None]:
+def _explain_failure(message: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise FileError(
-            f"{said}: {error.strerror or error}.",
+            f"{message}: {error.strerror or error}.",
             hint=OTHER_LOCATION,
         ) from None
 
 
-def _staged(target: Path, data: bytes, number: int) -> Path | None:
+def _stage(target: Path, data: bytes, number: int) -> Path | None:
     """The data in a new file beside its target; None where the target must be written in place."""
     if target.exists() and not target.is_file():
         return None  # /dev/null, or a pipe: to be written to, not replaced
@@ -170,7 +170,7 @@ def _staged(target: Path, data: bytes, number: int) -> Path | None:
     return beside
 
 
-def _put(target: Path, beside: Path | None, data: bytes) -> None:
+def _put_in_place(target: Path, beside: Path | None, data: bytes) -> None:
     if beside is not None:
         try:
             beside.replace(target)
@@ -209,27 +209,27 @@ class Outputs:
         """Each form that was asked for, with where it goes."""
         named = dict(zip(FORMS, (self.json, self.html, self.markdown, self.latex), strict=True))
         named["predictions"] = self.predictions
-        return {form: place for form, place in named.items() if place is not None}
+        return {form: path for form, path in named.items() if path is not None}
 
     def check(self, inputs: Sequence[str | None]) -> None:
         """Refuse what cannot work before anything is computed."""
         self._check_layout()
         forms = self.forms()
-        on_screen = [f"--{form}" for form, place in forms.items() if place == STANDARD_OUTPUT]
+        on_screen = [f"--{form}" for form, path in forms.items() if path == STANDARD_OUTPUT]
         if len(on_screen) > 1:
             raise OptionError(
                 f"Two forms cannot share standard output: {' and '.join(on_screen)}.",
                 hint="write one of them to a file.",
             )
-        taken = {os.path.realpath(place): "the input" for place in inputs if place and _is_file(place)}
-        for form, place in forms.items():
-            if place == STANDARD_OUTPUT:
+        taken = {os.path.realpath(path): "the input" for path in inputs if path and _is_file(path)}
+        for form, path in forms.items():
+            if path == STANDARD_OUTPUT:
                 continue
-            check_place(form, place)
-            other = taken.setdefault(os.path.realpath(place), f"--{form}")
-            if other != f"--{form}" and (other == "the input" or not _is_device(place)):
+            check_writable(form, path)
+            other = taken.setdefault(os.path.realpath(path), f"--{form}")
+            if other != f"--{form}" and (other == "the input" or not _is_device(path)):
                 raise FileError(
-                    f"--{form} would overwrite {other}: both are {place}.", hint="give each file its own name."
+                    f"--{form} would overwrite {other}: both are {path}.", hint="give each file its own name."
                 )
 
     def _check_layout(self) -> None:
@@ -248,23 +248,23 @@ class Outputs:
             )
 
 
-def _is_file(place: str) -> bool:
+def _is_file(path: str) -> bool:
     try:
-        return Path(place).is_file()
+        return Path(path).is_file()
     except (OSError, ValueError):
         return False  # no file can have that name, such as the text of a large matrix
 
 
-def _is_device(place: str) -> bool:
-    return Path(place).exists() and not Path(place).is_file()
+def _is_device(path: str) -> bool:
+    return Path(path).exists() and not Path(path).is_file()
 
 
-def check_place(form: str, place: str) -> None:
+def check_writable(form: str, name: str) -> None:
     """Refuse a file that could not be written."""
-    path = Path(place)
+    path = Path(name)
     try:
         why = (
-            "the name is empty" if not place else
+            "the name is empty" if not name else
             "it is a folder" if path.is_dir() else
             f"there is no folder {path.parent}" if not path.absolute().parent.is_dir() else
             ""
@@ -273,7 +273,7 @@ def check_place(form: str, place: str) -> None:
         why = "no file can have that name"
     if why:
         raise FileError(
-            f"--{form} cannot write {place or repr(place)}: {why}.",
+            f"--{form} cannot write {name or repr(name)}: {why}.",
             hint="give the name of a file in a folder that exists, or - for standard output.",
         )
 
@@ -281,21 +281,21 @@ def check_place(form: str, place: str) -> None:
 def deliver(result: Result, outputs: Outputs) -> None:
     """Write every form asked for; the report goes to the terminal unless a form took its place."""
     forms = outputs.forms()
-    texts = {form: _document(result, form, outputs) + "\n" for form in forms}
-    files = {form: (place, texts[form]) for form, place in forms.items() if place != STANDARD_OUTPUT}
+    texts = {form: _make_document(result, form, outputs) + "\n" for form in forms}
+    files = {form: (path, texts[form]) for form, path in forms.items() if path != STANDARD_OUTPUT}
     from heldout.show.escape import visible
 
     # Files first: whoever reads standard output may stop reading at any line.
     write_files(files)
     if STANDARD_OUTPUT in forms.values():
-        print_document(next(texts[form] for form, place in forms.items() if place == STANDARD_OUTPUT))
+        print_document(next(texts[form] for form, path in forms.items() if path == STANDARD_OUTPUT))
     else:
-        _report(result, outputs)
-    for place, _ in files.values():
-        tell(f"Wrote {visible(place)}")
+        _print_report(result, outputs)
+    for path, _ in files.values():
+        tell(f"Wrote {visible(path)}")
 
 
-def _document(result: Result, form: str, outputs: Outputs) -> str:
+def _make_document(result: Result, form: str, outputs: Outputs) -> str:
     """The answer in a form for others; the page holds everything, the rest what the terminal shows."""
     if form == "json":
         return result.to_json()
@@ -306,23 +306,23 @@ def _document(result: Result, form: str, outputs: Outputs) -> str:
     if form == "html":
         from heldout.show.html import render_page
 
-        return render_page(_page(result, chosen=outputs.chosen), title=_title(result))
+        return render_page(_make_page(result, chosen=outputs.chosen), title=_find_title(result))
     from heldout.show.latex import render_latex
     from heldout.show.markdown import render_markdown
 
-    blocks = _blocks(result, full=outputs.full, chosen=outputs.chosen)
+    blocks = _choose_blocks(result, full=outputs.full, chosen=outputs.chosen)
     return cut_markdown(render_markdown(blocks)) if form == "markdown" else render_latex(blocks)
 
 
-def _page(result: Result, *, chosen: bool) -> list[Block]:
+def _make_page(result: Result, *, chosen: bool) -> list[Block]:
     """The blocks of the page, with the command that made it."""
     ask = result.page_blocks
     if chosen:
         ask = getattr(result, "chosen_page_blocks", getattr(result, "chosen_blocks", ask))
-    return with_command(ask(), _command())
+    return with_command(ask(), _read_command())
 
 
-def _command() -> str:
+def _read_command() -> str:
     """The command line as it was typed, where heldout was started from one."""
     import shlex
     import sys
@@ -358,18 +358,18 @@ def cut_markdown(text: str, most: int = SUMMARY) -> str:
     if len(text.encode("utf-8", "surrogatepass")) <= most:
         return text
     lines = text.split("\n")
-    said = "Cut here: {kept:,} of {all:,} lines fit into the {most:,} bytes that a step summary on GitHub may have."
-    room = most - len(said.format(kept=len(lines), all=len(lines), most=most)) - 2
+    message = "Cut here: {kept:,} of {all:,} lines fit into the {most:,} bytes that a step summary on GitHub may have."
+    room = most - len(message.format(kept=len(lines), all=len(lines), most=most)) - 2
     kept = 0
     for line in lines:
         room -= len(line.encode("utf-8", "surrogatepass")) + 1
         if room < 0:
             break
         kept += 1
-    return "\n".join([*lines[:kept], "", said.format(kept=kept, all=len(lines), most=most)])
+    return "\n".join([*lines[:kept], "", message.format(kept=kept, all=len(lines), most=most)])
 
 
-def _title(result: Result) -> str:
+def _find_title(result: Result) -> str:
     from heldout.results.evaluation import Evaluation
     from heldout.show.blocks import Title
 
@@ -378,14 +378,14 @@ def _title(result: Result) -> str:
     return next((block.text for block in result.blocks() if isinstance(block, Title)), "heldout")
 
 
-def _blocks(result: Result, *, full: bool, chosen: bool) -> list[Block]:
+def _choose_blocks(result: Result, *, full: bool, chosen: bool) -> list[Block]:
     """The blocks of a result; those that have more or fewer to show say so by their methods."""
     wanted = "chosen_blocks" if chosen else "full_blocks" if full else "blocks"
     blocks: list[Block] = getattr(result, wanted, result.blocks)()
     return blocks
 
 
-def _report(result: Result, outputs: Outputs) -> None:
+def _print_report(result: Result, outputs: Outputs) -> None:
     from heldout.results.evaluation import Evaluation
 
     if outputs.layout == "weka" and isinstance(result, Evaluation):
@@ -395,7 +395,7 @@ def _report(result: Result, outputs: Outputs) -> None:
         with standard_output() as output:
             output.write("\n".join(map(visible, weka_text(result).split("\n"))) + "\n")
         return
-    show(_blocks(result, full=outputs.full, chosen=outputs.chosen))
+    show(_choose_blocks(result, full=outputs.full, chosen=outputs.chosen))
 
 
 def show(blocks: Sequence[Block]) -> None:

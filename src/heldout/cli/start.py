@@ -10,15 +10,15 @@ from types import FrameType
 
 def main() -> None:
     """Run the command; an interrupt that comes before it runs is answered as one that comes later."""
-    held = signal.getsignal(signal.SIGINT)
+    handler = signal.getsignal(signal.SIGINT)
     # Where interrupts are ignored, as under nohup, they stay so.
-    if held is signal.default_int_handler:
+    if handler is signal.default_int_handler:
         # An exception would come out of whichever library is being imported, or be taken there for a fault of its own.
         signal.signal(signal.SIGINT, _end)
     from heldout.cli.app import main as run
 
-    if held is signal.default_int_handler:
-        signal.signal(signal.SIGINT, held)
+    if handler is signal.default_int_handler:
+        signal.signal(signal.SIGINT, handler)
     run()
 
 

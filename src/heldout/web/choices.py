@@ -38,16 +38,16 @@ class Choices:
     @classmethod
     def read(cls, form: Mapping[str, Any], columns: Sequence[str]) -> Choices:
         """The choices in what the page sent, which names columns by their place in the file."""
-        held: dict[str, Any] = {role: _column(form.get(role), columns, role) for role in ONE_COLUMN}
+        chosen: dict[str, Any] = {role: _column(form.get(role), columns, role) for role in ONE_COLUMN}
         for role in MANY_COLUMNS:
             places = form.get(role) or []
             if not isinstance(places, list):
                 raise _unreadable(role)
-            held[role] = tuple(dict.fromkeys(_named(place, columns, role) for place in places))
+            chosen[role] = tuple(dict.fromkeys(_named(place, columns, role) for place in places))
         texts = {name: _text(form.get(name), name) for name in ("positive", "threshold", "costs", "missing", "level")}
-        if held["truth"] is None:
+        if chosen["truth"] is None:
             raise OptionError("No column was chosen as the truth.", hint="choose the column that holds the true class.")
-        if held["predicted"] is None and not held["score"]:
+        if chosen["predicted"] is None and not chosen["score"]:
             raise OptionError(
                 "Neither a predicted class nor a score was chosen, so there is nothing to judge.",
                 hint="choose the column of the predicted class, of the scores, or both.",
@@ -57,7 +57,7 @@ class Choices:
         if texts["missing"] not in ("", *MISSING):
             raise _unreadable("missing")
         return cls(
-            **held,
+            **chosen,
             positive=texts["positive"] or None,
             threshold=_number(texts["threshold"], "threshold", "0.5"),
             costs=texts["costs"],
@@ -67,9 +67,9 @@ class Choices:
         )
 
     @classmethod
-    def of(cls, held: Mapping[str, Any]) -> Choices:
+    def of(cls, choices: Mapping[str, Any]) -> Choices:
         """The choices that `to_dict` wrote."""
-        return cls(**{**held, **{role: tuple(held[role]) for role in MANY_COLUMNS}})
+        return cls(**{**choices, **{role: tuple(choices[role]) for role in MANY_COLUMNS}})
 
     def to_dict(self) -> dict[str, Any]:
         """The choices as JSON has them."""
@@ -94,12 +94,12 @@ class Choices:
         }
 
 
-def _column(place: object, columns: Sequence[str], role: str) -> str | None:
-    return None if place in (None, "") else _named(place, columns, role)
+def _column(index: object, columns: Sequence[str], role: str) -> str | None:
+    return None if index in (None, "") else _named(index, columns, role)
 
 
-def _named(place: object, columns: Sequence[str], role: str) -> str:
-    text = str(place)
+def _named(index: object, columns: Sequence[str], role: str) -> str:
+    text = str(index)
     if not (text.isascii() and text.isdigit() and len(text) < 9 and int(text) < len(columns)):
         raise _unreadable(role)
     return columns[int(text)]

@@ -23,7 +23,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from heldout.web.job import FAULT
+from heldout.web.jobs import FAULT
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -87,9 +87,9 @@ class Guard:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                held = MutableHeaders(scope=message)
+                headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
-                    held.setdefault(name, value)
+                    headers.setdefault(name, value)
             await send(message)
 
         try:

@@ -1,4 +1,4 @@
-"""Work for other processes: a few warm workers, a queue, and every job cancelled or cut off without harm to others."""
+"""Work for other processes: jobs, a queue, and a few warm workers; a job ends without harm to the others."""
 
 from __future__ import annotations
 
@@ -8,14 +8,82 @@ import logging
 import os
 import signal
 import sys
+import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from heldout.web.job import FAULT, Job, Room, Words
 from heldout.web.limits import Limits, size_words
+
+# One task for a worker: how far it is, what came of it, and whether its files are free again.
+
+State = Literal["waiting", "working", "done", "failed", "cancelled"]
+Words = tuple[str, str]
+# Takes note of bytes that are about to be written, or says why they may not be.
+Room = Callable[[int], Words | None]
+CANCELLED = ("The computation was cancelled.", "change what you like and begin again.")
+
+
+def _unlimited(_: int) -> None:
+    return None
+
+
+@dataclass(eq=False)
+class Job:
+    """One task, and how far it is.
+
+    `finished` is set when nothing touches its files any more: a job that was ended while it ran has finished only
+    when its process is dead.
+    """
+
+    task: dict[str, Any]
+    room: Room = _unlimited
+    state: State = "waiting"
+    stage: str = "Waiting for a free worker"
+    answer: dict[str, Any] = field(default_factory=dict)
+    wrong: Words = ("", "")
+    begun: float = field(default_factory=time.monotonic)
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.state not in ("waiting", "working")
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody wants it any more."""
+        return self.state == "cancelled"
+
+    @property
+    def seconds(self) -> float:
+        """How long the person has been waiting."""
+        return time.monotonic() - self.begun
+
+    def end(self, state: State, wrong: Words = ("", ""), answer: dict[str, Any] | None = None) -> None:
+        """Say what became of it; the first word stands."""
+        if not self.ended:
+            self.state, self.wrong, self.answer = state, wrong, answer or {}
+
+    def refusal(self, size: int) -> Words | None:
+        """Why so many more bytes may not be written; None where they may."""
+        return CANCELLED if self.ended else self.room(size)
+
+
+# What a person is told where the fault is ours; what happened is for the terminal.
+
+FAULT = (
+    "heldout failed here, and should not have.",
+    "please report it; what happened stands in the terminal that the server was started from.",
+)
+
+
+# Work for other processes: a few warm workers, a queue, and every job cancelled or cut off without harm to others.
+
 
 # One worker: a process that is started, given a job, measured, and killed with all that it started.
 
@@ -243,10 +311,10 @@ class Workers:
             try:
                 worker = await Worker.start(self.command)
             except OSError as error:
-                said = f"No worker can be started ({error.strerror or error}); trying again"
-                if said != self.trouble:
-                    LOG.warning("%s until it works.", said)
-                self.trouble = said
+                message = f"No worker can be started ({error.strerror or error}); trying again"
+                if message != self.trouble:
+                    LOG.warning("%s until it works.", message)
+                self.trouble = message
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
                 continue
@@ -267,13 +335,13 @@ class Workers:
         """End the largest job when all of them together need more memory than there is to give."""
         while True:
             await asyncio.sleep(MEMORY_EVERY)
-            held = {job: worker.resident for job, worker in self._running.items()}
-            if held and sum(worker.resident for worker in self._workers) > self.limits.memory:
-                largest = max(held, key=lambda job: held[job])
+            memory = {job: worker.resident for job, worker in self._running.items()}
+            if memory and sum(worker.resident for worker in self._workers) > self.limits.memory:
+                largest = max(memory, key=lambda job: memory[job])
                 largest.end(
                     "failed",
                     (
-                        f"This needed more memory than there is: {size_words(held[largest])}.",
+                        f"This needed more memory than there is: {size_words(memory[largest])}.",
                         "send fewer rows or columns, or use a larger machine.",
                     ),
                 )

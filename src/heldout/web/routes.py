@@ -17,7 +17,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 from heldout.errors import HeldoutError, OptionError
 from heldout.show.escape import visible
 from heldout.web.choices import MANY_COLUMNS, ONE_COLUMN, Choices
-from heldout.web.job import CANCELLED, FAULT
+from heldout.web.jobs import CANCELLED, FAULT
 from heldout.web.limits import size_words
 from heldout.web.uploads import (
     BusyError,
@@ -61,17 +61,17 @@ def served(document: str, bar: str) -> tuple[str, str]:
     >>> served("<head></head><body><p>x</p></body>", "<nav></nav>")[0]
     '<head><link ...></head><body><nav></nav><p>x</p></body>'
     """
-    head, found, rest = document.partition("</head>")
+    head, end, rest = document.partition("</head>")
     meta = META.search(head)
     policy = STRICT
     if meta is not None:
         policy = unescape(meta[1][1:-1])
         head = head[: meta.start()] + head[meta.end() :]
     body = BODY.search(rest)
-    if not found or body is None:
+    if not end or body is None:
         return document, with_ours(policy)
     rest = rest[: body.end()] + bar + rest[body.end() :]
-    return head + STYLE + found + rest, with_ours(policy)
+    return head + STYLE + end + rest, with_ours(policy)
 
 
 def with_ours(policy: str) -> str:
@@ -112,18 +112,18 @@ def prefilled(upload: Upload, first: Upload | None) -> dict[str, Any]:
         # the command line; the report says that they are there.
         return guessed | {"id": None, "weight": None}
     # A second file is made like the first, as a rule: what its columns allow is taken over.
-    held, names = first.choices.to_dict(), set(upload.names)
+    choices, names = first.choices.to_dict(), set(upload.names)
     for role in ONE_COLUMN:
-        if held[role] in names or (held[role] is None and role not in ("truth", "id")):
-            guessed[role] = held[role]
+        if choices[role] in names or (choices[role] is None and role not in ("truth", "id")):
+            guessed[role] = choices[role]
     if guessed["id"] not in first.names:
         guessed["id"] = None
     for role in MANY_COLUMNS:
-        if held[role] and names.issuperset(held[role]):
-            guessed[role] = list(held[role])
+        if choices[role] and names.issuperset(choices[role]):
+            guessed[role] = list(choices[role])
     if not guessed["predicted"] and not guessed["score"]:
         guessed |= {role: (upload.seen or {})["guesses"][role] for role in ("predicted", "score")}
-    return guessed | {name: held[name] for name in ("positive", "threshold", "costs", "missing", "level")}
+    return guessed | {name: choices[name] for name in ("positive", "threshold", "costs", "missing", "level")}
 
 
 # The pages of the application, each filled from a template that escapes whatever comes from a file.
@@ -136,15 +136,15 @@ STATIC = HERE / "static"
 def _templates() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["shown"] = shown
-    return made
+    templates.filters["shown"] = shown
+    return templates
 
 
 def shown(text: object, most: int = 80) -> str:
@@ -182,7 +182,7 @@ async def home(request: Request) -> Response:
 
 async def second(request: Request) -> Response:
     """The page that takes another file, to be compared with this one."""
-    first = _found(request)
+    first = _find_upload(request)
     if first.choices is None:
         return RedirectResponse(f"/u/{first.id}", 303)
     return _drop(_uploads(request), first)
@@ -191,83 +191,83 @@ async def second(request: Request) -> Response:
 async def upload(request: Request) -> Response:
     """Take a file: its bytes are the body, its name is in the query."""
     uploads = _uploads(request)
-    made = None
+    new = None
     try:
-        made = uploads.new(request.query_params.get("name", ""), request.query_params.get("beside"))
-        await receive(request, uploads, made)
-        uploads.look(made)
+        new = uploads.new(request.query_params.get("name", ""), request.query_params.get("beside"))
+        await receive(request, uploads, new)
+        uploads.look(new)
     except HeldoutError as error:
-        if made is not None:
-            await uploads.remove(made)
+        if new is not None:
+            await uploads.remove(new)
         if not isinstance(error, StalledError):
             await drain(request)
         return _wrong(error)
     except BaseException:
-        if made is not None:
-            await uploads.remove(made)
+        if new is not None:
+            await uploads.remove(new)
         raise
-    return JSONResponse({"next": f"/u/{made.id}"}, 201)
+    return JSONResponse({"next": f"/u/{new.id}"}, 201)
 
 
 async def whereabouts(request: Request) -> Response:
     """Wherever a file has got to: still read, waiting for columns, at work, or reported."""
-    found = _found(request)
-    if found.busy:
-        return HTMLResponse(page("working", upload=found))
-    if found.seen is None:
-        what, hint = _why(found)
+    upload = _find_upload(request)
+    if upload.busy:
+        return HTMLResponse(page("working", upload=upload))
+    if upload.seen is None:
+        what, hint = _why(upload)
         return HTMLResponse(page("wrong", status=422, what=what, hint=hint), 422)
-    return RedirectResponse(_next(found), 303)
+    return RedirectResponse(_next(upload), 303)
 
 
 async def columns(request: Request) -> Response:
     """The form: which column is which."""
-    uploads, found = _uploads(request), _found(request)
-    if found.busy or found.seen is None:
-        return RedirectResponse(f"/u/{found.id}", 303)
-    first = uploads.find(found.beside)
-    failed = found.job is not None and found.job.task["kind"] == "reports" and found.job.state != "done"
-    values = {"upload": found, "seen": found.seen, "first": first, "chosen": prefilled(found, first)}
+    uploads, upload = _uploads(request), _find_upload(request)
+    if upload.busy or upload.seen is None:
+        return RedirectResponse(f"/u/{upload.id}", 303)
+    first = uploads.find(upload.beside)
+    failed = upload.job is not None and upload.job.task["kind"] == "reports" and upload.job.state != "done"
+    values = {"upload": upload, "seen": upload.seen, "first": first, "chosen": prefilled(upload, first)}
     # A wide file makes a long page, and others must not wait for it.
-    return HTMLResponse(await asyncio.to_thread(page, "columns", **values, wrong=_why(found) if failed else None))
+    return HTMLResponse(await asyncio.to_thread(page, "columns", **values, wrong=_why(upload) if failed else None))
 
 
 async def judge(request: Request) -> Response:
     """Begin a report with the columns that were chosen."""
-    uploads, found = _uploads(request), _found(request)
+    uploads, upload = _uploads(request), _find_upload(request)
     try:
         form = await _form(request, uploads.limits.stalled)
-        if found.seen is None:
+        if upload.seen is None:
             raise OptionError("The file has not been read yet.", hint="wait until it has.")
-        uploads.judge(found, Choices.read(form, found.names))
+        uploads.judge(upload, Choices.read(form, upload.names))
     except HeldoutError as error:
         return _wrong(error)
-    return JSONResponse({"next": f"/u/{found.id}"}, 202)
+    return JSONResponse({"next": f"/u/{upload.id}"}, 202)
 
 
 async def state(request: Request) -> Response:
     """How far a file is, for the script that asks again and again."""
-    uploads, found = _uploads(request), _found(request)
-    job = found.job
+    uploads, upload = _uploads(request), _find_upload(request)
+    job = upload.job
     stage, seconds = "", 0.0
     if job is not None:
         stage, seconds = uploads.workers.stage(job), job.seconds
-    return JSONResponse({"busy": found.busy, "stage": stage, "seconds": round(seconds, 1), "next": _next(found)})
+    return JSONResponse({"busy": upload.busy, "stage": stage, "seconds": round(seconds, 1), "next": _next(upload)})
 
 
 async def cancel(request: Request) -> Response:
     """End the work on a file."""
-    uploads, found = _uploads(request), _found(request)
-    await uploads.cancel(found)
-    if found.seen is None:
-        await uploads.remove(found)
+    uploads, upload = _uploads(request), _find_upload(request)
+    await uploads.cancel(upload)
+    if upload.seen is None:
+        await uploads.remove(upload)
         return JSONResponse({"next": "/"})
-    return JSONResponse({"next": _next(found)})
+    return JSONResponse({"next": _next(upload)})
 
 
 async def remove(request: Request) -> Response:
     """Remove a file and all that was made of it."""
-    await _uploads(request).remove(_found(request))
+    await _uploads(request).remove(_find_upload(request))
     return JSONResponse({"next": "/"})
 
 
@@ -278,23 +278,23 @@ async def report(request: Request) -> Response:
 
 async def comparison(request: Request) -> Response:
     """The comparison of a file with the one that it was put beside, or why there is none."""
-    found = _found(request)
-    if found.apart is not None:
-        what, hint = found.apart
-        values = {"upload": found, "first": _uploads(request).find(found.beside)}
+    upload = _find_upload(request)
+    if upload.apart is not None:
+        what, hint = upload.apart
+        values = {"upload": upload, "first": _uploads(request).find(upload.beside)}
         return HTMLResponse(page("apart", what=what, hint=hint, **values))
     return await _document(request, "comparison")
 
 
 async def download(request: Request) -> Response:
     """A report or a comparison as a file."""
-    found, uploads = _found(request), _uploads(request)
+    upload, uploads = _find_upload(request), _uploads(request)
     kind, form = request.path_params["kind"], request.path_params["form"]
-    path = None if found.report is None else found.report / f"{kind}.{form}"
+    path = None if upload.report is None else upload.report / f"{kind}.{form}"
     if kind not in KINDS or form not in FORMS or path is None or not await asyncio.to_thread(path.is_file):
         raise HTTPException(404)
-    first = uploads.find(found.beside) if kind == "comparison" else None
-    name = download_name(*([first.name] if first else []), found.name)
+    first = uploads.find(upload.beside) if kind == "comparison" else None
+    name = download_name(*([first.name] if first else []), upload.name)
     return FileResponse(path, media_type=TYPES[form], filename=f"{name}.{form}")
 
 
@@ -316,15 +316,15 @@ def _said(request: Request, status: int, what: str, hint: str) -> Response:
 
 
 def _uploads(request: Request) -> Uploads:
-    held: Uploads = request.app.state.uploads
-    return held
+    uploads: Uploads = request.app.state.uploads
+    return uploads
 
 
-def _found(request: Request) -> Upload:
-    found = _uploads(request).find(request.path_params["id"])
-    if found is None:
+def _find_upload(request: Request) -> Upload:
+    upload = _uploads(request).find(request.path_params["id"])
+    if upload is None:
         raise HTTPException(404)
-    return found
+    return upload
 
 
 def _drop(uploads: Uploads, first: Upload | None) -> Response:
@@ -359,17 +359,17 @@ def _why(upload: Upload) -> tuple[str, str]:
 
 
 async def _document(request: Request, kind: str) -> Response:
-    uploads, found = _uploads(request), _found(request)
-    if found.report is None:
-        return RedirectResponse(f"/u/{found.id}", 303)
+    uploads, upload = _uploads(request), _find_upload(request)
+    if upload.report is None:
+        return RedirectResponse(f"/u/{upload.id}", 303)
     try:
-        text = await asyncio.to_thread(_text, found.report / f"{kind}.html")
+        text = await asyncio.to_thread(_text, upload.report / f"{kind}.html")
     except OSError:
         raise HTTPException(404) from None
-    compared = [other for key in found.compared if (other := uploads.find(key)) is not None]
+    compared = [other for key in upload.compared if (other := uploads.find(key)) is not None]
     bar = page(
-        "bar", kind=kind, upload=found, first=uploads.find(found.beside), compared=compared,
-        comparable=has_comparison(found),
+        "bar", kind=kind, upload=upload, first=uploads.find(upload.beside), compared=compared,
+        comparable=has_comparison(upload),
     )  # fmt: skip
     document, policy = served(text, bar)
     return HTMLResponse(document, headers={"content-security-policy": policy})
@@ -381,14 +381,14 @@ def _text(path: Path) -> str:
 
 async def _form(request: Request, patience: float) -> dict[str, Any]:
     """The JSON object in the body, which is small."""
-    held = b""
+    body = b""
     try:
         async with asyncio.timeout(patience):
             async for chunk in request.stream():
-                held += chunk
-                if len(held) > LONGEST_FORM:
+                body += chunk
+                if len(body) > LONGEST_FORM:
                     raise OptionError("The form is too large.", hint="load the page again and choose there.")
-        form = json.loads(held)
+        form = json.loads(body)
     except TimeoutError:
         raise StalledError("The form did not arrive whole.", hint="load the page again and choose there.") from None
     except (ValueError, RecursionError, ClientDisconnect) as error:

@@ -40,16 +40,16 @@ LOCK = "lock"
 def own_folder() -> Iterator[Path]:
     """A temporary folder for one server; what servers that were killed left behind is removed before."""
     clear_up(Path(tempfile.gettempdir()))
-    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as path:
+        folder = Path(path)
         (folder / "files").mkdir(mode=0o700)
         # Locked before it has the name that others look for.
-        held = _locked(folder / "new-lock", create=True)
+        lock = _lock(folder / "new-lock", create=True)
         (folder / "new-lock").rename(folder / LOCK)
         try:
             yield folder / "files"
         finally:
-            os.close(held)
+            os.close(lock)
 
 
 def clear_up(where: Path) -> None:
@@ -61,25 +61,25 @@ def clear_up(where: Path) -> None:
         with suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue
-            held = _locked(folder / LOCK, create=False)
+            lock = _lock(folder / LOCK, create=False)
             try:
                 shutil.rmtree(folder)
             finally:
-                os.close(held)
+                os.close(lock)
 
 
-def _locked(path: Path, *, create: bool) -> int:
+def _lock(path: Path, *, create: bool) -> int:
     """The number of an open file that only we have locked; OSError where another has."""
-    held = os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o600)
+    number = os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o600)
     if os.name == "posix":
         import fcntl
 
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(held)
+            os.close(number)
             raise
-    return held
+    return number
 
 
 USUAL_PORT = 8000

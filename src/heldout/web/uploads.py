@@ -20,8 +20,7 @@ from heldout.files.formats import known_endings
 from heldout.files.input_stream import WRITE_TO_THE_END, inner_ending
 from heldout.show.escape import visible
 from heldout.web.choices import Choices
-from heldout.web.job import Job, Room, Words
-from heldout.web.jobs import Workers
+from heldout.web.jobs import Job, Room, Words, Workers
 from heldout.web.limits import Limits, size_words
 
 # The name that a client gives its file: shown, and never used as a path.
@@ -150,13 +149,13 @@ class Uploads:
 
     def find(self, key: str | None) -> Upload | None:
         """The upload with that id, which then counts as used."""
-        found = self._held.get(key or "")
-        if found is not None:
-            found.touched = time.monotonic()
-            first = self._held.get(found.beside or "")
+        upload = self._held.get(key or "")
+        if upload is not None:
+            upload.touched = time.monotonic()
+            first = self._held.get(upload.beside or "")
             if first is not None:
-                first.touched = found.touched
-        return found
+                first.touched = upload.touched
+        return upload
 
     def new(self, name: str, beside: str | None = None) -> Upload:
         """A place for a file that is about to come."""
@@ -225,9 +224,9 @@ class Uploads:
             raise self._full(f"{places:,} files")
 
     def _check_room(self, size: int) -> None:
-        held = self.size
-        if held + size > self.limits.kept:
-            raise self._full(size_words(held))
+        kept = self.size
+        if kept + size > self.limits.kept:
+            raise self._full(size_words(kept))
 
     def judge(self, upload: Upload, choices: Choices) -> None:
         """Have the report made, and the comparison with the file that it stands beside."""
@@ -300,10 +299,10 @@ class Uploads:
 
     async def _reported(self, upload: Upload, job: Job) -> None:
         """Take over a report in the place of the last; one that was not finished goes away."""
-        made = Path(job.task["folder"])
-        old = made
+        folder = Path(job.task["folder"])
+        old = folder
         if job.state == "done":
-            old, upload.report = upload.report or made, made
+            old, upload.report = upload.report or folder, folder
             upload.apart = tuple(job.answer["apart"]) if "apart" in job.answer else None
             first = self._held.get(upload.beside or "")
             if first is not None and upload.id not in first.compared:
@@ -315,9 +314,9 @@ class Uploads:
         elif gone:
             upload.written = 0
 
-    def _full(self, held: str) -> FullError:
+    def _full(self, amount: str) -> FullError:
         return FullError(
-            f"This server keeps {held} for its users now, and takes no more.",
+            f"This server keeps {amount} for its users now, and takes no more.",
             hint=f"remove a file that you no longer need; those that nobody opened for {self.limits.idle / 60:,.0f} "
             "minutes go by themselves.",
         )

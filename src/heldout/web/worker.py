@@ -222,23 +222,23 @@ def guesses(frame: pl.DataFrame) -> dict[str, Any]:
     {'truth': 'y_true', 'predicted': None, 'score': ['p_yes'], 'positive': 'yes'}
     """
     names = frame.columns
-    held: dict[str, Any] = {role: _only(n for n in names if is_usual(role, n)) for role in ("truth", "predicted")}
+    roles: dict[str, Any] = {role: _only(n for n in names if is_usual(role, n)) for role in ("truth", "predicted")}
     for role, usual in USUAL.items():
-        held[role] = _only(name for name in names if name.strip().casefold() in usual)
+        roles[role] = _only(name for name in names if name.strip().casefold() in usual)
     # Folds are left to the person: with them the report is about several models, not about one.
-    held["fold"] = None
-    if held["id"] is not None and frame.get_column(held["id"]).is_duplicated().any():
-        held["id"] = None
-    labels = _labels(frame.get_column(held["truth"])) if held["truth"] else []
+    roles["fold"] = None
+    if roles["id"] is not None and frame.get_column(roles["id"]).is_duplicated().any():
+        roles["id"] = None
+    labels = _labels(frame.get_column(roles["truth"])) if roles["truth"] else []
     free = [name for name in names if may_be_score(name) and frame.schema[name].is_numeric()]
-    held["score"] = score_columns([name for name in free if name not in held.values()], labels)
+    roles["score"] = score_columns([name for name in free if name not in roles.values()], labels)
     positive = choose_positive(None, labels)
-    held["positive"] = None if positive is None else str(positive)
-    return held
+    roles["positive"] = None if positive is None else str(positive)
+    return roles
 
 
-def _only(found: Any) -> str | None:
-    names = list(found)
+def _only(matching: Any) -> str | None:
+    names = list(matching)
     return names[0] if len(names) == 1 else None
 
 
