@@ -168,6 +168,7 @@ def test_nothing_happens_by_itself_on_a_ci_server(run, here, monkeypatch):
         (["empty.csv", "--require", "recall >= 0.5"], "empty.csv is empty"),
         (["rows.csv", "--requirements", "none.toml"], "There is no file none.toml"),
         (["rows.csv", "--forbid", "H999"], "no rule 'H999'"),
+        (["rows.csv", "--require", "recall >= 0.5", "--limit", "H014.width=1"], "only findings go by them"),
         (["rows.csv", "--forbid", "act", "--limit", "H014"], "--limit 'H014' does not say which limit is to be what."),
         (["rows.csv", "--forbid", "act", "--limit", "H014.widht=1"], "did you mean width?"),
         (["rows.csv", "--require", "accuracy >= baseline"], "needs a baseline"),

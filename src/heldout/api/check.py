@@ -53,7 +53,7 @@ def check(
     missed by the value itself, with `strict` wherever one is undecided. The `baseline` is a file, a frame or an
     evaluation of the same cases, or the JSON document of an earlier evaluation. `forbid` names findings that must not
     be there, by code, as "act" (those to act on) or as "know" (any); a code that does not apply is undecided. `engine`
-    and what goes with it hold for the rows of the baseline too.
+    and what goes with it hold for the rows of the baseline too, and `limits` for the findings that are forbidden.
 
     >>> gate = check(["yes"] * 90 + ["no"] * 90, ["yes"] * 85 + ["no"] * 95, require="recall >= 0.85, accuracy >= 0.96")
     >>> [(one.text, one.outcome, one.fails) for one in gate]
@@ -70,6 +70,11 @@ def check(
         raise OptionError(
             "Slices were named, and only findings look at them.",
             hint="forbid what may be found there (forbid='H021', --forbid H021), or leave them out.",
+        )
+    if options["limits"] is not None and not refused:
+        raise OptionError(
+            "Limits of rules were given, and only findings go by them.",
+            hint="forbid what the rules may find (forbid='act', --forbid act), or leave them out.",
         )
     _check_baseline(wanted, baseline)
     given = {"predicted": predicted, **options}

@@ -87,7 +87,8 @@ def rules_blocks() -> list[Block]:
         Table(columns, rows),
         Prose("heldout explain CODE prints one in full; --mute CODE (in Python mute=) leaves one out."),
         Prose(
-            "heldout evaluate --limit CODE.NAME=VALUE (in Python limits=) changes a limit of a rule about evaluations."
+            "heldout evaluate or check --limit CODE.NAME=VALUE (in Python limits=) changes a limit of a rule about "
+            "evaluations."
         ),
     ]
 
