@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import t as student
 
 from heldout.errors import ValuesError
-from heldout.intervals.macro import Cells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
+from heldout.intervals.macro import TableCells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
 from heldout.intervals.proportion import wilson
 from heldout.intervals.score_limits import f_score_limits
 
@@ -23,11 +23,11 @@ ONE_ABSENT = [[28, 2, 0], [3, 27, 0], [0, 0, 0]]
 MIXED = [[120, 10, 5, 2], [8, 60, 7, 1], [3, 9, 25, 4], [0, 2, 3, 6]]
 
 
-def sparse(table: object) -> tuple[np.ndarray, np.ndarray, np.ndarray, Cells]:
+def sparse(table: object) -> tuple[np.ndarray, np.ndarray, np.ndarray, TableCells]:
     matrix = np.asarray(table, dtype=float)
     tp = np.diag(matrix)
     row, column = np.nonzero(matrix - np.diag(tp))
-    return tp, matrix.sum(axis=0) - tp, matrix.sum(axis=1) - tp, Cells(row, column, matrix[row, column])
+    return tp, matrix.sum(axis=0) - tp, matrix.sum(axis=1) - tp, TableCells(row, column, matrix[row, column])
 
 
 def recall(table: object) -> tuple[float, float]:
@@ -145,7 +145,7 @@ def test_half_the_classes_absent_leaves_half_unknown() -> None:
 
 
 def test_nothing_and_no_classes() -> None:
-    none = Cells(np.array([], int), np.array([], int), np.array([]))
+    none = TableCells(np.array([], int), np.array([], int), np.array([]))
     assert macro_proportion_limits([0, 0], [0, 0]) == (0, 1)
     assert macro_f_limits([0, 0], [0, 0], [0, 0], none) == (0, 1)
     assert macro_f_limits([5], [0], [0], none) == pytest.approx((float(f_score_limits(5, 0, 0)[0]), 1.0))
@@ -176,6 +176,6 @@ def test_the_order_of_the_classes_does_not_matter(order: list[int]) -> None:
 def test_a_hundred_thousand_classes_need_no_square() -> None:
     k = 100_000
     row = np.arange(k)
-    cells = Cells(row, (row + 1) % k, np.ones(k))
+    cells = TableCells(row, (row + 1) % k, np.ones(k))
     low, high = macro_f_limits(np.full(k, 9), np.ones(k), np.ones(k), cells)
     assert 0.897 < low < 0.9 < high < 0.903

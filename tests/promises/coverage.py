@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.intervals.macro import Cells, macro_f_limits, macro_proportion_limits
+from heldout.intervals.macro import TableCells, macro_f_limits, macro_proportion_limits
 from heldout.intervals.proportion import wilson
 from heldout.intervals.score_limits import f_score_limits, mean_cost_limits, odds_ratio_limits, ratio_limits
 
@@ -116,7 +116,7 @@ def _macro_f1_limits(table: Floats) -> tuple[float, float]:
     matrix = _squares(table[None])[0]
     tp = np.diag(matrix)
     row, column = np.nonzero(matrix - np.diag(tp))
-    cells = Cells(row, column, matrix[row, column])
+    cells = TableCells(row, column, matrix[row, column])
     return macro_f_limits(tp, matrix.sum(axis=0) - tp, matrix.sum(axis=1) - tp, cells)
 
 

@@ -46,20 +46,20 @@ def area_bounds(evidence: ScoreEvidence) -> dict[str, Any]:
 
 def _bounds(evidence: CountedScores, label: Label, name: str) -> list[float]:
     rankings = [fold.ranking(label) for fold in evidence.folds]
-    found = [_certified(ranking, name) for ranking in rankings]
-    known = [(low, high) for low, high in found if not math.isnan(low)]
+    pairs = [_certified(ranking, name) for ranking in rankings]
+    known = [(low, high) for low, high in pairs if not math.isnan(low)]
     if not known:
         return [math.nan, math.nan]
     return [sum(pair[side] for pair in known) / len(known) for side in (0, 1)]
 
 
 def _certified(ranking: Ranking, name: str) -> tuple[float, float]:
-    found = bounds_of(find(name), ranking)
-    return bounds(ranking, name) if found is None else found
+    known = bounds_of(find(name), ranking)
+    return bounds(ranking, name) if known is None else known
 
 
 def allowing(
-    value: float, limits: tuple[float, float], found: tuple[float, float], ends: tuple[float, float]
+    value: float, limits: tuple[float, float], certain: tuple[float, float], ends: tuple[float, float]
 ) -> tuple[float, float]:
     """Limits that hold wherever between its bounds the value is; they end where the measure does.
 
@@ -67,7 +67,7 @@ def allowing(
     [0.35, 0.8]
     """
     low, high = limits
-    wide = low - max(value - found[0], 0.0), high + max(found[1] - value, 0.0)
+    wide = low - max(value - certain[0], 0.0), high + max(certain[1] - value, 0.0)
     # A limit beyond the end of the measure, as some methods have, stays where it is.
     return max(wide[0], min(ends[0], low)), min(wide[1], max(ends[1], high))
 
@@ -80,29 +80,29 @@ def middle_note(bound: Bound, ranking: Ranking) -> str:
     ends = np.where(np.isfinite(tops), tops, ranking.scores)
     wide = float((ends - ranking.scores)[ranking.joined].max())
     reach = float(ends.max() - ranking.scores.min())
-    said = f"scores were taken at the middle of bins up to {wide:.2g} wide"
-    return f"{CAUTION}{said}" if wide > COARSE * reach else said
+    message = f"scores were taken at the middle of bins up to {wide:.2g} wide"
+    return f"{CAUTION}{message}" if wide > COARSE * reach else message
 
 
 def bounds_note(evidence: ScoreEvidence) -> str:
     """How far areas can be off for the bins, in one line; empty where they are exact."""
-    found = area_bounds(evidence)
-    if not found or not isinstance(evidence, CountedScores):
+    areas = area_bounds(evidence)
+    if not areas or not isinstance(evidence, CountedScores):
         return ""
-    widths = {name: _width(held) for name, held in found.items()}
+    widths = {name: _width(pairs) for name, pairs in areas.items()}
     known = {name: width for name, width in widths.items() if not math.isnan(width)}
     if known and max(known.values()) < EXACT:
         # What is left is the rounding of the sums.
         return f"{BINNED} {sum(len(bins) for bins in evidence.tally.bins):,} bins: {CERTAIN}"
     few = " only" if max(known.values(), default=0.0) > COARSE else ""
-    said = f"{BINNED}{few} {sum(len(bins) for bins in evidence.tally.bins):,} bins"
+    message = f"{BINNED}{few} {sum(len(bins) for bins in evidence.tally.bins):,} bins"
     certain = ", ".join(f"{find(name).title} to {_upwards(width)}" for name, width in known.items())
-    return f"{said}: {certain.replace(' to ', ' certain to ', 1)}" if known else said
+    return f"{message}: {certain.replace(' to ', ' certain to ', 1)}" if known else message
 
 
-def _width(held: Any) -> float:
+def _width(area: Any) -> float:
     """How wide bounds are; of several classes the widest, nan where no area is defined."""
-    pairs = list(held.values()) if isinstance(held, dict) else [held]
+    pairs = list(area.values()) if isinstance(area, dict) else [area]
     return max((high - low for low, high in pairs if not math.isnan(low)), default=math.nan)
 
 
@@ -119,13 +119,13 @@ def _upwards(width: float) -> str:
     return f"{rounded:.0e}" if rounded < LEAST_PLAIN else f"{rounded:.6f}".rstrip("0").replace("0.", ".", 1)
 
 
-def bounds_words(found: Mapping[str, Any]) -> str:
+def bounds_words(areas: Mapping[str, Any]) -> str:
     """The bounds of the areas of one class.
 
     >>> bounds_words({"roc_auc": [0.81234561, 0.81234583], "average_precision": [math.nan, math.nan]})
     'ROC AUC within [.8123456, .8123459]'
     """
-    known = {name: pair for name, pair in found.items() if not isinstance(pair, dict) and not math.isnan(pair[0])}
+    known = {name: pair for name, pair in areas.items() if not isinstance(pair, dict) and not math.isnan(pair[0])}
     if known and all(pair[1] - pair[0] < EXACT for pair in known.values()):
         return CERTAIN
     return ", ".join(f"{find(name).title} within {_range(pair)}" for name, pair in known.items())

@@ -13,7 +13,7 @@ from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.intervals.root import bracketed_root
 from heldout.measures.ranking import average_precision, roc_auc
-from heldout.measures.ranking_batch import Span, inner, lost_pairs, precision_sums, sweep
+from heldout.measures.ranking_batch import RankingSpan, inner, lost_pairs, precision_sums, sweep
 
 # Intervals for the area under the ROC curve: DeLong's variance, and the formulas that need only the area.
 #
@@ -54,8 +54,8 @@ def effective_sizes(ranking: Ranking) -> tuple[float, float]:
     """
     groups = ranking.groups
     if groups is not None:
-        held = [np.unique(groups.group[column > 0]).size for column in (groups.positives, groups.negatives)]
-        return float(held[0]), float(held[1])
+        numbers = [np.unique(groups.group[column > 0]).size for column in (groups.positives, groups.negatives)]
+        return float(numbers[0]), float(numbers[1])
     return kish_sizes(ranking)
 
 
@@ -159,8 +159,12 @@ def hanley_mcneil(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
 
 def hanley_mcneil_variance(value: float, positives: float, negatives: float) -> float:
     """The variance of an area if both scores were exponential: it needs nothing but the area and the sizes."""
-    one, two = value / (2 - value), 2 * value * value / (1 + value)
-    spread = value * (1 - value) + (positives - 1) * (one - value * value) + (negatives - 1) * (two - value * value)
+    two_positives, two_negatives = value / (2 - value), 2 * value * value / (1 + value)
+    spread = (
+        value * (1 - value)
+        + (positives - 1) * (two_positives - value * value)
+        + (negatives - 1) * (two_negatives - value * value)
+    )
     return spread / (positives * negatives) if positives and negatives else math.nan
 
 
@@ -242,10 +246,10 @@ def average_precision_influence(ranking: Ranking) -> tuple[Floats, Floats]:
     ([0.1875, -0.0625], [-0.5625, -0.0625])
     """
     total = float(ranking.n_positive)
-    found = np.maximum(ranking.tp + ranking.fp, 1e-300)
-    precision = ranking.tp / found
+    predicted = np.maximum(ranking.tp + ranking.fp, 1e-300)
+    precision = ranking.tp / predicted
     value = float(ranking.positives @ precision) / total
-    weight = ranking.positives / found / found
+    weight = ranking.positives / predicted / predicted
     up = precision - value + _at_and_below(weight * ranking.fp)
     return up / total, -_at_and_below(weight * ranking.tp) / total
 
@@ -263,8 +267,8 @@ def average_precision_variance(ranking: Ranking) -> float:
     memo = ranking.memo
     if "precision variance" not in memo:
         memo["precision variance"] = _variance(ranking)
-    found: float = memo["precision variance"]
-    return found
+    variance: float = memo["precision variance"]
+    return variance
 
 
 def _variance(ranking: Ranking) -> float:
@@ -303,11 +307,11 @@ def _swept_variance(ranking: Ranking) -> float:
     return float(total) / float(bottom) ** 2
 
 
-def _precision(span: Span) -> tuple[Floats, Floats]:
+def _precision(span: RankingSpan) -> tuple[Floats, Floats]:
     """The precision at each score of a stretch, and the weight of its positives in the change of it."""
-    found = np.maximum(span.tp + span.fp, 1e-300)
+    predicted = np.maximum(span.tp + span.fp, 1e-300)
     # Not by the square, which vanishes where nothing was found.
-    return span.tp / found, span.positives / found / found
+    return span.tp / predicted, span.positives / predicted / predicted
 
 
 def average_precision_limits(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:

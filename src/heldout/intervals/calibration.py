@@ -78,8 +78,8 @@ def calibration_limits(probabilities: Probabilities, error: str = "expected", le
 
     def quantile(stretch: float, share: float) -> float:
         drawn = statistic(stretch * ray + draws, shares)
-        place = min(max(round((len(drawn) + 1) * share), 1), len(drawn)) - 1
-        return float(np.partition(drawn, place)[place])
+        index = min(max(round((len(drawn) + 1) * share), 1), len(drawn)) - 1
+        return float(np.partition(drawn, index)[index])
 
     tail = (1 - level) / 2
     low = _stretch(lambda s: quantile(s, 1 - tail), seen)
@@ -154,11 +154,11 @@ def _grouped_root(
         message = "there are no groups"
         raise TypeError(message)
     number, weight = groups.number, probabilities.weight
-    place = np.cumsum(met) - 1
+    position = np.cumsum(met) - 1
     # Group sums less their share of the whole: S'S + dd'ΣW² − (cross + cross'), without a groups × bins array.
     entries = groups.gaps
     order = np.argsort(entries.group, kind="stable")
-    group, at, total = entries.group[order], place[entries.place[order]], entries.total[order]
+    group, at, total = entries.group[order], position[entries.place[order]], entries.total[order]
     size = len(gaps)
     products = np.zeros((size, size))
     cross = np.bincount(at, weights=total * groups.weight[group], minlength=size)
@@ -231,9 +231,11 @@ def _score_spread(ranking: Ranking, fit: LogisticFit) -> Floats:
     groups = ranking.groups
     if groups is None:
         mean = fitted(ranking, fit, slice(None))
-        held = np.asarray(ranking.positive_squares) * (1 - mean) ** 2 + np.asarray(ranking.negative_squares) * mean**2
+        squares = (
+            np.asarray(ranking.positive_squares) * (1 - mean) ** 2 + np.asarray(ranking.negative_squares) * mean**2
+        )
         columns = np.stack([np.ones(len(mean)), logits(ranking)])[:size]
-        return np.asarray(columns * held @ columns.T)
+        return np.asarray(columns * squares @ columns.T)
     number = len(groups.keys)
     mean = fitted(ranking, fit, groups.place)
     score = groups.positives * (1 - mean) - groups.negatives * mean

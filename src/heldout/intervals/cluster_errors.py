@@ -66,7 +66,7 @@ def _class_squares(subject: Subject, groups: int) -> Floats:
     count = clusters.count.astype(np.float64)
     k = confusion.n_classes
     group = np.concatenate([clusters.group, clusters.group[~right]])
-    place = np.concatenate([i, j[~right]])
+    index = np.concatenate([i, j[~right]])
     wrong = ~right
     change = np.concatenate(
         [
@@ -76,7 +76,7 @@ def _class_squares(subject: Subject, groups: int) -> Floats:
     )
     # Which groups meet which class does not depend on the measure.
     if "groups met" not in confusion.memo:
-        confusion.memo["groups met"] = np.unique(group * k + place, return_inverse=True)
+        confusion.memo["groups met"] = np.unique(group * k + index, return_inverse=True)
     pairs, where = confusion.memo["groups met"]
     extra = np.bincount(where, weights=change)
     size = np.bincount(clusters.group, weights=count, minlength=groups)
@@ -117,13 +117,13 @@ def effective_scale(subject: Subject) -> Any:
         return np.where(held > 0, np.minimum(kish, linear) / held, 1.0)
 
 
-def _linearised(held: Any, weights: Any, squares: Any, gradient: Any, n: Any, axis: int | None) -> Any:
+def _linearised(size: Any, weights: Any, squares: Any, gradient: Any, n: Any, axis: int | None) -> Any:
     plain = (weights * gradient**2).sum(axis=axis)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = (squares * gradient**2).sum(axis=axis) * n / np.maximum(n - 1, 1)
-        return np.where(spread > 0, held * plain / spread, np.inf)
+        return np.where(spread > 0, size * plain / spread, np.inf)
 
 
 def _corner_sums(confusion: Confusion, values: Any) -> Floats:
-    held = np.asarray(values, dtype=np.float64)
-    return Confusion(confusion.labels, confusion.truth, confusion.predicted, held).corners
+    counts = np.asarray(values, dtype=np.float64)
+    return Confusion(confusion.labels, confusion.truth, confusion.predicted, counts).corners

@@ -66,8 +66,8 @@ class Estimator:
         if np.ndim(scale):
             return Draws(self.confusion, self.seed, self.replicates, scale=scale, level=self.level)
         if float(scale) not in self._draws:
-            made = Draws(self.confusion, self.seed, self.replicates, scale=scale, level=self.level)
-            self._draws[float(scale)] = made
+            draws = Draws(self.confusion, self.seed, self.replicates, scale=scale, level=self.level)
+            self._draws[float(scale)] = draws
         return self._draws[float(scale)]
 
     def default(self, subject: Subject) -> Method:
@@ -97,11 +97,11 @@ class Estimator:
         """The estimates of all classes, found once: whoever asks for one class asks for others too."""
         key = subject.bound.name, method.name
         if key not in self._of_classes:
-            made = self.estimates(subject, method, subject.bound)
-            if not isinstance(made, ClassEstimates):
+            estimates = self.estimates(subject, method, subject.bound)
+            if not isinstance(estimates, ClassEstimates):
                 message = "the classes are asked for on the axis of classes"
                 raise TypeError(message)
-            self._of_classes[key] = made
+            self._of_classes[key] = estimates
         return self._of_classes[key]
 
     def _must_apply(self, method: Method, subject: Subject) -> None:
@@ -136,8 +136,8 @@ class Estimator:
         used = self.chosen(subject) if method is None else find_method(method)
         if method is not None:
             self._must_apply(used, subject)
-        made = self._each(subject, used)
-        return list(made) if among is None else made.taken(among)
+        estimates = self._each(subject, used)
+        return list(estimates) if among is None else estimates.taken(among)
 
     def check(self) -> None:
         """Refuse a method that takes rows as independent where they come in groups, or needs groups without any."""
@@ -224,8 +224,8 @@ def _default_name(subject: Subject, level: float) -> str:
 
 def _plenty(confusion: Confusion) -> bool:
     """Whether every class has so many cases of each of the four outcomes that the closed form needs no draws."""
-    found: bool = confusion.memo.setdefault("plenty", bool(confusion.corners.min() >= PLENTY))
-    return found
+    plenty: bool = confusion.memo.setdefault("plenty", bool(confusion.corners.min() >= PLENTY))
+    return plenty
 
 
 def _left_out(subject: Subject) -> str:

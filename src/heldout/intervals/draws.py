@@ -111,7 +111,7 @@ class Draws:
         from scipy import sparse
 
         cells = len(self.confusion.counts)
-        held = sparse.csr_matrix(
+        group_cells = sparse.csr_matrix(
             (clusters.count.astype(np.float64), (clusters.group, clusters.cell)),
             shape=(clusters.number, cells),
         )
@@ -123,7 +123,7 @@ class Draws:
             size = min(block, self.replicates - start)
             picks = rng.multinomial(clusters.number, np.full(clusters.number, 1 / clusters.number), size=size)
             tables = np.zeros((size, k, k))
-            tables[:, self.confusion.truth, self.confusion.predicted] = picks @ held
+            tables[:, self.confusion.truth, self.confusion.predicted] = picks @ group_cells
             values.append(np.asarray(subject.of_tables(TableBatch(tables))))
         return np.moveaxis(np.concatenate(values), 0, -1)
 

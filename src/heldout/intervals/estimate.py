@@ -173,6 +173,6 @@ def whole(size: Any) -> int | float:
     >>> whole(5.0000000001), whole(2.5)
     (5, 2.5)
     """
-    found = float(size)
+    number = float(size)
     # Shares of cases add up to whole ones but for rounding.
-    return round(found) if abs(found - round(found)) < 1e-9 else found
+    return round(number) if abs(number - round(number)) < 1e-9 else number

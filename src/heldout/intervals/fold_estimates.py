@@ -117,11 +117,11 @@ class FoldEstimate(Estimate):
         """One line, and how the folds were put together."""
         style, digits = self.style, self.digits
         other = "pooled" if self.rule == "mean" else "mean over folds"
-        said = (
+        message = (
             f"{self.rule}: {self.reason} ({self.reference}); {other} {number(self.other, style, digits)}, "
             f"standard deviation over {self.folds:,} folds {number(self.spread, style, digits)}"
         )
-        return [*Estimate.blocks(self), Note(said), *([Note(f"estimates {self.target}")] if self.target else [])]
+        return [*Estimate.blocks(self), Note(message), *([Note(f"estimates {self.target}")] if self.target else [])]
 
 
 # Intervals from the values in the single folds: corrected and naive t, and the mean of areas.
@@ -266,27 +266,27 @@ class FoldEstimator(Estimator):
     def ask(self, quantity: Quantity, method: str | None = None) -> Estimate:
         """One estimate; a method named here must apply."""
         by_fold = self._method(method)
-        made = super().ask(quantity, None if by_fold is not None else method)
+        estimate = super().ask(quantity, None if by_fold is not None else method)
         subject = self.subject(quantity)
         values, training = self._values(subject), self._training(subject)
         if quantity.class_ is not None:
-            place = self.confusion.index(quantity.class_)
-            values, training = values[:, place], training[place]
-        return self._folded(made, values, float(training), by_fold, must=method is not None)
+            index = self.confusion.index(quantity.class_)
+            values, training = values[:, index], training[index]
+        return self._folded(estimate, values, float(training), by_fold, must=method is not None)
 
     def classes(
         self, bound: Bound, method: str | None = None, among: NDArray[np.int64] | None = None
     ) -> list[Estimate]:
         """One estimate per class, or of the classes at the places `among`; a method named here must apply."""
         by_fold = self._method(method)
-        made = super().classes(bound, None if by_fold is not None else method, among)
+        estimates = super().classes(bound, None if by_fold is not None else method, among)
         subject = Subject(bound, self.confusion, "class")
         values, training = self._values(subject), self._training(subject)
         if among is not None:
             values, training = values[:, among], training[among]
         return [
             self._folded(estimate, column, float(value), by_fold, must=method is not None)
-            for estimate, column, value in zip(made, values.T, training, strict=True)
+            for estimate, column, value in zip(estimates, values.T, training, strict=True)
         ]
 
     def per_fold(self, quantity: Quantity) -> NDArray[np.float64]:
@@ -325,8 +325,10 @@ class FoldEstimator(Estimator):
         return self.confusion.n_classes**2 > BATCH_CELLS
 
     def _table_values(self, subject: Subject) -> NDArray[np.float64]:
-        held: Iterable[TableBatch] = self._batches or map(TableBatch, () if self.folds is None else self.folds.tables())
-        return np.concatenate([np.asarray(subject.of_tables(batch), dtype=np.float64) for batch in held])
+        batches: Iterable[TableBatch] = self._batches or map(
+            TableBatch, () if self.folds is None else self.folds.tables()
+        )
+        return np.concatenate([np.asarray(subject.of_tables(batch), dtype=np.float64) for batch in batches])
 
     @cached_property
     def _single(self) -> list[Confusion]:
@@ -346,21 +348,27 @@ class FoldEstimator(Estimator):
         return self.fold_method if name is None else FOLD_METHODS.get(method_key(name))
 
     def _folded(
-        self, made: Estimate, values: NDArray[np.float64], training: float, by_fold: FoldMethod | None, *, must: bool
+        self,
+        estimate: Estimate,
+        values: NDArray[np.float64],
+        training: float,
+        by_fold: FoldMethod | None,
+        *,
+        must: bool,
     ) -> FoldEstimate:
         there = values[~np.isnan(values)]
-        held = {field.name: getattr(made, field.name) for field in fields(Estimate)}
-        if made.measure == "total_cost":
+        parts = {field.name: getattr(estimate, field.name) for field in fields(Estimate)}
+        if estimate.measure == "total_cost":
             # The total grows with the number of cases: a fold's stands for all of them.
             there, training = there * self.confusion.n, training * self.confusion.n
         # A mean over the few folds in which a measure happens to be defined says nothing.
         told = len(there) > 0 and 2 * len(there) >= len(values)
         rule, other = self.rule, float(there.mean()) if told else math.nan
         if by_fold is not None and (must or len(there) > 1) and (self.plan is None or not self.plan.refused):
-            held |= self._by_fold(by_fold, made, there)
-            rule, other = "mean", made.value
+            parts |= self._by_fold(by_fold, estimate, there)
+            rule, other = "mean", estimate.value
         return FoldEstimate(
-            **held,
+            **parts,
             rule=rule,
             other=other,
             spread=spread(there) if told else math.nan,
@@ -370,18 +378,19 @@ class FoldEstimator(Estimator):
             target="" if self.plan is None else self.plan.target,
         )
 
-    def _by_fold(self, method: FoldMethod, made: Estimate, there: NDArray[np.float64]) -> dict[str, Any]:
+    def _by_fold(self, method: FoldMethod, estimate: Estimate, there: NDArray[np.float64]) -> dict[str, Any]:
         """Value and limits of a method that knows nothing but the values in the folds: the value is their mean."""
         if self.plan is None or len(there) < 2:
             raise OptionError(
-                f"The method {method.name!r} needs {made.name} in at least two folds; it is defined in {len(there)}.",
+                f"The method {method.name!r} needs {estimate.name} in at least two folds; it is defined in "
+                f"{len(there)}.",
                 hint="use a plan with more folds, or leave out the method.",
             )
         low, high = method.find(there, self.plan, self.level)
-        floor, ceiling = find(made.measure).measure.range
+        floor, ceiling = find(estimate.measure).measure.range
         low, high = max(low, floor), min(high, ceiling)
         silent = nothing_told(there)
         if silent:
             low = high = math.nan
-        note = "; ".join(filter(None, (made.note, method.finding, silent)))
+        note = "; ".join(filter(None, (estimate.note, method.finding, silent)))
         return {"value": float(there.mean()), "low": low, "high": high, "method": method.name, "note": note}

@@ -58,18 +58,18 @@ class FoldScores(ScoreEstimator):
         self.must_name_class(quantity)
         averaged = quantity.bound.measure.over_folds == "mean" or by_fold is not None
         if len(self._truth) == 1:
-            made = _fields(super().ask(quantity, method))
-            values = np.array([made["value"]])
+            parts = _fields(super().ask(quantity, method))
+            values = np.array([parts["value"]])
         else:
             values = self.per_fold(quantity) if averaged or self._few(quantity) else np.empty(0)
-            made = self._mean(quantity, values, by_fold) if averaged else self._pooled(quantity)
+            parts = self._mean(quantity, values, by_fold) if averaged else self._pooled(quantity)
         if self.plan.refused:
-            made |= {"low": math.nan, "high": math.nan, "method": "none", "note": self.plan.refused}
+            parts |= {"low": math.nan, "high": math.nan, "method": "none", "note": self.plan.refused}
         there = values[~np.isnan(values)]
         mean = float(there.mean()) if len(there) else math.nan
         rule: Rule = self.rule if self.rule != "pooled" else "mean" if averaged else "pooled"
         return FoldEstimate(
-            **made,
+            **parts,
             rule=rule,
             other=self._mixed(self.value(quantity), quantity) if averaged else mean,
             spread=spread(there),
@@ -122,13 +122,13 @@ class FoldScores(ScoreEstimator):
     def _mean(self, quantity: Quantity, values: Floats, by_fold: FoldMethod | None) -> dict[str, Any]:
         """The mean over the folds in which the measure is defined."""
         there = ~np.isnan(values)
-        made = self._described(quantity)
+        parts = self._described(quantity)
         if not there.any():
-            made["undefined"] = (
+            parts["undefined"] = (
                 f"in no fold is it defined ({quantity.bound.undefined}); over all folds together it would be "
                 f"{share(self.value(quantity))}, but that ranks scores of different models against each other"
             )
-            return made
+            return parts
         left = len(values) - int(there.sum())
         notes = [f"undefined in {left:,} of {len(values):,} folds, which are left out"] if left else []
         used, measure = values[there], quantity.bound.measure
@@ -147,21 +147,23 @@ class FoldScores(ScoreEstimator):
             low, high, name = *corrected_t(used, self.plan, self.level), "corrected-t"
         if silent:
             low = high = math.nan
-        value, held = float(used.mean()), self._mean_bounds(quantity, values)
-        if held is not None and not math.isnan(low):
-            (low, high), name = allowing(value, (low, high), held, (measure.low, measure.high)), name + BINS
+        value, bounds = float(used.mean()), self._mean_bounds(quantity, values)
+        if bounds is not None and not math.isnan(low):
+            (low, high), name = allowing(value, (low, high), bounds, (measure.low, measure.high)), name + BINS
         ends = max(low, measure.low), min(high, measure.high)
-        return made | {
-            "value": value, "low": ends[0], "high": ends[1], "method": name, "note": "; ".join(notes), "bounds": held
+        return parts | {
+            "value": value, "low": ends[0], "high": ends[1], "method": name, "note": "; ".join(notes), "bounds": bounds
         }  # fmt: skip
 
     def _mean_bounds(self, quantity: Quantity, values: Floats) -> tuple[float, float] | None:
         """The mean of the bounds in the folds in which the measure is defined; None where all of them are exact."""
         pairs = zip(self._folds, values.tolist(), strict=True)
-        found = [(fold.bounds(quantity), value) for fold, value in pairs if not math.isnan(value)]
-        if self.resubstituted is not None or all(held is None for held, _ in found):
+        pairs_of_bounds = [(fold.bounds(quantity), value) for fold, value in pairs if not math.isnan(value)]
+        if self.resubstituted is not None or all(bounds is None for bounds, _ in pairs_of_bounds):
             return None
-        low, high = np.mean([(value, value) if held is None else held for held, value in found], axis=0).tolist()
+        low, high = np.mean(
+            [(value, value) if bounds is None else bounds for bounds, value in pairs_of_bounds], axis=0
+        ).tolist()
         return low, high
 
     @property
@@ -170,8 +172,8 @@ class FoldScores(ScoreEstimator):
 
     def _area_limits(self, quantity: Quantity, used: Floats, there: NDArray[np.bool_]) -> tuple[float, float]:
         label: Label | None = quantity.class_ if quantity.class_ is not None else self.positive
-        place = self.evidence.labels.index(label) if label is not None else 0
-        positives = self._truth[there, place]
+        index = self.evidence.labels.index(label) if label is not None else 0
+        positives = self._truth[there, index]
         negatives = self._truth[there].sum(axis=1) - positives
         scaling = quantity.bound.measure.scaled
         areas = (used - scaling.offset) / scaling.slope
@@ -197,17 +199,17 @@ class FoldScores(ScoreEstimator):
 
     def _pooled(self, quantity: Quantity) -> dict[str, Any]:
         """The interval of all predictions together, stretched for what they share."""
-        made = ScoreEstimator.ask(self, quantity)
-        value = self._mixed(made.value, quantity)
+        estimate = ScoreEstimator.ask(self, quantity)
+        value = self._mixed(estimate.value, quantity)
         # Predictions of one case by several models are not as many cases; where rows come in groups, the interval has
         # taken them as one already.
         times = 1.0 if self.evidence.grouped else self.evidence.n / self.plan.n
         stretch = math.sqrt(self.plan.factor * times)
-        low, high = (value + stretch * (limit - made.value) for limit in (made.low, made.high))
+        low, high = (value + stretch * (limit - estimate.value) for limit in (estimate.low, estimate.high))
         measure = quantity.bound.measure
-        name = made.method if stretch == 1 else f"{made.method}, n/{self.plan.factor * times:.3g}"
+        name = estimate.method if stretch == 1 else f"{estimate.method}, n/{self.plan.factor * times:.3g}"
         ends = max(low, measure.low), min(high, measure.high)
-        return _fields(made) | {"value": value, "low": ends[0], "high": ends[1], "method": name, "n": self.plan.n}
+        return _fields(estimate) | {"value": value, "low": ends[0], "high": ends[1], "method": name, "n": self.plan.n}
 
     def _described(self, quantity: Quantity) -> dict[str, Any]:
         """An estimate without a value."""

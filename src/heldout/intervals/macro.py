@@ -24,7 +24,7 @@ _LEAST_DF = 4  # fewer make t so long that a class of 2 cases says nothing of th
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class TableCells:
     """The cells of a confusion matrix off its diagonal: `count` cases of class `row` decided as `column`."""
 
     row: NDArray[np.intp]
@@ -71,7 +71,7 @@ def macro_f_limits(
     tp: ArrayLike,
     fp: ArrayLike,
     fn: ArrayLike,
-    cells: Cells,
+    cells: TableCells,
     beta: float = 1.0,
     *,
     level: float = 0.95,
@@ -83,7 +83,7 @@ def macro_f_limits(
     nor is decided for is absent, as in `macro_proportion_limits`. `class_limits` are those of `f_score_limits`, where
     they are known already.
 
-    >>> none = Cells(np.array([], int), np.array([], int), np.array([]))
+    >>> none = TableCells(np.array([], int), np.array([], int), np.array([]))
     >>> low, high = macro_f_limits([20, 20, 20], [0, 0, 0], [0, 0, 0], none)
     >>> print(f"{low:.3f} {high:.3f}")
     0.938 1.000
@@ -94,11 +94,11 @@ def macro_f_limits(
 
 
 def macro_jaccard_limits(
-    tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, cells: Cells, *, level: float = 0.95
+    tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, cells: TableCells, *, level: float = 0.95
 ) -> tuple[float, float]:
     """Limits of the mean over classes of tp/(tp + fp + fn), like `macro_f_limits`.
 
-    >>> none = Cells(np.array([], int), np.array([], int), np.array([]))
+    >>> none = TableCells(np.array([], int), np.array([], int), np.array([]))
     >>> low, high = macro_jaccard_limits([20, 20, 20], [0, 0, 0], [0, 0, 0], none)
     >>> print(f"{low:.3f} {high:.3f}")
     0.886 1.000
@@ -109,7 +109,7 @@ def macro_jaccard_limits(
 
 
 def _macro_overlap(
-    counts: Floats, cells: Cells, weights: tuple[float, float], limits: tuple[Floats, Floats], level: float
+    counts: Floats, cells: TableCells, weights: tuple[float, float], limits: tuple[Floats, Floats], level: float
 ) -> tuple[float, float]:
     """Limits of the mean of tp/(tp + a·fn + b·fp), of which F-beta and Jaccard are two cases."""
     classes = counts.shape[1]
@@ -147,7 +147,7 @@ def _overlap(tp: Floats, fp: Floats, fn: Floats, a: float, b: float) -> tuple[Fl
 
 
 def _table_variance(
-    counts: Floats, seen: NDArray[np.bool_], cells: Cells, weights: tuple[float, float]
+    counts: Floats, seen: NDArray[np.bool_], cells: TableCells, weights: tuple[float, float]
 ) -> tuple[float, float, Floats]:
     """At the table with one case added: the mean value, the δ-variance of the sum, and that of each class.
 

@@ -13,7 +13,7 @@ from heldout.errors import OptionError
 from heldout.intervals import proportion
 from heldout.intervals.cluster_errors import cluster_variance, groups_behind
 from heldout.intervals.draws import MOST_CELLS, Draws, order_limits, share_limits
-from heldout.intervals.macro import Cells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
+from heldout.intervals.macro import TableCells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.intervals.score_limits import f_score_limits, mean_cost_limits, odds_ratio_limits, ratio_limits
 from heldout.intervals.target import Subject
@@ -182,8 +182,8 @@ def _cost(subject: Subject, level: float) -> Limits:
     # Every entry of the matrix is a value that a case could have cost, seen or not: leaving out the dear error
     # that did not happen to occur is what makes the usual intervals fail.
     values, where = np.unique(costs, return_inverse=True)
-    place = where.reshape(costs.shape)[subject.confusion.truth, subject.confusion.predicted]
-    counts = np.bincount(place, weights=subject.counts, minlength=len(values))
+    value_index = where.reshape(costs.shape)[subject.confusion.truth, subject.confusion.predicted]
+    counts = np.bincount(value_index, weights=subject.counts, minlength=len(values))
     return mean_cost_limits(values, counts, level)
 
 
@@ -226,7 +226,7 @@ def stratified_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  
         top, bottom = subject.bound.pair(cells)
         return macro_proportion_limits(top, bottom, level)
     wrong = subject.confusion.truth != subject.confusion.predicted
-    sparse = Cells(subject.confusion.truth[wrong], subject.confusion.predicted[wrong], subject.counts[wrong])
+    sparse = TableCells(subject.confusion.truth[wrong], subject.confusion.predicted[wrong], subject.counts[wrong])
     if subject.bound.measure.kind == "f":
         limits, beta = _class_f_limits(subject, level), subject.bound.parameters["beta"]
         return macro_f_limits(tp, fp, fn, sparse, beta, level=level, class_limits=limits)

@@ -198,7 +198,7 @@ def _mid_p_low(hits: Floats, misses: Floats, tail: float) -> Floats:
     # P(X >= x) = I_p(x, n-x+1) and P(X > x) = I_p(x+1, n-x); their mean is the mid-P tail, so the root lies
     # between the points at which the one and the other equal the tail.
     start, stop = np.asarray(betaincinv([a, a + 1], [b + 1, b], tail), dtype=np.float64)
-    found = bracketed_root(lambda p: (betainc(a, b + 1, p) + betainc(a + 1, b, p)) / 2 - tail, start, stop)
+    root = bracketed_root(lambda p: (betainc(a, b + 1, p) + betainc(a + 1, b, p)) / 2 - tail, start, stop)
     # All hits: P(X > n) = 0, so p^n = 2·tail.
     ends = np.where(some, (2 * tail) ** (1 / np.where(some, hits, 1.0)), 0.0)
-    return np.where(inside, found, ends)
+    return np.where(inside, root, ends)

@@ -104,8 +104,8 @@ def _class_drawing(column: NDArray[Any], size: int, rng: np.random.Generator) ->
     def over_scores(totals: Any) -> NDArray[Any]:
         drawn = np.zeros((len(totals), m), dtype=np.int64)
         if len(there):
-            held = column[there] * 1.0
-            drawn[:, there] = rng.multinomial(totals, held / held.sum())
+            weights = column[there] * 1.0
+            drawn[:, there] = rng.multinomial(totals, weights / weights.sum())
         return drawn
 
     if column.dtype.kind not in "iub" or len(there) * CASES_PER_BINOMIAL < size:
@@ -132,7 +132,7 @@ def _group_drawing(ranking: Ranking, rng: np.random.Generator) -> Drawing:
 
     number = len(groups.keys)
     shape = (number, len(ranking))
-    held = [
+    columns = [
         sparse.csr_matrix((np.asarray(column, dtype=np.float64), (groups.group, groups.place)), shape=shape)
         for column in (groups.positives, groups.negatives)
     ]
@@ -140,7 +140,7 @@ def _group_drawing(ranking: Ranking, rng: np.random.Generator) -> Drawing:
 
     def draw(size: int) -> tuple[NDArray[Any], NDArray[Any]]:
         picks = rng.multinomial(number, chances, size=size).astype(np.float64)
-        return np.asarray(picks @ held[0]), np.asarray(picks @ held[1])
+        return np.asarray(picks @ columns[0]), np.asarray(picks @ columns[1])
 
     return draw
 

@@ -53,8 +53,8 @@ def _next_step(points: tuple[Floats, Floats, Floats], values: tuple[Floats, Floa
     """How far to go from a to b: by inverse quadratic interpolation if it is safe, else half way."""
     a, b, c = points
     fa, fb, fc = values
-    place = (a - b) / (c - b)
+    position = (a - b) / (c - b)
     height = (fa - fb) / (fc - fb)
-    safe = (height * height < place) & ((1 - height) * (1 - height) < 1 - place)
+    safe = (height * height < position) & ((1 - height) * (1 - height) < 1 - position)
     quadratic = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
     return np.where(safe, quadratic, 0.5)

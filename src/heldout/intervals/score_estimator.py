@@ -120,17 +120,17 @@ class ScoreEstimator:
         return self.evidence.ranking(label)
 
     def _probabilities(self, measure: Measure) -> Probabilities:
-        found = self.evidence.probabilities
-        if found is None:
+        probabilities = self.evidence.probabilities
+        if probabilities is None:
             why = self.evidence.not_probability
             raise OptionError(f"{measure.name} needs probabilities, and {why}.", hint="give probabilities as score.")
-        return found
+        return probabilities
 
     def _estimate(
         self, bound: Bound, evidence: Ranking | Probabilities, label: Label | None, asked: str | None
     ) -> Estimate:
         value = float(bound.value({bound.measure.cells[0]: evidence}))
-        found = score_limits(
+        limits = score_limits(
             bound,
             evidence,
             self.level,
@@ -139,7 +139,7 @@ class ScoreEstimator:
             seed=self.seed,
             replicates=self.replicates,
         )
-        low, high, name = found.low, found.high, found.method
+        low, high, name = limits.low, limits.high, limits.method
         if "bootstrap" not in name and name != "bca":
             # The limits and the value are sums in another order: rounding must not put the value outside.
             low, high = _holding(value, low, high)
@@ -147,9 +147,9 @@ class ScoreEstimator:
             name = "cluster-logit" if name == "wilson" else f"{name}, groups"
         elif self.evidence.weighted:
             name = f"{name}, effective n"
-        held = None if label is None or math.isnan(value) else bounds_of(bound, self.evidence.ranking(label))
-        if held is not None and not math.isnan(low):
-            low, high = allowing(value, (low, high), held, value_range(bound.measure, bound.parameters))
+        bounds = None if label is None or math.isnan(value) else bounds_of(bound, self.evidence.ranking(label))
+        if bounds is not None and not math.isnan(low):
+            low, high = allowing(value, (low, high), bounds, value_range(bound.measure, bound.parameters))
             name += BINS
         n = self.evidence.n
         undefined = bound.undefined if math.isnan(value) else ""
@@ -166,7 +166,7 @@ class ScoreEstimator:
             undefined,
             self._note(bound.measure, evidence) if label is None else middle_note(bound, self.evidence.ranking(label)),
             "share" if bound.measure.bounded else "plain",
-            held,
+            bounds,
         )
 
     def _note(self, measure: Measure, evidence: Ranking | Probabilities) -> str:
@@ -203,9 +203,9 @@ class ScoreEstimator:
         # Averages of ones add up to a hair less.
         value = 1.0 if abs(area.value - 1) < 1e-12 else area.value
         note = f"{area.absent} of {len(self.evidence.labels)} classes have no cases and are left out"
-        limits, name, held = (area.low, area.high), area.method, self._average_bounds(wanted)
-        if held is not None and not math.isnan(area.low):
-            limits, name = allowing(value, limits, held, measure.range), name + BINS
+        limits, name, bounds = (area.low, area.high), area.method, self._average_bounds(wanted)
+        if bounds is not None and not math.isnan(area.low):
+            limits, name = allowing(value, limits, bounds, measure.range), name + BINS
         return Estimate(
             quantity.bound.name,
             None,
@@ -217,7 +217,7 @@ class ScoreEstimator:
             self.evidence.n,
             (area.undefined or measure.undefined) if math.isnan(area.value) else "",
             note if area.absent else "",
-            bounds=held,
+            bounds=bounds,
         )
 
     @cached_property

@@ -69,16 +69,16 @@ def find(name: str, *, costs: NDArray[np.float64] | None = None, **parameters: A
             f"There is no measure {name!r}.",
             hint=f"did you mean {near!r}? " * bool(near) + "'heldout measures' lists them all.",
         )
-    found = CATALOGUE[names[key]]
-    if found.name == "kappa" and "weights" in parameters:
-        found = _weighted_kappa(str(parameters.pop("weights")))
-    unknown = [p for p in parameters if p not in found.parameters]
+    measure = CATALOGUE[names[key]]
+    if measure.name == "kappa" and "weights" in parameters:
+        measure = _weighted_kappa(str(parameters.pop("weights")))
+    unknown = [p for p in parameters if p not in measure.parameters]
     if unknown:
-        known = listing(found.parameters) or "none"
+        known = listing(measure.parameters) or "none"
         raise OptionError(
-            f"{found.name} has no parameter {unknown[0]!r}. Its parameters: {known}.", hint="leave it out."
+            f"{measure.name} has no parameter {unknown[0]!r}. Its parameters: {known}.", hint="leave it out."
         )
-    return Bound(found, _settled(found, parameters), costs if found.kind == "cost" else None)
+    return Bound(measure, _settled(measure, parameters), costs if measure.kind == "cost" else None)
 
 
 @lru_cache

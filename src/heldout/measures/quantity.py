@@ -152,9 +152,9 @@ def _kind_gradient(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
     return gradient
 
 
-def _expanded(confusion: Confusion, held: NDArray[np.float64]) -> NDArray[np.float64]:
+def _expanded(confusion: Confusion, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """What was found for each kind of class, for each class."""
-    return held if confusion.alike is None else held[confusion.alike[1]]
+    return values if confusion.alike is None else values[confusion.alike[1]]
 
 
 def for_each_class(
@@ -168,10 +168,10 @@ def _kinds(confusion: Confusion) -> tuple[NDArray[Any], Any, NDArray[np.int64], 
     """Kinds of classes with the same counts, how many there are of each, and those of the two classes of every cell."""
     if confusion.alike is None:
         return confusion.corners, 1.0, confusion.truth, confusion.predicted
-    kinds, place = confusion.alike
+    kinds, kind = confusion.alike
     if "kinds" not in confusion.memo:
-        times = np.bincount(place, minlength=len(kinds))
-        confusion.memo["kinds"] = times, place[confusion.truth], place[confusion.predicted]
+        times = np.bincount(kind, minlength=len(kinds))
+        confusion.memo["kinds"] = times, kind[confusion.truth], kind[confusion.predicted]
     return kinds, *confusion.memo["kinds"]
 
 
@@ -202,8 +202,8 @@ def _mean(values: Any, weights: Any) -> Any:
     if there.all():
         weights = np.broadcast_to(weights, np.shape(values))
         return divide(np.einsum("...k,...k->...", values, weights), weights.sum(axis=-1))
-    held = np.where(there, weights, 0.0)
-    return divide((np.where(there, values, 0.0) * held).sum(axis=-1), held.sum(axis=-1))
+    used = np.where(there, weights, 0.0)
+    return divide((np.where(there, values, 0.0) * used).sum(axis=-1), used.sum(axis=-1))
 
 
 def averaged_gradient(bound: Bound, average: Average, confusion: Confusion) -> NDArray[np.float64]:

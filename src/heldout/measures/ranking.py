@@ -191,18 +191,18 @@ def average_precision(ranking: Ranked) -> tuple[Any, Any]:
 def pr_area(ranking: Ranked) -> tuple[Any, Any]:
     """Area under the precision-recall curve, interpolated as the ROC curve allows; guessing gives the prevalence."""
     tp0, fp0, more_tp, more_fp = _steps(ranking)
-    found = tp0 + fp0
+    above = tp0 + fp0
     # With u of the step's positives found, FP = fp0 + s·u, and precision (tp0 + u) / (found + (1 + s)·u); this is its
     # integral over the step in terms that are all positive, so that nothing cancels.
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = (more_tp + more_fp) / found
+        x = (more_tp + more_fp) / above
         logs = np.log1p(x)
         first = np.where(x > 0, logs / x, 1.0)
         # (x − log(1 + x)) / x² loses its digits as x goes to 0; there its series stands in.
         second = np.where(x > 1e-2, (x - logs) / (x * x), _tail_series(x))
-        later = more_tp * (tp0 * first + more_tp * second) / found
+        later = more_tp * (tp0 * first + more_tp * second) / above
         from_nothing = more_tp * more_tp / (more_tp + more_fp)
-    area = np.where(more_tp > 0, np.where(found > 0, later, from_nothing), 0.0)
+    area = np.where(more_tp > 0, np.where(above > 0, later, from_nothing), 0.0)
     return area.sum(axis=-1), 1.0 * ranking.n_positive
 
 
@@ -263,8 +263,8 @@ def lift_at(ranking: Ranked, *, share: float = 0.1) -> tuple[Any, Any]:
 
     Where the cut falls into a tie, the tied cases count in proportion.
     """
-    found, depth = _top(ranking, share)
-    return found * (ranking.n_positive + ranking.n_negative), depth * ranking.n_positive
+    positives, depth = _top(ranking, share)
+    return positives * (ranking.n_positive + ranking.n_negative), depth * ranking.n_positive
 
 
 @measure(
@@ -298,8 +298,8 @@ def precision_at(ranking: Ranked, *, k: float = 10.0) -> tuple[Any, Any]:
 )
 def recall_at_precision(ranking: Ranked, *, precision: float = 0.9) -> tuple[Any, Any]:
     """Best recall at a threshold whose precision is at least the given one, 0 if there is none; not interpolated."""
-    tp, found = ranking.tp, ranking.tp + ranking.fp
-    reached = tp >= (precision - HAIR) * found
+    tp, predicted = ranking.tp, ranking.tp + ranking.fp
+    reached = tp >= (precision - HAIR) * predicted
     return np.where(reached, tp, 0).max(axis=-1, initial=0), 1.0 * ranking.n_positive
 
 
@@ -315,9 +315,9 @@ def recall_at_precision(ranking: Ranked, *, precision: float = 0.9) -> tuple[Any
 )
 def precision_at_recall(ranking: Ranked, *, recall: float = 0.9) -> tuple[Any, Any]:
     """Best precision at a threshold whose recall is at least the given one; not interpolated."""
-    tp, found = ranking.tp, ranking.tp + ranking.fp
+    tp, predicted = ranking.tp, ranking.tp + ranking.fp
     reached = tp >= (recall - HAIR) * _column(ranking.n_positive)
-    precision = np.where(reached, tp / np.maximum(found, 1e-300), 0.0)
+    precision = np.where(reached, tp / np.maximum(predicted, 1e-300), 0.0)
     return precision.max(axis=-1, initial=0.0), 1.0 * (np.asarray(ranking.n_positive) > 0)
 
 

@@ -49,7 +49,7 @@ Ranked = Ranking | RankingBatch
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RankingSpan:
     """A stretch of distinct scores, from the highest down: what is at each of them, and what is at it or above.
 
     The arrays are overwritten by the next stretch.
@@ -61,7 +61,7 @@ class Span:
     fp: Floats
 
 
-def sweep(ranked: Ranked) -> Iterator[Span]:
+def sweep(ranked: Ranked) -> Iterator[RankingSpan]:
     """Go through a ranking in blocks, as floats; no array as long as the ranking is made.
 
     >>> seen = Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2]))
@@ -75,7 +75,7 @@ def sweep(ranked: Ranked) -> Iterator[Span]:
     for start in range(0, m, block):
         here, tp = up.step(start)
         there, fp = down.step(start)
-        yield Span(here, there, tp, fp)
+        yield RankingSpan(here, there, tp, fp)
 
 
 class _Running:
@@ -105,10 +105,10 @@ class _Running:
         return entries, up_to
 
 
-def inner(one: Any, two: Any) -> Any:
+def inner(first: Any, second: Any) -> Any:
     """The sum of the products along the last axis."""
     # Not @: for vectors it starts threads, which take longer to meet than a block takes to sum.
-    return np.einsum("...i,...i->...", one, two)[()]
+    return np.einsum("...i,...i->...", first, second)[()]
 
 
 def lost_pairs(ranked: Ranked) -> Any:
@@ -164,5 +164,5 @@ def precision_sums(ranked: Ranked) -> PrecisionSums:
             kept = kept + own
             lost = lost + (each.sum(axis=-1) - own)
         memo["precision sums"] = PrecisionSums(gained, lost, kept)
-    found: PrecisionSums = memo["precision sums"]
-    return found
+    sums: PrecisionSums = memo["precision sums"]
+    return sums

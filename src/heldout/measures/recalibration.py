@@ -68,14 +68,14 @@ class BinnedLogits:
         """Σ f(η)·x^times over all cases, f being the derivative of that order of log(1 + e^η)."""
         total = 0.0
         for k in range(6 - times_x):
-            held = curves[order + k] * powers[k]
+            product = curves[order + k] * powers[k]
             # x = middle + d, so that x·d^k is middle·d^k + d^(k+1).
             moment = self.moments[k]
             if times_x == 1:
                 moment = self.middle * self.moments[k] + self.moments[k + 1]
             elif times_x == 2:
                 moment = self.middle * (self.middle * self.moments[k] + 2 * self.moments[k + 1]) + self.moments[k + 2]
-            total += float(inner(held, moment))
+            total += float(inner(product, moment))
         return total
 
 
@@ -113,14 +113,14 @@ def bin_logits(ranking: Ranking, logit: Callable[[Any], Floats]) -> BinnedLogits
         part = slice(start, start + BLOCK)
         x = logit(ranking.scores[part])
         positives = ranking.positives[part].astype(np.float64)
-        held = positives + ranking.negatives[part]
-        place = np.minimum(((x - bottom) / width).astype(np.int64), BINS - 1)
+        weights = positives + ranking.negatives[part]
+        bin_index = np.minimum(((x - bottom) / width).astype(np.int64), BINS - 1)
         # The scores fall, so the cases of a bin stand together.
-        begins = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])
-        rest = x - (bottom + (place + 0.5) * width)
+        begins = np.flatnonzero(np.r_[True, bin_index[1:] != bin_index[:-1]])
+        rest = x - (bottom + (bin_index + 0.5) * width)
         for k in range(6):
-            moments[k, place[begins]] += np.add.reduceat(held, begins)
-            held *= rest
+            moments[k, bin_index[begins]] += np.add.reduceat(weights, begins)
+            weights *= rest
         hits += float(positives.sum())
         hits_x += float(inner(positives, x))
     met = np.flatnonzero(moments[0])
@@ -161,10 +161,10 @@ def logit(p: Any) -> Floats:
 
 def logits(ranking: Ranking) -> Floats:
     """The log odds of the distinct probabilities."""
-    found: Floats | None = ranking.memo.get("logits")
-    if found is None:
-        found = ranking.memo["logits"] = logit(ranking.scores)
-    return found
+    values: Floats | None = ranking.memo.get("logits")
+    if values is None:
+        values = ranking.memo["logits"] = logit(ranking.scores)
+    return values
 
 
 def recalibrate(ranking: Ranking, *, fixed_slope: bool = False) -> LogisticFit:
@@ -213,8 +213,8 @@ def _why_not(ranking: Ranking, *, fixed_slope: bool) -> str:
 
 def _ends(counts: NDArray[Any]) -> tuple[int, int]:
     """The first and the last place that holds a case; there is one."""
-    held = counts > 0
-    return int(held.argmax()), len(held) - 1 - int(held[::-1].argmax())
+    filled = counts > 0
+    return int(filled.argmax()), len(filled) - 1 - int(filled[::-1].argmax())
 
 
 def _newton(ranking: Ranking, *, fixed_slope: bool) -> LogisticFit:
@@ -238,9 +238,9 @@ def _newton(ranking: Ranking, *, fixed_slope: bool) -> LogisticFit:
         if share < 1 and trusted:
             # Far from calibrated, as where all probabilities crowd at one end, the rate of the class is a better start.
             trusted, other = False, _by_rate(ranking, size)
-            found = _derivatives(ranking, other, size)
-            if found[0] < new_loss:
-                beta, (loss, gradient, information) = other, found
+            derivatives = _derivatives(ranking, other, size)
+            if derivatives[0] < new_loss:
+                beta, (loss, gradient, information) = other, derivatives
                 continue
         beta, loss, gradient, information = moved, new_loss, new_gradient, new_information
         if np.abs(share * step).max() <= 1e-12 * (1 + np.abs(beta).max()):
@@ -260,10 +260,10 @@ def _by_rate(ranking: Ranking, size: int) -> Floats:
 
 
 def _binned(ranking: Ranking) -> BinnedLogits:
-    found: BinnedLogits | None = ranking.memo.get("binned logits")
-    if found is None:
-        found = ranking.memo["binned logits"] = bin_logits(ranking, logit)
-    return found
+    binned: BinnedLogits | None = ranking.memo.get("binned logits")
+    if binned is None:
+        binned = ranking.memo["binned logits"] = bin_logits(ranking, logit)
+    return binned
 
 
 def _derivatives(ranking: Ranking, beta: Floats, size: int) -> tuple[float, Floats, Floats]:
