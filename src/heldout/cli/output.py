@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TextIO
 
 from heldout.arguments import closest
 from heldout.errors import FileError, OptionError
-from heldout.evidence.storage import OTHER_LOCATION
 
 if TYPE_CHECKING:
     from heldout.result import Result
@@ -144,10 +143,9 @@ def _explain_failure(message: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FileError(
-            f"{message}: {error.strerror or error}.",
-            hint=OTHER_LOCATION,
-        ) from None
+        from heldout.evidence.storage import OTHER_LOCATION
+
+        raise FileError(f"{message}: {error.strerror or error}.", hint=OTHER_LOCATION) from None
 
 
 def _stage(target: Path, data: bytes, number: int) -> Path | None:
