@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from heldout.comparisons.corrections import CORRECTIONS
 from heldout.comparisons.learner_ranks import groups_of, rank_learners
 from heldout.errors import FileError, OptionError, ValuesError
-from heldout.report.critical_difference import diagram
+from heldout.report.critical_difference import lay_out_diagram
 from heldout.result import ROW_KEYS
 
 R = Path(__file__).parents[1] / "oracles" / "data" / "r"
@@ -192,7 +192,7 @@ def test_the_diagram_is_drawn(tmp_path):
 
 def test_names_and_bars_of_the_diagram_do_not_cover_each_other():
     found = rank_learners(np.random.default_rng(5).normal(size=(20, 9)) - 0.3 * np.arange(9))
-    drawn = diagram(found)
+    drawn = lay_out_diagram(found)
     assert {label.name for label in drawn.labels} == set(found.table.learners)
     places = {(label.side, label.depth) for label in drawn.labels}
     assert len(places) == 9

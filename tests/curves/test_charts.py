@@ -25,7 +25,7 @@ from heldout.curves import (
     roc,
     save_chart,
 )
-from heldout.curves.chart import chart_to_save
+from heldout.curves.chart import draw_alone
 from heldout.engines.score_sort import rank
 from heldout.errors import FileError, OptionError
 from heldout.evidence.ranking import Ranking
@@ -114,7 +114,7 @@ def test_a_long_curve_reaches_vega_thinned():
 
 def test_a_hull_can_stand_beside_the_curve():
     curve = roc(diabetes())
-    assert [stroke.name for stroke in chart_to_save(curve, hull=True).strokes] == ["chance", "", "convex hull"]
+    assert [stroke.name for stroke in draw_alone(curve, hull=True).strokes] == ["chance", "", "convex hull"]
     assert "convex hull" in json.dumps(curve.chart(hull=True).to_dict())
 
 

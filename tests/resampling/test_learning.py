@@ -19,7 +19,7 @@ from heldout.errors import HeldoutError, LabelError, OptionError, ValuesError
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import z_value
 from heldout.learners.problem import Problem
-from heldout.report.learning_curve import learning_chart
+from heldout.report.learning_curve import draw_learning_curve
 from heldout.resampling.learning_curve import learn, verdict
 from heldout.resampling.power_law import fit_power_law
 from heldout.resampling.training_sizes import draw_training_sets
@@ -204,7 +204,7 @@ def test_the_chart_has_both_bands_and_the_law_ahead(tmp_path):
     spec = curve.chart().to_dict()
     marks = [layer["mark"]["type"] for layer in spec["layer"]]
     assert marks.count("area") == 3
-    law = next(stroke for stroke in learning_chart(curve).strokes if stroke.dashed)
+    law = next(stroke for stroke in draw_learning_curve(curve).strokes if stroke.dashed)
     # The sizes multiply, so they stand on a logarithmic axis.
     assert 10 ** min(law.x) == pytest.approx(curve.sizes[-1])
     assert 10 ** max(law.x) == pytest.approx(1800)

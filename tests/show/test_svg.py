@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tone
-from heldout.show.svg import DASHES, chart_svg, framed, ticks
+from heldout.show.svg import DASHES, chart_svg, find_ticks, frame_chart
 
 NAN = float("nan")
 EMPTY = Chart("title", "what it shows", Axis("x", 0, 10), Axis("y", -1, 1))
@@ -39,7 +39,7 @@ def walked(path: str) -> list[list[tuple[float, float]]]:
 def test_a_line_goes_through_its_points_to_a_tenth_of_a_unit(points: list[tuple[float, float]]) -> None:
     x, y = zip(*points, strict=True)
     chart = replace(EMPTY, strokes=(Stroke(x, y),))
-    frame = framed(chart)
+    frame = frame_chart(chart)
     path = next(e for e in drawn(chart).iter("path") if "heldout-stroke" in e.get("class", ""))
     (run,) = walked(path.get("d", ""))
     wanted = [(frame.across(a), frame.down(b)) for a, b in points]
@@ -51,10 +51,10 @@ def test_a_line_goes_through_its_points_to_a_tenth_of_a_unit(points: list[tuple[
 
 
 def test_axes_run_from_their_low_to_their_high_end() -> None:
-    frame = framed(EMPTY)
+    frame = frame_chart(EMPTY)
     assert (frame.across(0), frame.across(10)) == (frame.left, frame.left + frame.width)
     assert (frame.down(1), frame.down(-1)) == (frame.top, frame.top + frame.height)
-    turned = framed(replace(EMPTY, x=Axis("x", 10, 0)))
+    turned = frame_chart(replace(EMPTY, x=Axis("x", 10, 0)))
     assert turned.across(10) == turned.left
 
 
@@ -66,7 +66,7 @@ def test_what_is_undefined_breaks_a_line() -> None:
 
 def test_a_ribbon_goes_there_and_back() -> None:
     chart = replace(EMPTY, ribbons=(Ribbon((0, 10), (-0.5, -0.5), (0.5, 1)),))
-    frame = framed(chart)
+    frame = frame_chart(chart)
     path = next(e for e in drawn(chart).iter("path") if "heldout-ribbon" in e.get("class", ""))
     (run,) = walked(path.get("d", ""))
     corners = [(0, 0.5), (10, 1), (10, -0.5), (0, -0.5)]
@@ -97,7 +97,7 @@ def test_a_chart_is_named_and_described() -> None:
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
 def test_ticks_are_few_even_and_within_the_axis(low: float, length: float) -> None:
-    marked = ticks(Axis("x", low, low + length))
+    marked = find_ticks(Axis("x", low, low + length))
     assert 2 <= len(marked) <= 11
     places = [place for place, _ in marked]
     assert all(low - 1e-6 * length <= place <= low + length * (1 + 1e-6) for place in places)
@@ -108,5 +108,5 @@ def test_ticks_are_few_even_and_within_the_axis(low: float, length: float) -> No
 
 def test_ticks_that_were_given_are_kept() -> None:
     given_ticks = ((0.0, "none"), (1.0, "all"))
-    assert ticks(Axis("x", 0, 1, given_ticks)) == given_ticks
-    assert ticks(Axis("x", 0, 0.5, given_ticks)) == given_ticks[:1]
+    assert find_ticks(Axis("x", 0, 1, given_ticks)) == given_ticks
+    assert find_ticks(Axis("x", 0, 0.5, given_ticks)) == given_ticks[:1]

@@ -88,7 +88,7 @@ class LearnerRanks(Result):
 
     schema: ClassVar[str] = "heldout/ranks@1"
     rows_name: ClassVar[str] = "ranks"
-    _drawn_by: ClassVar[str] = "heldout.report.critical_difference:rank_chart"
+    _drawn_by: ClassVar[str] = "heldout.report.critical_difference:draw_ranks"
 
     table: ResultTable
     ranks: Floats = field(repr=False)
@@ -226,7 +226,7 @@ class LearnerRanks(Result):
 
     def page_blocks(self) -> list[Block]:
         """The report as a page, with the ranks drawn."""
-        blocks: list[Block] = bound_late("heldout.report.critical_difference:ranks_page")(self)
+        blocks: list[Block] = bound_late("heldout.report.critical_difference:render_ranks_page")(self)
         return blocks
 
     def _learner_table(self) -> Table:
@@ -274,7 +274,7 @@ class LearnerRanks(Result):
 
     def to_tikz(self) -> str:
         """The same diagram for LaTeX, which needs the package tikz."""
-        text: str = bound_late("heldout.report.critical_difference:rank_tikz")(self)
+        text: str = bound_late("heldout.report.critical_difference:write_tikz")(self)
         return text
 
     def save(self, path: str | Path) -> Path:

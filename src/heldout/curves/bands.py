@@ -128,14 +128,14 @@ class Mixture:
         above = _binomial_nodes(grid, negatives) * (fp[-1] / negatives)[:, None]
         # Both ends of a rise are as good a guess: the true threshold lies anywhere between two negatives.
         ends = np.concatenate(curve_ends(fp, tp, above), axis=1) / tp[-1]
-        found = np.sort(ends * positives[:, None], axis=1)
+        hits = np.sort(ends * positives[:, None], axis=1)
         # With few cases most nodes coincide: each different one is worked out once.
-        fresh = np.diff(found, axis=1, prepend=-1.0) > 0
+        fresh = np.diff(hits, axis=1, prepend=-1.0) > 0
         row = np.nonzero(fresh)[0]
-        weights = np.diff(np.flatnonzero(fresh), append=found.size) / found.shape[1]
-        missed = np.maximum(positives[row] - found[fresh], 0.0)
+        weights = np.diff(np.flatnonzero(fresh), append=hits.size) / hits.shape[1]
+        missed = np.maximum(positives[row] - hits[fresh], 0.0)
         least, most = (end / tp[-1] for end in curve_ends(fp, tp, grid * fp[-1]))
-        return cls(row, weights, found[fresh] + PRIOR, missed + PRIOR, least, most)
+        return cls(row, weights, hits[fresh] + PRIOR, missed + PRIOR, least, most)
 
     def below(self, rate: Floats) -> Floats:
         """The probability of a true positive rate below each of these."""
@@ -160,8 +160,8 @@ def _binomial_nodes(rate: Floats, size: Floats) -> Floats:
 
     def enough(count: Floats) -> NDArray[np.bool_]:
         """Whether at least the share lies up to this count."""
-        held = betainc(np.maximum(n - count, 1e-9), np.maximum(count, 0.0) + 1, 1 - p) >= share
-        return np.asarray((count >= 0) & (held | (count >= n)))
+        reached = betainc(np.maximum(n - count, 1e-9), np.maximum(count, 0.0) + 1, 1 - p) >= share
+        return np.asarray((count >= 0) & (reached | (count >= n)))
 
     # Below `low` lies less than each share, up to `high` at least as much. Cornish & Fisher (1938) come within a count
     # or two of the quantile where the counts are large; where the guess does not hold, five standard errors do.
@@ -236,20 +236,20 @@ def _group_sizes(ranking: Ranking, grid: Floats, level: float) -> tuple[Floats, 
     if groups is None:
         message = "there are no groups"
         raise TypeError(message)
-    place = np.clip(np.searchsorted(ranking.fp, grid * ranking.n_negative), 0, len(ranking) - 1)
+    index = np.clip(np.searchsorted(ranking.fp, grid * ranking.n_negative), 0, len(ranking) - 1)
     number = len(groups.keys)
     # A t interval with G − 1 degrees of freedom is as long as a z interval with this much less evidence.
     few = (z_value(level) / float(t_value(level, number - 1))) ** 2 if number > 1 else 0.0
     sizes = []
-    for held, total in ((groups.positives, ranking.n_positive), (groups.negatives, ranking.n_negative)):
-        size = np.bincount(groups.group, weights=held, minlength=number)
+    for counts, total in ((groups.positives, ranking.n_positive), (groups.negatives, ranking.n_negative)):
+        size = np.bincount(groups.group, weights=counts, minlength=number)
         units = float((size > 0).sum())
         effective = np.empty(len(grid))
-        for at, top in enumerate(place):
+        for at, top in enumerate(index):
             inside = groups.place <= top
-            found = np.bincount(groups.group[inside], weights=held[inside], minlength=number)
-            rate = found.sum() / total
-            spread = ((found - rate * size) ** 2).sum() / total**2 * number / max(number - 1, 1)
+            hits = np.bincount(groups.group[inside], weights=counts[inside], minlength=number)
+            rate = hits.sum() / total
+            spread = ((hits - rate * size) ** 2).sum() / total**2 * number / max(number - 1, 1)
             # Where all groups agree, groups are the units.
             effective[at] = min(rate * (1 - rate) / spread, total) if spread > 0 and 0 < rate < 1 else units
         sizes.append(np.maximum(effective * few, 1e-3))

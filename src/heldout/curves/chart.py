@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.arrays import Floats
 from heldout.curves.curve import Curve, Scale
-from heldout.curves.declare import Range, kind_of
+from heldout.curves.declare import Range, find_kind
 from heldout.curves.thinning import placed, thinned
 from heldout.errors import OptionError, ValuesError
 from heldout.show.chart import Axis, Bars, Chart, Dots, Panel, Ribbon, Stroke, Tips, Tone
@@ -46,7 +46,7 @@ def chart_of(curve: Curve, *, whole: int | None = None, moves: bool = False) -> 
     >>> chart.strokes[-1].x, chart.strokes[-1].y
     ((0.0, 0.2, 1.0), (0.0, 0.75, 1.0))
     """
-    kind = kind_of(curve)
+    kind = find_kind(curve)
     short = thinned(curve, PIXELS)
     x, y = _axes([curve])
     strokes = _references(curve, x)
@@ -65,7 +65,7 @@ def chart_of(curve: Curve, *, whole: int | None = None, moves: bool = False) -> 
     )  # fmt: skip
 
 
-def chart_to_save(curve: Curve, *, hull: bool = False) -> Chart:
+def draw_alone(curve: Curve, *, hull: bool = False) -> Chart:
     """The chart of one curve by itself; with `hull`, a ROC curve with its convex hull."""
     check_drawable([curve])
     chart = chart_of(curve)
@@ -121,7 +121,7 @@ def draw_together(curves: Sequence[Curve], names: Sequence[str], title: str = ""
     points = tuple((float(at), *(float(_height(curve, at)) for curve in curves)) for at in places)
     description = f"{first.title} of {listing(keys)}. {first.y_scale.title} against {first.x_scale.title}.{about}"
     return Chart(
-        title or first.title, description, x, y, tuple(strokes), detail=about.strip(), shape=kind_of(first).shape,
+        title or first.title, description, x, y, tuple(strokes), detail=about.strip(), shape=find_kind(first).shape,
         headers=(_name(first.x_scale), *names), points=points, tips=tuple(tips),
     )  # fmt: skip
 
@@ -147,7 +147,7 @@ def draw_alike(curves: Sequence[Curve], title: str, name: str, detail: str = "")
     description = f"{title}: {first.y_scale.title} against {first.x_scale.title}, {len(curves)} curves. {detail}"
     headers = (_name(first.x_scale), *(f"{word} {_name(first.y_scale)}" for word in ("lowest", "mean", "highest")))
     return Chart(
-        title, description, x, y, (*_references(first, x), *lines), detail=detail, shape=kind_of(first).shape,
+        title, description, x, y, (*_references(first, x), *lines), detail=detail, shape=find_kind(first).shape,
         headers=headers, points=points,
     )  # fmt: skip
 
@@ -170,7 +170,7 @@ def _axes(curves: Sequence[Curve]) -> tuple[Axis, Axis]:
     values = [curve.y for curve in defined]
     if first.y_scale.high is None or first.y_scale.low is None:
         values += [np.asarray(line.y) for curve in defined for line in curve.references]
-    y_range = kind_of(first).y_range
+    y_range = find_kind(first).y_range
     y = [_extent(first.y_scale, heights) for heights in values] if y_range is None else [y_range(defined)]
     return _axis(first.x_scale, x), _axis(first.y_scale, y)
 
@@ -180,7 +180,7 @@ def _axis(scale: Scale, extents: Sequence[Range]) -> Axis:
     ticks: tuple[tuple[float, str], ...] = ()
     if scale.drawn == "probit":
         places = placed(np.array(PROBIT_TICKS), scale).tolist()
-        ticks = tuple((place, f"{100 * rate:g}") for place, rate in zip(places, PROBIT_TICKS, strict=True))
+        ticks = tuple((deviate, f"{100 * rate:g}") for deviate, rate in zip(places, PROBIT_TICKS, strict=True))
     return Axis(f"{scale.title}, in %" if ticks else scale.title, low, high, ticks)
 
 
@@ -205,7 +205,7 @@ def _extent(scale: Scale, values: Floats) -> Range:
 
 def _line(curve: Curve, name: str = "", tone: Tone = "accent") -> Stroke:
     """The line that is drawn: between the points of some curves, such as precision-recall, it is bent."""
-    kind = kind_of(curve)
+    kind = find_kind(curve)
     line = thinned(curve if kind.line is None or curve.kind != kind.name else kind.line(curve), PIXELS)
     x, y = placed(line.x, curve.x_scale), placed(line.y, curve.y_scale)
     there = np.isfinite(x) & np.isfinite(y)
@@ -293,7 +293,7 @@ def _table(short: Curve) -> tuple[tuple[str, ...], tuple[tuple[float, ...], ...]
 def _detail(curve: Curve, short: Curve, whole: int | None) -> str:
     sentences = [f"{curve.summary[:1].upper()}{curve.summary[1:]}."]
     if curve.band is not None:
-        shape = "Bars" if kind_of(curve).marks == "dots" else "Band"
+        shape = "Bars" if find_kind(curve).marks == "dots" else "Band"
         reach = "at each place" if curve.band.kind == "pointwise" else "everywhere at once"
         sentences.append(f"{shape}: {100 * curve.band.level:g} % {reach} ({curve.band.method}).")
     if whole is not None and len(short) < whole:

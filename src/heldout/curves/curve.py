@@ -83,7 +83,7 @@ class Curve(Result):
 
     schema: ClassVar[str] = "heldout/curve@1"
     rows_name: ClassVar[str] = "points"
-    _drawn_by: ClassVar[str] = "heldout.curves.chart:chart_to_save"
+    _drawn_by: ClassVar[str] = "heldout.curves.chart:draw_alone"
 
     kind: str
     title: str
@@ -114,8 +114,8 @@ class Curve(Result):
         unknown = np.full(len(self.x), np.nan)
         for name in POINTS:
             if getattr(self, name) is ABSENT:
-                made = getattr(self.band, name, unknown) if name in ("low", "high") else unknown
-                object.__setattr__(self, name, made)
+                column = getattr(self.band, name, unknown) if name in ("low", "high") else unknown
+                object.__setattr__(self, name, column)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -273,8 +273,8 @@ def _chain(fp: NDArray[Any], tp: NDArray[Any], kept: NDArray[np.int64]) -> NDArr
     stack: list[int] = []
     for at in range(len(xs)):
         while len(stack) > 1:
-            one, two = stack[-2], stack[-1]
-            if (xs[two] - xs[one]) * (ys[at] - ys[one]) - (ys[two] - ys[one]) * (xs[at] - xs[one]) < 0:
+            before, last = stack[-2], stack[-1]
+            if (xs[last] - xs[before]) * (ys[at] - ys[before]) - (ys[last] - ys[before]) * (xs[at] - xs[before]) < 0:
                 break
             stack.pop()
         stack.append(at)

@@ -133,7 +133,7 @@ def _scales(ranking: Ranking, tp: NDArray[Any], fp: NDArray[Any], grid: Floats) 
     if ranking.positive_squares is None or ranking.negative_squares is None:
         return np.ones(len(grid))
     reached = places(ranking, grid)
-    squares = [started_sum(held)[reached] for held in (ranking.positive_squares, ranking.negative_squares)]
+    squares = [started_sum(values)[reached] for values in (ranking.positive_squares, ranking.negative_squares)]
     total = float(ranking.positive_squares.sum() + ranking.negative_squares.sum())
     n, odds = ranking.n, grid / (1 - grid)
     mean = net_benefit(tp, fp, n, grid)
@@ -156,8 +156,8 @@ def _group_limits(ranking: Ranking, threshold: float, values: Floats, level: flo
     if groups is None or len(groups.keys) < 2:
         return float(values.min()), float(values.max())
     number = len(groups.keys)
-    found = groups.place < int(places(ranking, [threshold])[0])
-    worth = np.where(found, groups.positives * values[0] + groups.negatives * values[2], 0.0)
+    selected = groups.place < int(places(ranking, [threshold])[0])
+    worth = np.where(selected, groups.positives * values[0] + groups.negatives * values[2], 0.0)
     gained = np.bincount(groups.group, weights=worth, minlength=number)
     size = np.bincount(groups.group, weights=groups.positives + groups.negatives, minlength=number)
     mean = gained.sum() / size.sum()

@@ -126,15 +126,15 @@ def find_curve(name: str) -> CurveKind | None:
     >>> find_curve("pr").title, find_curve("rok")
     ('Precision-recall curve', None)
     """
-    return next((kind for kind in listed_kinds() if name in {kind.name, *kind.aliases}), None)
+    return next((kind for kind in list_kinds() if name in {kind.name, *kind.aliases}), None)
 
 
-def kind_of(curve: Curve) -> CurveKind:
+def find_kind(curve: Curve) -> CurveKind:
     """The declaration of a curve, or of the curve that it was derived from."""
     return next(kind for kind in CURVE_KINDS.values() if curve.kind in {kind.name, *kind.variants})
 
 
-def listed_kinds() -> list[CurveKind]:
+def list_kinds() -> list[CurveKind]:
     """The kinds that can be asked for by name, in their order."""
     return sorted((kind for kind in CURVE_KINDS.values() if kind.listed), key=lambda kind: kind.rank)
 

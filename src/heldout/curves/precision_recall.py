@@ -102,7 +102,7 @@ def interpolated(curve: Curve, most: int = MOST_POINTS) -> Curve:
 
 def _ranking(curve: Curve) -> Ranking:
     """The evidence behind a curve."""
-    positives, negatives = (np.diff(held, prepend=held.dtype.type(0)) for held in (curve.tp, curve.fp))
+    positives, negatives = (np.diff(sums, prepend=sums.dtype.type(0)) for sums in (curve.tp, curve.fp))
     weighted = positives.dtype.kind == "f"
     squares = (positives**2, negatives**2) if weighted else (None, None)
     return Ranking(curve.threshold, positives, negatives, *squares)

@@ -53,14 +53,14 @@ def bin_edges(ranking: Ranking, bins: int, strategy: str) -> Floats:
 def _quantiles(ranking: Ranking, shares: Floats) -> Floats:
     """Quantiles between order statistics (type 7), without repeating a score for each of its cases."""
     scores = ranking.scores[::-1]
-    held = np.cumsum((ranking.positives + ranking.negatives)[::-1], dtype=np.float64)
+    cumulated = np.cumsum((ranking.positives + ranking.negatives)[::-1], dtype=np.float64)
     if ranking.weighted:
         # Weights have no order statistics to interpolate between: the inverse of the distribution function.
-        return np.asarray(scores[np.minimum(np.searchsorted(held, shares * held[-1]), len(scores) - 1)])
-    rank = shares * (held[-1] - 1)
+        return np.asarray(scores[np.minimum(np.searchsorted(cumulated, shares * cumulated[-1]), len(scores) - 1)])
+    rank = shares * (cumulated[-1] - 1)
     below, above = np.floor(rank), np.ceil(rank)
     first, second = (
-        scores[np.searchsorted(held, place, side="right").clip(max=len(scores) - 1)] for place in (below, above)
+        scores[np.searchsorted(cumulated, order, side="right").clip(max=len(scores) - 1)] for order in (below, above)
     )
     return np.asarray(first + (second - first) * (rank - below))
 
@@ -104,27 +104,34 @@ def reliability(
     level = check_level(level)
     if isinstance(evidence, Ranking):
         check_probabilities(evidence, "reliability diagram")
-        held = _ranked_bins(evidence, bin_edges(evidence, 10 if bins is None else bins, strategy), level)
+        binned = _ranked_bins(evidence, bin_edges(evidence, 10 if bins is None else bins, strategy), level)
         x, y, weighted = PREDICTED, OBSERVED, evidence.weighted
     else:
-        held = _tallied_bins(evidence, bins, strategy, level)
+        binned = _tallied_bins(evidence, bins, strategy, level)
         x, y = (CONFIDENCE, RIGHT) if evidence.top_label else (PREDICTED, OBSERVED)
         weighted = evidence.weighted
-    met = held.total > 0
+    filled = binned.total > 0
     whole: Any = np.float64 if weighted else np.int64
     positives, total = (
-        values[met].round(0 if not weighted else 15).astype(whole) for values in (held.positives, held.total)
+        values[filled].round(0 if not weighted else 15).astype(whole) for values in (binned.positives, binned.total)
     )
-    band = Band("pointwise", held.method, level, held.predicted[met] / held.total[met], held.low[met], held.high[met])
-    edges = {"bin_low": held.edges[:-1][met], "bin_high": held.edges[1:][met]}
+    band = Band(
+        "pointwise",
+        binned.method,
+        level,
+        binned.predicted[filled] / binned.total[filled],
+        binned.low[filled],
+        binned.high[filled],
+    )
+    edges = {"bin_low": binned.edges[:-1][filled], "bin_high": binned.edges[1:][filled]}
     kind = CURVE_KINDS["reliability"]
     return Curve(
-        kind.name, kind.title, x, y, band.x, held.positives[met] / held.total[met],
+        kind.name, kind.title, x, y, band.x, binned.positives[filled] / binned.total[filled],
         positives.sum().item(), (total - positives).sum().item(), band=band,
         extra={**edges, "positives": positives, "n": total},
         references=kind.references(float("nan")), positive=positive,
-        undefined="" if met.any() else NO_CASES,
-        notes=(f"{int(met.sum())} of {len(met)} {strategy} bins hold cases.",),
+        undefined="" if filled.any() else NO_CASES,
+        notes=(f"{int(filled.sum())} of {len(filled)} {strategy} bins hold cases.",),
     )  # fmt: skip
 
 
@@ -140,28 +147,28 @@ def _ranked_bins(ranking: Ranking, edges: Floats, level: float) -> _Bins:
 
 
 def _tallied_bins(tallied: Probabilities, bins: int | None, strategy: str, level: float) -> _Bins:
-    held = tallied.reliability
-    if strategy != "uniform" or (bins is not None and bins != len(held)):
+    tally = tallied.reliability
+    if strategy != "uniform" or (bins is not None and bins != len(tally)):
         raise OptionError(
-            f"These probabilities were tallied into {len(held)} even bins, which cannot be changed any more.",
+            f"These probabilities were tallied into {len(tally)} even bins, which cannot be changed any more.",
             hint="tally them again with other bins, or draw the diagram from a ranking of the scores.",
         )
-    rate = np.divide(held.observed, held.weight, out=np.full(len(held), 0.5), where=held.weight > 0)
-    size, critical, method = held.weight, z_value(level), "wilson"
+    rate = np.divide(tally.observed, tally.weight, out=np.full(len(tally), 0.5), where=tally.weight > 0)
+    size, critical, method = tally.weight, z_value(level), "wilson"
     groups = tallied.groups
     if groups is not None:
-        squares = np.bincount(groups.gaps.place, weights=groups.gaps.total**2, minlength=len(held))
-        units = np.bincount(groups.gaps.place, minlength=len(held)).astype(np.float64)
+        squares = np.bincount(groups.gaps.place, weights=groups.gaps.total**2, minlength=len(tally))
+        units = np.bincount(groups.gaps.place, minlength=len(tally)).astype(np.float64)
         spread = squares * units / np.maximum(units - 1, 1)
         size = np.divide(
-            rate * (1 - rate) * held.weight**2, spread, out=units, where=(spread > 0) & (rate > 0) & (rate < 1)
+            rate * (1 - rate) * tally.weight**2, spread, out=units, where=(spread > 0) & (rate > 0) & (rate < 1)
         )
-        size = np.minimum(size, held.weight)
+        size = np.minimum(size, tally.weight)
         critical = float(t_value(level, max(groups.number - 1, 1)))
         method = "wilson, groups"
     elif tallied.weighted:
-        size, method = held.weight * (tallied.n_kish / tallied.weight), "wilson, effective n"
-    return _Bins(held.edges, held.observed, held.weight, held.predicted, *wilson_at(rate, size, critical), method)
+        size, method = tally.weight * (tallied.n_kish / tallied.weight), "wilson, effective n"
+    return _Bins(tally.edges, tally.observed, tally.weight, tally.predicted, *wilson_at(rate, size, critical), method)
 
 
 def _limits(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arrays import Floats, Integers
 from heldout.curves.curve import Curve, Scale
-from heldout.curves.declare import kind_of
+from heldout.curves.declare import find_kind
 from heldout.errors import OptionError
 from heldout.evidence.ranking import RankedGroups, Ranking
 
@@ -69,7 +69,7 @@ def thinned(curve: Curve, pixels: int = 1000) -> Curve:
     if pixels < 10:
         raise OptionError(f"A chart has 10 pixels or more to a side. Got {pixels}.", hint="use 1000.")
     lines = as_lines(curve)
-    if len(lines) <= 2 or kind_of(curve).marks == "dots":
+    if len(lines) <= 2 or find_kind(curve).marks == "dots":
         # Bins are dots, not corners of a line.
         return lines
     x = _pixels(placed(lines.x, lines.x_scale), lines.x_scale, pixels)
@@ -99,8 +99,8 @@ def _reach(values: list[Floats], scale: Scale) -> tuple[float, float]:
     """The part of an axis that will be drawn, or less of it: a smaller part asks for more points, never for too few."""
     if scale.drawn == "linear" and scale.low is not None and scale.high is not None:
         return scale.low, scale.high
-    held = np.concatenate([v[np.isfinite(v)] for v in values])
-    low, high = (float(held.min()), float(held.max())) if len(held) else (0.0, 1.0)
+    known = np.concatenate([v[np.isfinite(v)] for v in values])
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     return (low, high) if high > low else (low, low + 1.0)
 
 
@@ -211,7 +211,7 @@ def _kept(ranking: Ranking) -> Integers:
     if "kept places" in memo:
         known: Integers = memo["kept places"]
         return known
-    found: list[Integers] = []
+    indices: list[Integers] = []
     steps = [(ranking.n_positive or 1) / STEPS, (ranking.n_negative or 1) / STEPS]
     # The sums only grow, so the places where they pass a step are looked up, not looked for at every place.
     passed = [0, 0]
@@ -220,33 +220,33 @@ def _kept(ranking: Ranking) -> Integers:
         for side, sums in enumerate((tp, fp)):
             last = math.floor(float(sums[-1]) / steps[side])
             bounds = np.arange(passed[side] + 1, last + 1) * steps[side]
-            found.append(np.minimum(np.searchsorted(sums, bounds), len(sums) - 1) + start)
+            indices.append(np.minimum(np.searchsorted(sums, bounds), len(sums) - 1) + start)
             passed[side] = last
         both = tp + fp
         if both[-1] > 0:
             last = math.floor(RATIO_STEPS * math.log(float(both[-1])))
             least = reached if math.isfinite(reached) else math.floor(RATIO_STEPS * math.log(float(both[both > 0][0])))
             bounds = np.exp(np.arange(least, last + 1) / RATIO_STEPS)
-            found.append(np.minimum(np.searchsorted(both, bounds), len(both) - 1) + start)
+            indices.append(np.minimum(np.searchsorted(both, bounds), len(both) - 1) + start)
             reached = last + 1
-    found.append(np.zeros(1, dtype=np.int64))
-    made: Integers = np.unique(np.concatenate(found))
-    memo["kept places"] = made
-    return made
+    indices.append(np.zeros(1, dtype=np.int64))
+    kept: Integers = np.unique(np.concatenate(indices))
+    memo["kept places"] = kept
+    return kept
 
 
 def _running(ranking: Ranking) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
     """TP and FP place by place, a block at a time."""
     kind: Any = np.float64 if ranking.weighted else np.int64
-    held: list[Any] = [kind(0), kind(0)]
+    before: list[Any] = [kind(0), kind(0)]
     for start in range(0, len(ranking), BLOCK):
         sums = []
         for side, entries in enumerate((ranking.positives, ranking.negatives)):
             # Converted first: np.cumsum from one type into another is many times as slow.
             total = entries[start : start + BLOCK].astype(kind)
             np.cumsum(total, out=total)
-            total += held[side]
-            held[side] = total[-1]
+            total += before[side]
+            before[side] = total[-1]
             sums.append(total)
         yield start, sums[0], sums[1]
 
@@ -268,5 +268,5 @@ def _sums(entries: NDArray[Any], kept: Integers) -> NDArray[Any]:
 def _groups(groups: RankedGroups | None, kept: Integers) -> RankedGroups | None:
     if groups is None:
         return None
-    place = np.searchsorted(kept, groups.place)
-    return RankedGroups(groups.keys, groups.group, place, groups.positives, groups.negatives)
+    index = np.searchsorted(kept, groups.place)
+    return RankedGroups(groups.keys, groups.group, index, groups.positives, groups.negatives)

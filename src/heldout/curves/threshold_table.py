@@ -149,12 +149,12 @@ class ThresholdTable(Result):
     def _cells(self, at: int) -> tuple[Cell, ...]:
         cells: list[Cell] = [Number(self.threshold[at].item(), "plain")]
         counts = (self.tp, self.fp, self.fn, self.tn, *self._most().values())
-        cells += [Number(held[at].item(), "count") for held in counts]
-        for place, bound in enumerate(self.bounds):
+        cells += [Number(counted[at].item(), "count") for counted in counts]
+        for column, bound in enumerate(self.bounds):
             style: Style = "share" if np.isfinite(bound.measure.high) else "plain"
-            cells.append(Number(self.values[place][at].item(), style))
+            cells.append(Number(self.values[column][at].item(), style))
             if self.lows:
-                cells.append(Range(self.lows[place][at].item(), self.highs[place][at].item(), style))
+                cells.append(Range(self.lows[column][at].item(), self.highs[column][at].item(), style))
         return tuple(cells)
 
 
@@ -194,18 +194,18 @@ def threshold_table(
     corners = corners_at(ranking, grid)
     tp, fp = counts_at(ranking, grid)
     more_tp, more_fp = more_at(ranking, grid) or (None, None)
-    made = ThresholdTable(
+    table = ThresholdTable(
         grid, tp, fp, ranking.n_positive, ranking.n_negative, tuple(bounds.values()),
         tuple(values_at(bound, corners) for bound in bounds.values()), positive=positive,
         more_tp=more_tp, more_fp=more_fp,
     )  # fmt: skip
     if not intervals:
-        return made
-    found = [count_band(ranking, bound, grid, level=level, seed=seed) for bound in bounds.values()]
+        return table
+    bands = [count_band(ranking, bound, grid, level=level, seed=seed) for bound in bounds.values()]
     return ThresholdTable(
-        grid, tp, fp, ranking.n_positive, ranking.n_negative, made.bounds, made.values,
-        tuple(band.low for band in found), tuple(band.high for band in found),
-        tuple(band.method for band in found), level, positive, more_tp, more_fp,
+        grid, tp, fp, ranking.n_positive, ranking.n_negative, table.bounds, table.values,
+        tuple(band.low for band in bands), tuple(band.high for band in bands),
+        tuple(band.method for band in bands), level, positive, more_tp, more_fp,
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def counts_at(ranking: Ranking, thresholds: ArrayLike) -> tuple[NDArray[Any], ND
     (array([0, 2]), array([0, 2]))
     """
     reached = places(ranking, thresholds)
-    return tuple(np.concatenate([np.zeros(1, dtype=held.dtype), held])[reached] for held in (ranking.tp, ranking.fp))  # type: ignore[return-value]
+    return tuple(np.concatenate([np.zeros(1, dtype=sums.dtype), sums])[reached] for sums in (ranking.tp, ranking.fp))  # type: ignore[return-value]
 
 
 def more_at(ranking: Ranking, thresholds: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]] | None:
@@ -230,8 +230,8 @@ def count_band(ranking: Ranking, bound: Bound, thresholds: Floats, *, level: flo
         name = ""
         for at in _selection(len(thresholds)):
             seen = confusion_at(ranking, float(thresholds[at]))
-            made = Estimator(seen, level, seed).ask(Quantity(bound, class_=True))
-            low[at], high[at], name = made.low, made.high, made.method
+            band = Estimator(seen, level, seed).ask(Quantity(bound, class_=True))
+            low[at], high[at], name = band.low, band.high, band.method
         return Band("pointwise", name, level, thresholds, low, high, seed)
     name = DEFAULTS[bound.measure.kind]
     corners = corners_at(ranking, thresholds)

@@ -30,7 +30,7 @@ _ALIGN: dict[int, Literal["left", "right"]] = {-1: "right", 1: "left"}
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class LearnerLabel:
     """A learner's name, beside the axis: where its line leaves the axis, how deep it goes, and to which side."""
 
     name: str
@@ -45,7 +45,7 @@ class Diagram:
 
     ends: tuple[float, float]
     ticks: tuple[int, ...]
-    labels: tuple[Label, ...]
+    labels: tuple[LearnerLabel, ...]
     bars: tuple[tuple[float, float, float], ...]
     ruler: float
     depth: float
@@ -57,15 +57,15 @@ class Diagram:
         return self.ends[0] - room, self.ends[1] + room
 
 
-def diagram(found: LearnerRanks) -> Diagram:
+def lay_out_diagram(ranks: LearnerRanks) -> Diagram:
     """Where everything stands: the better half of the names on the left, bars that overlap below each other."""
-    average = found.average_ranks
+    average = ranks.average_ranks
     ordered = sorted(average, key=average.__getitem__)
     k = len(ordered)
     lanes: list[float] = []
     bars: list[tuple[float, float, float]] = []
     over = 0.004 * (k - 1)
-    for group in found.groups:
+    for group in ranks.groups:
         left, right = average[group[0]] - over, average[group[-1]] + over
         lane = next((at for at, end in enumerate(lanes) if end + 0.02 * k < left), len(lanes))
         lanes[lane : lane + 1] = [right]
@@ -73,17 +73,19 @@ def diagram(found: LearnerRanks) -> Diagram:
         bars.append((left, right, depth))
     top = FIRST_BAR + BAR_STEP * (len(lanes) - 1) + TO_NAMES if lanes else TO_NAMES
     half = (k + 1) // 2
-    labels = [Label(name, average[name], top + NAME_STEP * at, -1) for at, name in enumerate(ordered[:half])]
-    labels += [Label(name, average[name], top + NAME_STEP * at, 1) for at, name in enumerate(ordered[: half - 1 : -1])]
+    labels = [LearnerLabel(name, average[name], top + NAME_STEP * at, -1) for at, name in enumerate(ordered[:half])]
+    labels += [
+        LearnerLabel(name, average[name], top + NAME_STEP * at, 1) for at, name in enumerate(ordered[: half - 1 : -1])
+    ]
     step = max(1, math.ceil((k - 1) / 12))
     ticks = tuple(range(1, k + 1, step))
     deepest = max(label.depth for label in labels)
-    return Diagram((1.0, float(k)), ticks, tuple(labels), tuple(bars), found.critical_difference, deepest)
+    return Diagram((1.0, float(k)), ticks, tuple(labels), tuple(bars), ranks.critical_difference, deepest)
 
 
-def rank_chart(ranks: LearnerRanks) -> Chart:
+def draw_ranks(ranks: LearnerRanks) -> Chart:
     """The diagram as a chart: the axis on top, a line from each rank to its name, bars over learners that are alike."""
-    drawn = diagram(ranks)
+    drawn = lay_out_diagram(ranks)
     has_ruler = drawn.ruler < drawn.ends[1] - drawn.ends[0]
     top = RULER - 1.1 if has_ruler else -1.3
     names = [(label, f"{shorten(visible(label.name), NAME_CELLS)} ({plain(label.rank)})") for label in drawn.labels]
@@ -125,7 +127,7 @@ def _axis_paths(drawn: Diagram) -> list[list[tuple[float, float]]]:
     ]
 
 
-def _leader(label: Label, drawn: Diagram) -> list[tuple[float, float]]:
+def _leader(label: LearnerLabel, drawn: Diagram) -> list[tuple[float, float]]:
     return [(label.rank, 0.0), (label.rank, label.depth), (drawn.edges[label.side > 0], label.depth)]
 
 
@@ -133,27 +135,27 @@ def _ruler_paths(end: float) -> list[list[tuple[float, float]]]:
     return [[(1.0, RULER), (end, RULER)], *([(at, RULER - 0.15), (at, RULER + 0.15)] for at in (1.0, end))]
 
 
-def _subtitle(found: LearnerRanks) -> str:
+def _subtitle(ranks: LearnerRanks) -> str:
     whom = (
         "cannot be told apart"
-        if found.control is None
-        else f"cannot be told from {shorten(visible(found.control), 30)}"
+        if ranks.control is None
+        else f"cannot be told from {shorten(visible(ranks.control), 30)}"
     )
     best = "1 is best"
-    if not found.groups:
-        return f"Over {found.table.n} data sets, {best}. All differ ({found.how}, level {found.level:g})."
-    return f"Over {found.table.n} data sets, {best}. Bars: {whom} ({found.how}, level {found.level:g})."
+    if not ranks.groups:
+        return f"Over {ranks.table.n} data sets, {best}. All differ ({ranks.how}, level {ranks.level:g})."
+    return f"Over {ranks.table.n} data sets, {best}. Bars: {whom} ({ranks.how}, level {ranks.level:g})."
 
 
-def _description(found: LearnerRanks) -> str:
-    ordered = sorted(found.average_ranks.items(), key=lambda item: item[1])
-    said = ", ".join(f"{visible(name)} {plain(rank)}" for name, rank in ordered)
-    return f"Average ranks over {found.table.n} data sets: {said}. {found.verdict}"
+def _description(ranks: LearnerRanks) -> str:
+    ordered = sorted(ranks.average_ranks.items(), key=lambda item: item[1])
+    listed = ", ".join(f"{visible(name)} {plain(rank)}" for name, rank in ordered)
+    return f"Average ranks over {ranks.table.n} data sets: {listed}. {ranks.verdict}"
 
 
-def rank_tikz(found: LearnerRanks) -> str:
+def write_tikz(ranks: LearnerRanks) -> str:
     """The diagram as a tikzpicture; names stay text, whatever they contain."""
-    drawn = diagram(found)
+    drawn = lay_out_diagram(ranks)
     across = WIDTH_CM / (drawn.ends[1] - drawn.ends[0])
     lines = [
         r"% needs \usepackage{tikz}",
@@ -189,41 +191,41 @@ def _at(value: float) -> str:
 NAMED = 16
 
 
-def ranks_page(found: LearnerRanks) -> list[Block]:
+def render_ranks_page(ranks: LearnerRanks) -> list[Block]:
     """The verdict, the diagram, the tables, and where they come from."""
-    title, verdict, *rest = found.blocks()
+    title, verdict, *rest = ranks.blocks()
     facts = (
-        ("learners", str(len(found.table.learners))),
-        ("data sets", str(found.table.n)),
-        ("correction", found.correction or "none"),
-        ("level", f"{found.level:g}"),
+        ("learners", str(len(ranks.table.learners))),
+        ("data sets", str(ranks.table.n)),
+        ("correction", ranks.correction or "none"),
+        ("level", f"{ranks.level:g}"),
     )
-    diagram = Section("Average ranks", (ranks_drawing(found),), "ranks")
-    return [title, verdict, diagram, Section("Tests", tuple(rest), "tests"), provenance_section(facts)]
+    drawing = Section("Average ranks", (draw_rank_rows(ranks),), "ranks")
+    return [title, verdict, drawing, Section("Tests", tuple(rest), "tests"), provenance_section(facts)]
 
 
-def ranks_drawing(found: LearnerRanks) -> Chart:
+def draw_rank_rows(ranks: LearnerRanks) -> Chart:
     """A critical difference diagram, one learner to a row: Demšar (2006) draws all of them on one axis."""
-    average = found.average_ranks
+    average = ranks.average_ranks
     ordered = sorted(average, key=average.__getitem__)
     k = len(ordered)
     row = {name: float(k - at) for at, name in enumerate(ordered)}
     strokes = []
-    for at, group in enumerate(found.groups):
+    for at, group in enumerate(ranks.groups):
         # Each group has a lane of its own below the learners.
         lane = -0.35 * at
         ends = (average[group[0]], average[group[-1]])
         strokes.append(Stroke(ends, (lane, lane), "cannot be told apart" if at == 0 else "", "second"))
     dots = Dots(tuple(average[name] for name in ordered), tuple(row[name] for name in ordered))
     names = [shorten(visible(name), 60) for name in ordered]
-    said = "; ".join(f"{name} {plain(average[held])}" for name, held in zip(names, ordered, strict=True))
+    listed = "; ".join(f"{name} {plain(average[learner])}" for name, learner in zip(names, ordered, strict=True))
     detail = "1 is the best rank."
-    if not math.isnan(found.critical_difference):
-        detail += f" Ranks differ that lie {plain(found.critical_difference)} or more apart ({found.how})."
-    ticks = tuple((row[held], shorten(name, NAMED)) for name, held in zip(names, ordered, strict=True))
-    lowest = min([0.4, *(-0.35 * at - 0.3 for at in range(len(found.groups)))])
+    if not math.isnan(ranks.critical_difference):
+        detail += f" Ranks differ that lie {plain(ranks.critical_difference)} or more apart ({ranks.how})."
+    ticks = tuple((row[learner], shorten(name, NAMED)) for name, learner in zip(names, ordered, strict=True))
+    lowest = min([0.4, *(-0.35 * at - 0.3 for at in range(len(ranks.groups)))])
     return Chart(
-        "Average ranks over the data sets", f"Average ranks: {said}. {found.verdict}",
+        "Average ranks over the data sets", f"Average ranks: {listed}. {ranks.verdict}",
         Axis("Average rank", 1.0, float(k)), Axis("", lowest, k + 0.6, ticks), tuple(strokes), (), (dots,),
         detail, "wide", None,
         ("place", "average rank"), tuple((float(at + 1), average[name]) for at, name in enumerate(ordered)),

@@ -12,7 +12,7 @@ from heldout.arguments import listing
 from heldout.curves import precision_recall, reliability, roc
 from heldout.curves.chart import TONES, chart_of, draw_alike, draw_together
 from heldout.curves.decision import GRID
-from heldout.curves.declare import listed_kinds
+from heldout.curves.declare import list_kinds
 from heldout.curves.roc import one_class
 from heldout.curves.thinning import shortened
 from heldout.errors import HeldoutError
@@ -74,7 +74,7 @@ def _of_positive(view: Evaluation, positive: Label, *, moves: bool) -> list[Bloc
     calibrated = view.scores is not None and view.scores.evidence.probabilities is not None
     settings = {"positive": positive, "level": view.level, "seed": view.estimator.seed}
     charts: dict[str, list[Chart]] = {"shown": [], "folded": []}
-    for kind in listed_kinds():
+    for kind in list_kinds():
         if kind.page and (calibrated or not kind.needs_probabilities):
             curve = kind.compute(ranking, settings)
             points = len(curve) + (joined if kind.per_score else 0)

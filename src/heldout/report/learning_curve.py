@@ -84,7 +84,7 @@ def learning_page(curve: LearningCurve) -> list[Block]:
         ("seed", str(curve.seed)),
         ("fingerprint of the splits", curve.fingerprint),
     )
-    charts = [] if np.isnan(curve.mean("test")).all() else [learning_chart(curve)]
+    charts = [] if np.isnan(curve.mean("test")).all() else [draw_learning_curve(curve)]
     return [
         *head,
         findings_section(curve.review),
@@ -99,7 +99,7 @@ def learning_page(curve: LearningCurve) -> list[Block]:
 AHEAD = 2
 
 
-def learning_chart(curve: LearningCurve) -> Chart:
+def draw_learning_curve(curve: LearningCurve) -> Chart:
     """Training and test error over the size of the training set, on a logarithmic axis where the sizes multiply."""
     sizes, training, test = np.array(curve.sizes, dtype=np.float64), curve.mean("training"), curve.mean("test")
     if np.isnan(test).all():
@@ -107,10 +107,10 @@ def learning_chart(curve: LearningCurve) -> Chart:
     steps = np.diff(curve.sizes)
     logarithmic = len(steps) > 1 and steps[-1] > 1.5 * steps[0]
 
-    def place(along: Floats) -> tuple[float, ...]:
+    def stretch(along: Floats) -> tuple[float, ...]:
         return tuple((np.log10(along) if logarithmic else along).tolist())
 
-    places = place(sizes)
+    places = stretch(sizes)
     strokes = [
         Stroke(places, tuple(test.tolist()), "test error", "accent"),
         Stroke(places, tuple(training.tolist()), "training error", "second"),
@@ -122,11 +122,11 @@ def learning_chart(curve: LearningCurve) -> Chart:
         ahead = np.geomspace(sizes[-1], last, 40)
         law = curve.law.predict(ahead)
         strokes.append(
-            Stroke(place(ahead), tuple(law.value.tolist()), "law, beyond what was seen", "quiet", dashed=True)
+            Stroke(stretch(ahead), tuple(law.value.tolist()), "law, beyond what was seen", "quiet", dashed=True)
         )
-        ribbons.append(Ribbon(place(ahead), tuple(law.low.tolist()), tuple(law.high.tolist()), "quiet"))
+        ribbons.append(Ribbon(stretch(ahead), tuple(law.low.tolist()), tuple(law.high.tolist()), "quiet"))
     heights = [*test.tolist(), *training.tolist(), *(high for ribbon in ribbons for high in ribbon.high)]
-    left, right = place(np.array([sizes[0], last]))
+    left, right = stretch(np.array([sizes[0], last]))
     marks = list(zip(places, curve.sizes, strict=True))[:: max(1, len(places) // 6)]
     dots = Dots(places, tuple(test.tolist()), tuple(curve.low.tolist()), tuple(curve.high.tolist()))
     columns = {"rows": sizes, "training error": training, "test error": test, "low": curve.low, "high": curve.high}

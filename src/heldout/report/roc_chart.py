@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from heldout.comparisons.roc_pair import RocComparison
 
 
-def pair_chart(pair: RocComparison, *, difference: bool = False) -> Chart:
+def draw_pair(pair: RocComparison, *, difference: bool = False) -> Chart:
     """Both ROC curves, with dots where their convex hulls cross; or their difference."""
     if pair.undefined:
         raise ValuesError(
@@ -26,7 +26,7 @@ def pair_chart(pair: RocComparison, *, difference: bool = False) -> Chart:
             hint="check the labels and which class is positive.",
         )
     if difference:
-        return difference_chart(pair)
+        return draw_difference(pair)
     crossings = pair.hull_crossings
     x, y = tuple(at.fpr for at in crossings), tuple(at.tpr for at in crossings)
     tips = Tips(x, y, (
@@ -38,7 +38,7 @@ def pair_chart(pair: RocComparison, *, difference: bool = False) -> Chart:
     return _add_dots(overlay(pair.curves, pair.names), Dots(x, y, name="hulls cross", tone="ink"), tips, words)
 
 
-def difference_chart(pair: RocComparison) -> Chart:
+def draw_difference(pair: RocComparison) -> Chart:
     """A's true positive rate less B's over the false positive rates, with its band."""
     columns = (pair.fpr, pair.difference, pair.low, pair.high)
     x, y, low, high = (tuple(column.tolist()) for column in columns)
@@ -57,7 +57,7 @@ def difference_chart(pair: RocComparison) -> Chart:
     )  # fmt: skip
 
 
-def ranges_chart(ranges: OptimalRanges) -> Chart:
+def draw_ranges(ranges: OptimalRanges) -> Chart:
     """The ROC curves of all models, and the convex hull of them together."""
     best = [(point, part) for part in ranges.ranges for point in part.points]
     x, y = tuple(point.fpr for point, _ in best), tuple(point.tpr for point, _ in best)

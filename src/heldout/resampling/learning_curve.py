@@ -137,7 +137,7 @@ class LearningCurve(Result):
     schema: ClassVar[str] = "heldout/learning-curve@1"
     rows_name: ClassVar[str] = "points"
     _rendered_by: ClassVar[str] = "heldout.report.learning_curve:render_learning_curve"
-    _drawn_by: ClassVar[str] = "heldout.report.learning_curve:learning_chart"
+    _drawn_by: ClassVar[str] = "heldout.report.learning_curve:draw_learning_curve"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_learning_curve"
 
     name: str

@@ -320,7 +320,7 @@ class Evaluation(Result):
     def curve(self, kind: str = "roc", class_: Label | None = None, **options: Any) -> Curve:
         """A curve over all thresholds: of a declared kind, or any count measure against the threshold."""
         from heldout.curves import measure_curve
-        from heldout.curves.declare import find_curve, listed_kinds
+        from heldout.curves.declare import find_curve, list_kinds
 
         name, bracket, inside = kind.partition("[")
         if bracket and inside.endswith("]") and class_ is None:
@@ -334,7 +334,7 @@ class Evaluation(Result):
         try:
             read_quantity(kind, self.labels)
         except OptionError:
-            names = listing(name for declared in listed_kinds() for name in (declared.name, *declared.aliases))
+            names = listing(name for declared in list_kinds() for name in (declared.name, *declared.aliases))
             raise OptionError(
                 f"There is no curve {kind!r}. There are: {names}, and every measure of the counts.",
                 hint="for example roc, or f1 for the F-score against the threshold.",

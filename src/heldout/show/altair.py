@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from heldout.show.chart import Axis, Caption, Chart, Dots, Panel, Stroke, Tips, Tone
 from heldout.show.figure import COLOURS, label_references, list_tips, wrap_detail
-from heldout.show.svg import DASHES, ticks
+from heldout.show.svg import DASHES, find_ticks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -41,10 +41,12 @@ def altair_chart(chart: Chart) -> AnyChart:
     width, height = _SIZES[chart.shape]
     height = height if chart.height is None else round(chart.height)
     x, y = (_channel(axis, shown=chart.axes) for axis in (chart.x, chart.y))
-    layers = [*_layers(chart, chart.x, x, y), *(_tips(tips, chart, x, y) for tips in chart.tips)]
+    # Of two plots, the lower one names the places along x.
+    upper = x if chart.below is None else {**x, "title": None, "axis": alt.Axis(labels=False, ticks=False)}
+    layers = [*_layers(chart, chart.x, upper, y), *(_tips(tips, chart, upper, y) for tips in chart.tips)]
     drawn: Any = alt.layer(*layers).properties(width=width, height=height)
     if chart.below is not None:
-        lower = alt.layer(*_layers(chart.below, chart.x, x, _channel(chart.below.y)))
+        lower = alt.layer(*_layers(chart.below, chart.x, x, _channel(chart.below.y, about=2)))
         drawn = alt.vconcat(drawn, lower.properties(width=width, height=75), spacing=8)
     detail = wrap_detail(chart, width // 5)
     title = alt.TitleParams(
@@ -62,14 +64,14 @@ def altair_chart(chart: Chart) -> AnyChart:
     return finished
 
 
-def _channel(axis: Axis, *, shown: bool = True) -> dict[str, Any]:
+def _channel(axis: Axis, *, shown: bool = True, about: int = 6) -> dict[str, Any]:
     """The keywords of an encoding of x or y: title, scale and ticks."""
     import altair as alt
 
     scale = alt.Scale(domain=[axis.low, axis.high], nice=False, zero=False)
     if not shown:
         return {"axis": None, "scale": scale}
-    marked = ticks(axis, 6)
+    marked = find_ticks(axis, about)
     places, labels = [at for at, _ in marked], [label for _, label in marked]
     words = f"{json.dumps(labels, ensure_ascii=False)}[indexof({json.dumps(places)}, datum.value)]"
     drawn = alt.Axis(values=places, labelExpr=words, labelFlush=False) if marked else alt.Axis()
@@ -195,8 +197,8 @@ def _records(columns: dict[str, Iterable[Any]]) -> Any:
 
 def _rows(columns: dict[str, Iterable[Any]]) -> list[dict[str, Any]]:
     """Columns as records, with None for what JSON cannot hold."""
-    held = [[_known(value) for value in values] for values in columns.values()]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*held, strict=True)]
+    values_of = [[_known(value) for value in values] for values in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*values_of, strict=True)]
 
 
 def _known(value: Any) -> Any:

@@ -22,7 +22,7 @@ _UNFIT = re.compile("[<\u2028\u2029\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class FigureAtPosition:
     """A moving figure where the explorer stands."""
 
     moving: Moving
@@ -74,7 +74,7 @@ def names_at(explorer: Explorer, at: int, knobs: Mapping[str, float] | None = No
     return names
 
 
-def figures_at(explorer: Explorer, at: int) -> tuple[Figure, ...]:
+def figures_at(explorer: Explorer, at: int) -> tuple[FigureAtPosition, ...]:
     """The figures at one position with knobs as they start.
 
     >>> figures_at(Explorer("t", (0.5,), 0, (), (), figures=(Moving("a", "A", 2, (1.0,), (3.0,)),)), 0)[0].low
@@ -82,14 +82,14 @@ def figures_at(explorer: Explorer, at: int) -> tuple[Figure, ...]:
     """
     names = names_at(explorer, at)
     return tuple(
-        Figure(
-            one,
-            evaluated(one.formula, names),
-            one.low[at] if one.low else math.nan,
-            one.high[at] if one.high else math.nan,
-            one.method if isinstance(one.method, str) else one.method[at],
+        FigureAtPosition(
+            figure,
+            evaluated(figure.formula, names),
+            figure.low[at] if figure.low else math.nan,
+            figure.high[at] if figure.high else math.nan,
+            figure.method if isinstance(figure.method, str) else figure.method[at],
         )
-        for one in explorer.figures
+        for figure in explorer.figures
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from heldout.show.chart import Axis, Caption, Chart, Dots, Stroke, Tips, Tone
 from heldout.show.escape import visible
 from heldout.show.numbers import count, plain
-from heldout.show.svg import chart_svg, framed, size_of, swatch_svg
+from heldout.show.svg import chart_svg, frame_chart, measure_chart, swatch_svg
 
 # Colours of Okabe and Ito (2008), which people who see fewer colours tell apart; each line also has its own dash.
 COLOURS: dict[Tone, str] = {
@@ -45,7 +45,7 @@ def figure_svg(chart: Chart, *, tips: bool = False) -> str:
     3
     """
     chart = label_references(chart)
-    width, height = size_of(chart)
+    width, height = measure_chart(chart)
     title = textwrap.wrap(visible(chart.title), int(width / 8.5)) or [""]
     detail = wrap_detail(chart, int(width / _LETTER))
     top = _MARGIN + _TITLE_LINE * len(title) + _LINE * len(detail) + 6
@@ -128,7 +128,7 @@ def _share(value: float, axis: Axis) -> float:
 
 def _find_room(stroke: Stroke, chart: Chart, others: list[tuple[float, float]]) -> Caption | None:
     """Where along a line its name is farthest from the others, and whether it hangs below the line or stands on it."""
-    wide = len(stroke.name) * 6.2 / framed(chart).width
+    wide = len(stroke.name) * 6.2 / frame_chart(chart).width
     ends = list(zip(stroke.x, stroke.y, strict=True))
     best, room = None, 0.0
     for step in range(24):
@@ -173,7 +173,7 @@ def _legend(chart: Chart, width: float) -> tuple[str, int]:
 
 
 def _draw_tips(chart: Chart) -> Iterator[str]:
-    frame = framed(chart)
+    frame = frame_chart(chart)
     for tips in chart.tips:
         for x, y, lines in list_tips(tips, chart):
             words = "\n".join(_escape(f"{name}: {value}") for name, value in lines)
@@ -185,7 +185,7 @@ def _tone_styles() -> str:
     return "".join(
         f".heldout-tone-{tone}{{color:{colour}}}"
         f".heldout-tone-{tone}.heldout-stroke,.heldout-tone-{tone} .heldout-reach{{stroke:{colour}}}"
-        f".heldout-tone-{tone}.heldout-ribbon,.heldout-tone-{tone}.heldout-bars,.heldout-tone-{tone}.heldout-caption,"
+        f".heldout-tone-{tone}.heldout-ribbon,.heldout-tone-{tone}.heldout-bars,.heldout-tone-{tone}.heldout-text,"
         f".heldout-dots.heldout-tone-{tone}{{fill:{colour}}}"
         for tone, colour in COLOURS.items()
     )

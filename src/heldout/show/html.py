@@ -16,7 +16,15 @@ from heldout.show.blocks import Block, Cell, Column, Heat, Number, Section, Span
 from heldout.show.chart import Chart, Dots, Stroke
 from heldout.show.escape import visible, visible_lines
 from heldout.show.explorer import Explorer
-from heldout.show.explorer_state import Figure, ascending, figures_at, mark_at, matrix_at, payload, script_json
+from heldout.show.explorer_state import (
+    FigureAtPosition,
+    ascending,
+    figures_at,
+    mark_at,
+    matrix_at,
+    payload,
+    script_json,
+)
 from heldout.show.numbers import count, limits, number, words
 from heldout.show.svg import bar_svg, chart_svg, mark_swatch_svg, swatch_svg
 from heldout.show.text_width import shorten
@@ -296,15 +304,15 @@ def runs(blocks: Sequence[Block]) -> list[Block | tuple[Chart, ...]]:
     >>> len(runs([Prose("a"), Prose("b")]))
     2
     """
-    made: list[Block | tuple[Chart, ...]] = []
+    gathered: list[Block | tuple[Chart, ...]] = []
     for block in blocks:
         if not isinstance(block, Chart):
-            made.append(block)
-        elif made and isinstance(made[-1], tuple):
-            made[-1] = (*made[-1], block)
+            gathered.append(block)
+        elif gathered and isinstance(gathered[-1], tuple):
+            gathered[-1] = (*gathered[-1], block)
         else:
-            made.append((block,))
-    return made
+            gathered.append((block,))
+    return gathered
 
 
 def shade(share: float) -> str:
@@ -349,8 +357,8 @@ def track_ends(table: Table, at: int) -> tuple[str, str] | None:
     >>> track_ends(Table((Column(""),), ((Span(0.5, 0.4, 0.6, -1.0, 1.0),), (None,))), 0)
     ('-1', '1')
     """
-    held = [row[at] for row in table.rows]
-    ends = {(cell.floor, cell.ceiling) for cell in held if isinstance(cell, Span)}
+    cells = [row[at] for row in table.rows]
+    ends = {(cell.floor, cell.ceiling) for cell in cells if isinstance(cell, Span)}
     if at not in drawn_columns(table) or len(ends) != 1:
         return None
     low, high = (f"{end:.3g}" for end in ends.pop())
@@ -395,7 +403,7 @@ def _table_name(table: Table) -> str:
 
 def _named_series(chart: Chart) -> list[Stroke | Dots]:
     series: list[Stroke | Dots] = [*chart.strokes, *chart.dots]
-    return [one for one in series if one.name]
+    return [named for named in series if named.name]
 
 
 def _drawing(chart: Chart, stage: Stage) -> Markup:
@@ -404,39 +412,39 @@ def _drawing(chart: Chart, stage: Stage) -> Markup:
 
 def _matrix_cells(explorer: Explorer) -> list[list[tuple[float, str]]]:
     """Every count with the shade of its share of the row."""
-    made = []
+    rows = []
     for row in matrix_at(explorer, explorer.start):
         total = sum(row)
-        made.append([(value, shade(value / total) if total > 0 else "") for value in row])
-    return made
+        rows.append([(value, shade(value / total) if total > 0 else "") for value in row])
+    return rows
 
 
-def _figures(explorer: Explorer) -> tuple[Figure, ...]:
+def _figures(explorer: Explorer) -> tuple[FigureAtPosition, ...]:
     return figures_at(explorer, explorer.start)
 
 
 def _limited(explorer: Explorer) -> bool:
-    return any(one.low for one in explorer.figures)
+    return any(figure.low for figure in explorer.figures)
 
 
-def _value_words(figure: Figure) -> str:
+def _value_words(figure: FigureAtPosition) -> str:
     if math.isnan(figure.value) and figure.moving.undefined:
         return f"– ({visible(figure.moving.undefined)})"
     return number(figure.value, _figure_style(figure))
 
 
-def _limit_words(figure: Figure) -> str:
+def _limit_words(figure: FigureAtPosition) -> str:
     if math.isnan(figure.value) or (math.isnan(figure.low) and math.isnan(figure.high)):
         return ""
     return limits(figure.low, figure.high, _figure_style(figure))
 
 
-def _figure_bar(figure: Figure) -> Markup:
+def _figure_bar(figure: FigureAtPosition) -> Markup:
     drawn = figure.moving.style == "share" and bool(figure.moving.low)
     return _safe(bar_svg(Span(figure.value, figure.low, figure.high)) if drawn else "")
 
 
-def _figure_style(figure: Figure) -> Style:
+def _figure_style(figure: FigureAtPosition) -> Style:
     return figure.moving.style  # type: ignore[return-value]
 
 

@@ -76,8 +76,8 @@ def render_latex(blocks: Iterable[Block]) -> str:
     \end{tabular}
     \end{center}
     """
-    made = _blocks(blocks, 0)
-    return f"{NEEDS}\n{made}" if r"\toprule" in made else made
+    parts = _blocks(blocks, 0)
+    return f"{NEEDS}\n{parts}" if r"\toprule" in parts else parts
 
 
 def _blocks(blocks: Iterable[Block], depth: int) -> str:

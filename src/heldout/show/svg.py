@@ -17,12 +17,12 @@ from heldout.show.text_width import shorten
 # Where an axis is marked: round numbers, a few of them, evenly apart.
 
 
-def ticks(axis: Axis, about: int = 5) -> tuple[tuple[float, str], ...]:
+def find_ticks(axis: Axis, about: int = 5) -> tuple[tuple[float, str], ...]:
     """The places that are marked on an axis, each with what is written there.
 
-    >>> ticks(Axis("x"))
+    >>> find_ticks(Axis("x"))
     ((0.0, '0'), (0.2, '.2'), (0.4, '.4'), (0.6, '.6'), (0.8, '.8'), (1.0, '1'))
-    >>> ticks(Axis("x", 0, 2400))
+    >>> find_ticks(Axis("x", 0, 2400))
     ((0, '0'), (500, '500'), (1000, '1,000'), (1500, '1,500'), (2000, '2,000'))
     """
     low, high = sorted((axis.low, axis.high))
@@ -36,7 +36,7 @@ def ticks(axis: Axis, about: int = 5) -> tuple[tuple[float, str], ...]:
     # Counted in whole steps, because sums of a step such as 0.1 drift away from the numbers that are written.
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     places = [round(at * step, decimals) if decimals else at * int(step) for at in range(first, last + 1)]
-    return tuple((place, _written(place, decimals, shares=shares)) for place in places)
+    return tuple((mark, _written(mark, decimals, shares=shares)) for mark in places)
 
 
 def _step(wanted: float) -> tuple[float, int]:
@@ -49,15 +49,15 @@ def _step(wanted: float) -> tuple[float, int]:
     return factor * 10.0**exponent, decimals
 
 
-def _written(place: float, decimals: int, *, shares: bool) -> str:
-    if not place:
+def _written(mark: float, decimals: int, *, shares: bool) -> str:
+    if not mark:
         return "0"
-    if decimals > 5 or abs(place) >= 1e6:
-        return plain(place, 3)
-    text = f"{place:,.{decimals}f}"
+    if decimals > 5 or abs(mark) >= 1e6:
+        return plain(mark, 3)
+    text = f"{mark:,.{decimals}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".") if shares else text
-    return text.replace("0.", ".", 1) if shares and abs(place) < 1 else text
+    return text.replace("0.", ".", 1) if shares and abs(mark) < 1 else text
 
 
 # Every tone has a dash and a shape of its own, so that colour is never all that tells two lines apart.
@@ -116,10 +116,10 @@ class Frame:
         return self.top + (1 - _along(value, self.y)) * self.height
 
 
-def framed(chart: Chart) -> Frame:
+def frame_chart(chart: Chart) -> Frame:
     """The room that a chart's plot has beside what is written on its axes.
 
-    >>> frame = framed(Chart("ROC", "", Axis("x"), Axis("y")))
+    >>> frame = frame_chart(Chart("ROC", "", Axis("x"), Axis("y")))
     >>> frame.across(0.0) == frame.left, frame.down(1.0) == frame.top
     (True, True)
     """
@@ -128,14 +128,14 @@ def framed(chart: Chart) -> Frame:
     if not chart.axes:
         return Frame(_EDGE, _EDGE, width - 2 * _EDGE, height - 2 * _EDGE, chart.x, chart.y)
     letter = _LETTER[chart.shape]
-    labels = [label for y in (chart.y, chart.below and chart.below.y) if y for _, label in ticks(y)]
+    labels = [label for y in (chart.y, chart.below and chart.below.y) if y for _, label in find_ticks(y)]
     longest = max(map(len, labels), default=0)
     left = min(max(longest * letter, 2 * letter) + 14, width * 0.32)
     top, bottom, right = 34, 52, 18
     return Frame(left, top, width - left - right, height - top - bottom, chart.x, chart.y)
 
 
-def size_of(chart: Chart) -> tuple[float, float]:
+def measure_chart(chart: Chart) -> tuple[float, float]:
     """The width and the height of the whole drawing."""
     width, height = _SIZES[chart.shape]
     height = height if chart.height is None else chart.height
@@ -150,8 +150,8 @@ def chart_svg(
     `letter` is the width that a letter of the axes takes at most; `tips` are drawn over all else.
     """
     letter = _LETTER[chart.shape] if letter is None else letter
-    frame = framed(chart)
-    width, height = size_of(chart)
+    frame = frame_chart(chart)
+    width, height = measure_chart(chart)
     named = f'class="heldout-chart heldout-{chart.shape}" role="img" aria-label="{_text(chart.title)}"'
     parts = [
         f'<svg {named} viewBox="0 0 {_n(width)} {_n(height)}"{_moving(chart, frame, mark)}>',
@@ -241,8 +241,8 @@ def _axes(frame: Frame, letter: float, *, last: bool) -> list[str]:
     """Grid, axes and what is written on them; only the `last` of several plots names the places along x."""
     right, bottom = frame.left + frame.width, frame.top + frame.height
     parts = ['<g class="heldout-grid">']
-    across = [(frame.across(at), label) for at, label in ticks(frame.x)]
-    down = [(frame.down(at), label) for at, label in ticks(frame.y, 5 if frame.height > _LOWER else 2)]
+    across = [(frame.across(at), label) for at, label in find_ticks(frame.x)]
+    down = [(frame.down(at), label) for at, label in find_ticks(frame.y, 5 if frame.height > _LOWER else 2)]
     parts += [f'<path d="M{_n(x)} {_n(frame.top)}V{_n(bottom)}"/>' for x, _ in across]
     parts += [f'<path d="M{_n(frame.left)} {_n(y)}H{_n(right)}"/>' for y, _ in down]
     parts.append(f'</g><path class="heldout-axis" d="M{_n(frame.left)} {_n(bottom)}H{_n(right)}"/>')
@@ -293,7 +293,7 @@ def _caption(caption: Caption, frame: Frame) -> str:
     anchor, aside = _ANCHORS[caption.align]
     x, y = frame.across(caption.x) + aside, frame.down(caption.y) + _LIFTS[caption.side]
     return (
-        f'<text class="heldout-caption heldout-tone-{caption.tone}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}">'
+        f'<text class="heldout-text heldout-tone-{caption.tone}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}">'
         f"{_text(caption.text)}</text>"
     )
 
