@@ -30,7 +30,7 @@ from heldout.cards.surrogate import (
     measure_fidelity,
     read_tree,
 )
-from heldout.intervals.target import Dependence
+from heldout.intervals.dependence import Dependence
 from heldout.learners.data import read_problem
 from heldout.show.text import render_text
 

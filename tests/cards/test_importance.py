@@ -35,7 +35,7 @@ from heldout.cards.importance import (
     shuffle_columns,
 )
 from heldout.errors import HeldoutError
-from heldout.intervals.target import Dependence
+from heldout.intervals.dependence import Dependence
 from heldout.learners.data import read_problem
 from heldout.learners.problem import Problem
 from heldout.resampling.split_task import Classes

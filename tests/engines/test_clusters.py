@@ -11,7 +11,8 @@ import pytest
 from tests.engines.parts import FOUND, TABLE, parts, summed
 
 from heldout.engines import spark
-from heldout.engines.backends import ELSEWHERE, open_lazy, open_table
+from heldout.engines.backends import open_lazy, open_table
+from heldout.engines.engine_choice import ELSEWHERE
 from heldout.engines.engine_errors import engine_errors
 from heldout.engines.spark import check_master
 from heldout.errors import FileError, HeldoutError, OptionError

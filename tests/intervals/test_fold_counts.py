@@ -15,8 +15,8 @@ from sklearn import metrics
 
 import heldout
 from heldout.errors import OptionError
+from heldout.intervals.dependence import Dependence
 from heldout.intervals.fold_estimates import FoldEstimator
-from heldout.intervals.target import Dependence
 from heldout.measures.catalogue import read_quantity
 
 # Estimates over folds hold more than others do, which the type checker cannot know.

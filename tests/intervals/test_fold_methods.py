@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from heldout.intervals.dependence import LEAST_WIDENING, Dependence
 from heldout.intervals.fold_estimates import FOLD_METHODS, corrected_t, mean_area_limits, naive_t, nothing_told, spread
-from heldout.intervals.target import LEAST, Dependence
 from heldout.measures.catalogue import find
 
 values = st.lists(st.floats(0, 1), min_size=2, max_size=40).map(np.array)
@@ -83,8 +83,8 @@ def hanley_mcneil(areas, positives, negatives, n, factor, level):
 def test_the_mean_of_areas_has_hanley_and_mcneil_s_interval(folds, level):
     areas, positives, negatives = (np.array(column, dtype=float) for column in zip(*folds, strict=True))
     n = int(positives.sum() + negatives.sum())
-    found = mean_area_limits(areas, positives, negatives, Dependence(n, factor=LEAST), level)
-    assert found == pytest.approx(hanley_mcneil(areas, positives, negatives, n, LEAST, level), rel=1e-9)
+    found = mean_area_limits(areas, positives, negatives, Dependence(n, factor=LEAST_WIDENING), level)
+    assert found == pytest.approx(hanley_mcneil(areas, positives, negatives, n, LEAST_WIDENING, level), rel=1e-9)
 
 
 def test_repetitions_leave_the_interval_of_an_area_as_it_is():
@@ -101,11 +101,15 @@ def test_next_to_the_edge_no_area_within_the_interval_is_rejected_and_the_next_o
 
     def rejected(seen, theta):
         q1, q2 = theta / (2 - theta), 2 * theta**2 / (1 + theta)
-        variance = (theta * (1 - theta) + (p - 1) * (q1 - theta**2) + (q - 1) * (q2 - theta**2)) / (p * q) / k * LEAST
+        variance = (
+            (theta * (1 - theta) + (p - 1) * (q1 - theta**2) + (q - 1) * (q2 - theta**2)) / (p * q) / k * LEAST_WIDENING
+        )
         return abs(seen - theta) > stats.norm.ppf(0.975) * math.sqrt(variance)
 
     for seen in (1.0, 1 - 0.5 / (k * p * q), 0.5 / (k * p * q), 0.0):
-        limits = mean_area_limits(np.full(k, seen), np.full(k, p), np.full(k, q), Dependence(k * (p + q), LEAST), 0.95)
+        limits = mean_area_limits(
+            np.full(k, seen), np.full(k, p), np.full(k, q), Dependence(k * (p + q), LEAST_WIDENING), 0.95
+        )
         low, high = limits
         assert 0 <= low <= seen <= high <= 1
         assert 0 < high - low < 0.15
@@ -125,7 +129,7 @@ def test_the_interval_of_an_area_grows_smoothly_towards_the_edge():
 def test_proportions_are_divided_by_the_whole_factor_and_f_by_the_least():
     plan = Dependence(100, factor=1.7)
     assert plan.scale(find("accuracy").measure) == pytest.approx(1 / 1.7)
-    assert plan.scale(find("f1").measure) == pytest.approx(1 / LEAST)
+    assert plan.scale(find("f1").measure) == pytest.approx(1 / LEAST_WIDENING)
     assert Dependence(100, factor=1.1).scale(find("f1").measure) == pytest.approx(1 / 1.1)
     assert Dependence(100).scale(find("accuracy").measure) == 1
 

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unus
 
 from heldout.cards.importance import MEASURES, FeatureImportance, FoldChanges, measure_importance
 from heldout.cards.inspection import Inspection
-from heldout.intervals.target import Dependence
+from heldout.intervals.dependence import Dependence
 from heldout.learners.problem import Problem
 from heldout.resampling.split_task import Classes
 

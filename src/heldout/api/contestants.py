@@ -15,8 +15,7 @@ from heldout.api.evaluate import evaluate
 from heldout.arguments import listing
 from heldout.comparisons.lazy_cases import LazyContestant
 from heldout.comparisons.pairing import Contestant
-from heldout.engines.backends import ELSEWHERE
-from heldout.engines.engine_choice import LazyTable, from_files, lazy_frame
+from heldout.engines.engine_choice import ELSEWHERE, LazyTable, from_files, lazy_frame
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.files import column_names, read_table

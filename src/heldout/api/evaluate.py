@@ -18,12 +18,12 @@ from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.files import check_matrix
-from heldout.findings.review import check_codes, check_limits
+from heldout.intervals.dependence import fold_dependence
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import ReadOptions, Source, gather
 from heldout.predictions.table import Predictions
 from heldout.results.evaluation import Evaluation
-from heldout.results.evaluation_builder import Folded, Settings, fold_dependence, judge
+from heldout.results.evaluation_builder import Folded, Settings, judge
 
 
 @takes(EvaluateArguments)
@@ -47,7 +47,7 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
     """
     notes: tuple[str, ...] = ()
     settings = Settings.from_options(options)
-    settings = replace(settings, mute=check_codes(settings.mute), limits=check_limits(settings.limits, "evaluation"))
+    settings = replace(settings, **_check_review_options(options["mute"], options["limits"]))
     settings.checked()
     source, predictions = Source(), None
     labels, missing, score, slices = options["labels"], options["missing"], options["score"], options["slices"]
@@ -97,10 +97,20 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
     return judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)
 
 
+def _check_review_options(mute: Any, limits: Any) -> dict[str, Any]:
+    """The rules that are muted and the limits that are changed; refused where there are no such rules."""
+    if mute in (None, ()) and limits is None:
+        # Most calls: the rules need not be loaded before somebody reads the review.
+        return {"mute": (), "limits": {}}
+    from heldout.findings.review import check_codes, check_limits
+
+    return {"mute": check_codes(mute), "limits": check_limits(limits, "evaluation")}
+
+
 def _count(predictions: Predictions) -> Confusion:
     if predictions.fold is None:
         return memory.count(predictions)
-    from heldout.resampling.outcome import count_cases
+    from heldout.intervals.dependence import count_cases
 
     return count_cases(predictions)
 

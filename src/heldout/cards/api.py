@@ -33,13 +33,12 @@ from heldout.cards.usefulness import summarise_performance
 from heldout.engines import memory
 from heldout.errors import ColumnError, LearnerError, OptionError, first_line
 from heldout.evidence import Label
-from heldout.intervals.target import Dependence
+from heldout.intervals.dependence import ONCE, Dependence
 from heldout.learners.data import read_problem
 from heldout.learners.encoding import make_estimator
 from heldout.learners.features import as_table
 from heldout.learners.learner import describe_learner, read_learner
 from heldout.learners.problem import Problem
-from heldout.plans.plan import ONCE
 from heldout.plans.splits import Splits
 from heldout.predictions.label_encoding import as_label
 from heldout.predictions.positive_class import choose_positive

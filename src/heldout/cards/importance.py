@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from heldout.arguments import closest, listing, method_key
 from heldout.arrays import Codes, Floats
 from heldout.errors import OptionError
+from heldout.intervals.dependence import Dependence
 from heldout.intervals.fold_estimates import corrected_t, nothing_told
 from heldout.intervals.quantiles import t_value
-from heldout.intervals.target import Dependence
 from heldout.learners.problem import Problem
 from heldout.resampling.split_task import Classes, predict_classes, predict_scores, take_rows
 

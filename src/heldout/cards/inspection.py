@@ -39,7 +39,7 @@ from heldout.cards.surrogate import (
 from heldout.cards.usefulness import ProbabilityPredictions, Usefulness, compute_usefulness, not_useful
 from heldout.errors import ColumnError, HeldoutError, LearnerError, first_line
 from heldout.evidence import Label
-from heldout.intervals.target import Dependence
+from heldout.intervals.dependence import Dependence
 from heldout.learners.learner import clone_learner
 from heldout.learners.problem import Problem
 from heldout.plans.splits import Splits

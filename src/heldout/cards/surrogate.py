@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes, Floats
+from heldout.intervals.dependence import Dependence
 from heldout.intervals.fold_estimates import corrected_t, nothing_told
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import z_value
-from heldout.intervals.target import Dependence
 from heldout.learners.problem import Problem
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten

@@ -29,11 +29,11 @@ from heldout.comparisons.paired_scores import compare_scores_unpaired
 from heldout.comparisons.unpaired import CountedSide, compare_counted_unpaired, compare_unpaired
 from heldout.engines.score_evidence import RowScores
 from heldout.errors import OptionError, ValuesError
+from heldout.intervals.dependence import find_sharing
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import Paired, key_texts, other_units, pair
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.table import Predictions
-from heldout.resampling.outcome import find_sharing
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation

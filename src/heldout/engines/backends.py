@@ -12,17 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from heldout.arguments import closest, listing
+from heldout.engines.engine_choice import ELSEWHERE, WITH_MASTER
 from heldout.engines.engine_errors import engine_errors, one_line
 from heldout.engines.spark import check_greeting, check_master, check_reachable, on_cluster, spark_session
 from heldout.engines.table_paths import FileGroup, TableFiles, check_same, find_table_files, table_files_at
 from heldout.errors import HeldoutError, OptionError
 
 # What the engines are called.
-
-# Engines that aggregate where the data are.
-ELSEWHERE = ("polars", "duckdb", "dask", "spark")
-# Those that run on a cluster, and so may be told where it is.
-WITH_MASTER = ("dask", "spark")
 
 
 # How long a scheduler that listens may take to answer, in seconds.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import check_whole, closest, listing
 from heldout.engines.accumulator import Evidence
-from heldout.engines.backends import ELSEWHERE, WITH_MASTER
+from heldout.engines.engine_errors import engine_errors
 from heldout.errors import HeldoutError, OptionError
 from heldout.evidence.counted import Counted
 from heldout.evidence.storage import is_evidence_file
@@ -20,6 +20,10 @@ from heldout.predictions.source import NamedFrame, ReadOptions, Source
 if TYPE_CHECKING:
     from heldout.engines.backends import OpenedTable
 
+# Engines that aggregate where the data are.
+ELSEWHERE = ("polars", "duckdb", "dask", "spark")
+# Those that run on a cluster, and so may be told where it is.
+WITH_MASTER = ("dask", "spark")
 # What reads a path: rows in memory, batch by batch, or an engine that aggregates where the data are.
 HERE = ("memory", "stream")
 ENGINES = (*HERE, *ELSEWHERE)
@@ -230,7 +234,6 @@ def _count_table(
 def _aggregated(
     frame: Any, name: str, roles: dict[str, Any], asked: ReadOptions, where: EngineOptions, **opened: Any
 ) -> tuple[Counted, Source]:
-    from heldout.engines.engine_errors import engine_errors
     from heldout.engines.lazy.engine import count_lazy
 
     with engine_errors(name):

@@ -12,8 +12,8 @@ from heldout.findings.evaluation_evidence import class_sizes, reported
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.findings.wording import between, quoted
 from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.dependence import Dependence
 from heldout.intervals.score_limits import mean_cost_limits, paired_difference_limits
-from heldout.intervals.target import Dependence
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
 from heldout.results.evaluation import Evaluation

@@ -15,10 +15,11 @@ from heldout.arguments import listing
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
 from heldout.intervals.cluster_errors import effective_scale
+from heldout.intervals.dependence import Dependence
 from heldout.intervals.draws import DRAWN_LEVEL, MOST_CELLS, Draws
 from heldout.intervals.estimate import ClassEstimates, Estimate, whole
 from heldout.intervals.methods import METHODS, Method, find_method
-from heldout.intervals.target import Axis, Dependence, Subject
+from heldout.intervals.target import Axis, Subject
 from heldout.measures.catalogue import find
 from heldout.measures.declare import Kind
 from heldout.measures.quantity import Bound, Quantity, per_class

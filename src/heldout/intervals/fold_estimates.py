@@ -18,10 +18,11 @@ from heldout.evidence import Confusion
 from heldout.evidence.partitions import BATCH_CELLS, FoldCounts
 from heldout.intervals.areas import hanley_mcneil_variance, logit_limits
 from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.dependence import LEAST_WIDENING, Dependence
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.intervals.root import bracketed_root
-from heldout.intervals.target import LEAST, Dependence, Subject
+from heldout.intervals.target import Subject
 from heldout.measures.catalogue import find
 from heldout.measures.cells import TableBatch
 from heldout.measures.quantity import Bound, Quantity
@@ -209,7 +210,7 @@ def mean_area_limits(
     value, critical = float(areas.mean()), z_value(level)
     sizes, times = np.unique(np.stack([positives, negatives]), axis=1, return_counts=True)
     share = sizes.sum(axis=0) / plan.n * times / times.sum()
-    factor = min(plan.factor, LEAST) if plan.factor > 1 else 1.0
+    factor = min(plan.factor, LEAST_WIDENING) if plan.factor > 1 else 1.0
 
     def variance(area: Any) -> Any:
         return factor * sum(s * hanley_mcneil_variance(area, p, q) for s, p, q in zip(share, *sizes, strict=True))

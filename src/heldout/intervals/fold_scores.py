@@ -16,6 +16,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.intervals.area_bounds import BINS, allowing
 from heldout.intervals.areas import logit_limits
+from heldout.intervals.dependence import LEAST_WIDENING, Dependence
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import (
     FOLD_METHODS,
@@ -30,7 +31,6 @@ from heldout.intervals.fold_estimates import (
 from heldout.intervals.proportion import wilson
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.score_estimator import ScoreEstimator
-from heldout.intervals.target import LEAST, Dependence
 from heldout.measures.quantity import Quantity
 from heldout.show.numbers import share
 
@@ -186,7 +186,7 @@ class FoldScores(ScoreEstimator):
         errors = [fold.area_error(quantity) for fold, defined in zip(self._folds, there, strict=True) if defined]
         sizes = self._truth[there].sum(axis=1)
         told = self.plan.n * sizes.sum() / self._truth.sum()
-        factor = min(self.plan.factor, LEAST)
+        factor = min(self.plan.factor, LEAST_WIDENING)
         value = float(used.mean())
         error = math.sqrt(factor * float(np.mean(np.square(errors) * sizes)) / told)
         edge = 0.5 / max(told, 1.0)

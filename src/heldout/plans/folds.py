@@ -14,7 +14,8 @@ from heldout.arguments import checked_seed, counted, option_text, whole
 from heldout.arrays import Codes
 from heldout.errors import ColumnError, OptionError
 from heldout.evidence import Label, sort_labels
-from heldout.plans.plan import AGAIN, ONCE, Cases, Plan, make_generator
+from heldout.intervals.dependence import AGAIN, ONCE
+from heldout.plans.plan import Cases, Plan, make_generator
 from heldout.plans.splits import Splits
 from heldout.plans.strata_and_groups import check_no_groups, check_rare_classes, deal_groups, deal_rows, number_groups
 from heldout.predictions.label_encoding import encode

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from heldout.arguments import checked_seed, counted, option_text, share_text, training_share, whole
 from heldout.arrays import Integers
 from heldout.errors import OptionError
-from heldout.plans.plan import AGAIN, Cases, Correction, Plan, make_generator
+from heldout.intervals.dependence import AGAIN
+from heldout.plans.plan import Cases, Correction, Plan, make_generator
 from heldout.plans.splits import LazyDraws, Splits, find_edges, sort_by_code
 from heldout.plans.strata_and_groups import (
     apportion,

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from heldout.arguments import checked_seed, counted, whole
 from heldout.arrays import Integers
 from heldout.errors import OptionError
+from heldout.intervals.dependence import AGAIN, ONCE
 from heldout.plans.folds import kfold, leave_one_group_out, leave_one_out, leave_p_out, time_ordered, weka
 from heldout.plans.holdout_and_bootstrap import bootstrap, holdout, resubstitution, subsampling
-from heldout.plans.plan import AGAIN, ONCE, Cases, Correction, Plan
+from heldout.plans.plan import Cases, Correction, Plan
 from heldout.plans.splits import Splits
 
 # Splits that were made elsewhere: by a scikit-learn splitter, or as pairs of training and test rows.

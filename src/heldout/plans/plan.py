@@ -16,10 +16,6 @@ from heldout.plans.splits import LazyDraws, Splits
 
 Correction = Literal["", ".632", ".632+"]
 
-# What the number of distinct cases is divided by for an interval (docs/statistics.md): where every case is tested once,
-# and where it is tested again and again, which averages out the luck of one partition.
-ONCE, AGAIN = 1.5, 1.2
-
 
 @dataclass(frozen=True)
 class Cases:

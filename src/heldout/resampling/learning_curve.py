@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from heldout.arguments import check_level
 from heldout.arrays import Floats
+from heldout.intervals.dependence import AGAIN
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.learners.problem import Problem
-from heldout.plans.plan import AGAIN
 from heldout.resampling.outcome import Run
 from heldout.resampling.power_law import Figure, PowerLaw, fit_power_law
 from heldout.resampling.run import OnError, run

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes
-from heldout.engines import memory
 from heldout.evidence import Clusters, Confusion, Label
 from heldout.evidence.probabilities import Unfit
-from heldout.intervals.target import Dependence
+from heldout.intervals.dependence import Dependence, find_sharing, size_ratio
 from heldout.learners.problem import Problem
 from heldout.plans.plan import Correction, Plan
 from heldout.plans.splits import LazyDraws, Splits
@@ -211,73 +210,6 @@ def count_training(run: Run, problem: Problem) -> Confusion | None:
     if not len(run.training_rows):
         return None
     return count_pairs(problem.truth[run.training_rows], run.training_predicted, problem.labels, None)
-
-
-@dataclass(frozen=True, slots=True)
-class Sharing:
-    """What predictions that come in splits share, as far as the case and the split of each tell.
-
-    `n` is the number of distinct cases, `sizes` the number that each split tests. `even` says that every case is tested
-    equally often, as in one or more partitions; otherwise each split is a draw of its own. `independent` is the number
-    of splits in one partition, or of all draws.
-    """
-
-    n: int
-    sizes: Codes
-    even: bool
-    independent: int
-
-    @property
-    def ratio(self) -> float:
-        """The size of a test part over that of its training part, where each trains on all cases that it lacks."""
-        return size_ratio(self.sizes, self.n - self.sizes)
-
-    @property
-    def once(self) -> bool:
-        """Whether every case is to count once, however often it was tested.
-
-        Draws of one size are pooled, which gives the mean over them; of draws that differ in size, as those of a
-        bootstrap do, every case has the same weight (Efron's leave-one-out bootstrap).
-        """
-        return not self.even and bool((self.sizes != self.sizes[0]).any())
-
-
-def size_ratio(tested: Codes, trained: Codes) -> float:
-    """The mean size of the test parts over that of the training parts: 1 / (k − 1) for any partition into k folds."""
-    return float(tested.mean() / max(float(trained.mean()), 1.0))
-
-
-def find_sharing(case: Codes, split: Codes) -> Sharing:
-    """What splits share, from the number of the case and of the split of every prediction.
-
-    >>> found = find_sharing(np.array([0, 1, 2, 0, 1, 2]), np.array([0, 0, 1, 2, 3, 3]))
-    >>> found.n, found.even, found.independent
-    (3, True, 2)
-    """
-    times, sizes = (counts[counts > 0] for counts in (np.bincount(case), np.bincount(split)))
-    often = int(times[0])
-    even = bool((times == often).all()) and len(sizes) % often == 0
-    return Sharing(len(times), sizes, even, len(sizes) // often if even else len(sizes))
-
-
-def count_cases(predictions: Predictions, *, once: bool = False) -> Confusion:
-    """The counts of distinct cases, where a case may have several predictions; `once` weighs all cases alike."""
-    plain = memory.count(predictions)
-    if predictions.id is None or predictions.fold is None:
-        return plain
-    case, split = _subtract_offset(predictions.id), _subtract_offset(predictions.fold)
-    shared_cases = find_sharing(case, split)
-    if not once and not shared_cases.once:
-        return plain.thinned(shared_cases.n)
-    part = 1 / np.bincount(case)[case]
-    weight = predictions.weight
-    shared = memory.count(replace(predictions, weight=part if weight is None else part * weight))
-    # Parts of a case are no weights that somebody gave.
-    return shared if weight is not None else replace(shared, squares=None, rows=None)
-
-
-def _subtract_offset(coded: Coded) -> Codes:
-    return coded.codes.astype(np.int64) - coded.offset
 
 
 def find_dependence(plan: Plan, run: Run, refused: str = "") -> Dependence:

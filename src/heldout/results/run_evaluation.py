@@ -6,19 +6,14 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from heldout.evidence import Confusion
+from heldout.intervals.dependence import count_cases
 from heldout.intervals.fold_estimates import FoldEstimator
 from heldout.learners.problem import Problem
 from heldout.plans import Plan
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.source import Source
 from heldout.resampling.nested_cv import NESTED_MEASURES, NestedCV, NestedEstimator, replace_estimate
-from heldout.resampling.outcome import (
-    Optimism,
-    Run,
-    collect_predictions,
-    count_cases,
-    find_dependence,
-)
+from heldout.resampling.outcome import Optimism, Run, collect_predictions, find_dependence
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Folded, Settings, judge
 
