@@ -18,7 +18,7 @@ from heldout.errors import FileError, OptionError
 from heldout.evidence.storage import is_evidence_file
 from heldout.files.input_stream import load, utf8_text
 from heldout.findings.review import check_codes
-from heldout.gates.forbidden import check_forbidden, forbidden
+from heldout.gates.forbidden_findings import check_forbidden, forbidden
 from heldout.gates.gate import Gate, Outcome, Requirement, decide
 from heldout.gates.reasons import why_baseline, why_value
 from heldout.intervals.estimate import Estimate

@@ -20,7 +20,7 @@ from heldout.predictions.source import ReadOptions, Source, gather
 from heldout.predictions.table import Missing
 from heldout.results.evaluation_builder import counted_notes
 from heldout.thresholds.decision import Decision
-from heldout.thresholds.decision_report import GET_ROWS
+from heldout.thresholds.decision_warnings import GET_ROWS
 from heldout.thresholds.selection import choose, choose_rows
 
 

@@ -19,13 +19,7 @@ from heldout.comparisons.comparison import Comparison
 from heldout.comparisons.design import CompareOptions, is_score
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.pairing import Contestant, choose_design
-from heldout.comparisons.pairwise import (
-    Claims,
-    TableOptions,
-    choose_pairs,
-    compare_contestants,
-    compare_table,
-)
+from heldout.comparisons.pairwise import Claims, TableOptions, choose_pairs, compare_contestants, compare_table
 from heldout.engines.engine_choice import EngineOptions, lazy_frame
 from heldout.errors import OptionError
 from heldout.evidence import Label

@@ -30,7 +30,6 @@ from heldout.comparisons.ranks import (
 )
 from heldout.errors import OptionError, ValuesError
 from heldout.result import ROW_KEYS, Result, bound_late
-from heldout.show.blocks import Block, Column, Note, Number, Prose, Table, Title
 from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
 from heldout.show.text_width import shorten
@@ -38,14 +37,7 @@ from heldout.show.text_width import shorten
 if TYPE_CHECKING:
     from heldout.show.altair import AnyChart
 
-# More pairs than this fill more than a screen: the closest to a difference are shown, all stand in the rows.
-SHOWN_PAIRS = 28
 SHOWN_CLAIMS = 6
-TITLES = {
-    "iman-davenport": "Iman–Davenport F",
-    "friedman": "Friedman chi-square, ties not corrected",
-    "friedman-ties": "Friedman chi-square, corrected for ties",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +81,7 @@ class LearnerRanks(Result):
     schema: ClassVar[str] = "heldout/ranks@1"
     rows_name: ClassVar[str] = "ranks"
     _drawn_by: ClassVar[str] = "heldout.report.critical_difference:draw_ranks"
+    _rendered_by: ClassVar[str] = "heldout.report.learner_ranks:render_ranks"
 
     table: ResultTable
     ranks: Floats = field(repr=False)
@@ -203,69 +196,6 @@ class LearnerRanks(Result):
             "notes": list(self.notes),
         }
 
-    def blocks(self) -> list[Block]:
-        """The verdict, the ranks, the tests of all at once, and the pairs."""
-        n, k = self.table.n, len(self.table.learners)
-        best = "higher is better" if self.table.higher_is_better else "lower is better"
-        blocks: list[Block] = [
-            Title(f"{k} learners on {n} data sets", f"average ranks, 1 is best; {best}"),
-            Prose(self.verdict, "Verdict"),
-            self._learner_table(),
-            self._test_table(),
-            self._pair_table(),
-        ]
-        if not math.isnan(self.critical_difference):
-            blocks.append(
-                Prose(f"Average ranks differ that lie {plain(self.critical_difference)} or more apart ({self.how}).")
-            )
-        blocks += [Note(test.note) for test in self.tests if test.note]
-        left = len(self.pairs) - SHOWN_PAIRS
-        if left > 0:
-            blocks.append(Note(f"{left} more pairs, with larger p, stand in the rows (to_frame, to_json)."))
-        return [*blocks, *(Note(note) for note in self.notes)]
-
-    def page_blocks(self) -> list[Block]:
-        """The report as a page, with the ranks drawn."""
-        blocks: list[Block] = bound_late("heldout.report.critical_difference:render_ranks_page")(self)
-        return blocks
-
-    def _learner_table(self) -> Table:
-        record = self.record()
-        ordered = sorted(self.average_ranks.items(), key=lambda item: item[1])
-        rows = tuple((name, Number(rank, "plain"), *record[name]) for name, rank in ordered)
-        heads = (Column("learner"), *(Column(head, "right") for head in ("average rank", "wins", "ties", "losses")))
-        return Table(heads, rows, "Ranks; wins, ties and losses against all others")
-
-    def _test_table(self) -> Table:
-        heads = (Column("test"), Column("statistic", "right"), Column("df", "right"), Column("p", "right"))
-        rows = tuple(
-            (
-                TITLES[test.method],
-                Number(test.statistic, "plain"),
-                ", ".join(f"{df:g}" for df in test.df),
-                Number(test.p),
-            )
-            for test in self.tests
-        )
-        return Table(heads, rows, "Do the learners differ at all?")
-
-    def _pair_table(self) -> Table:
-        names = ("better", "worse", "ranks apart", "win–tie–loss", "p", f"p, {self.how}")
-        heads = tuple(Column(name, "left" if at < 2 else "right") for at, name in enumerate(names))
-        shown = sorted(self.pairs, key=lambda pair: (pair.adjusted, pair.p))[:SHOWN_PAIRS]
-        rows = tuple(
-            (
-                pair.better,
-                pair.worse,
-                Number(abs(pair.difference), "plain"),
-                "–".join(map(str, _seen(pair))),
-                Number(pair.p),
-                Number(pair.adjusted),
-            )
-            for pair in shown
-        )
-        return Table(heads, rows, "Which of them differ?")
-
     def chart(self) -> AnyChart:
         """The critical difference diagram as an Altair chart: learners by rank, bars over those not told apart."""
         from heldout.show.altair import altair_chart
@@ -284,12 +214,6 @@ class LearnerRanks(Result):
         if Path(path).suffix.lower() == ".tex":
             return write_file(path, self.to_tikz().encode("utf-8", "backslashreplace"))
         return save_chart(self._draw(), path)
-
-
-def _seen(pair: RankPair) -> tuple[int, int, int]:
-    """The record of the better one."""
-    ends = (pair.wins, pair.losses) if pair.better == pair.a else (pair.losses, pair.wins)
-    return ends[0], pair.ties, ends[1]
 
 
 def _short(name: str) -> str:

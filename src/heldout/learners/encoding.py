@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.arrays import Floats
 from heldout.errors import ValuesError
-from heldout.learners.learner import (
-    Chain,
-    Learner,
-    is_wrapper,
-    knows_sklearn,
-    takes_missing,
-    takes_sparse,
-)
+from heldout.learners.learner import Chain, Learner, is_wrapper, knows_sklearn, takes_missing, takes_sparse
 from heldout.learners.problem import Problem
 from heldout.learners.registry import find_shortcut
 from heldout.predictions.label_encoding import is_missing

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from heldout.show.blocks import Block, Section
+from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.show.chart import Axis, Caption, Chart, Dots, Stroke, Tips, Tone
 from heldout.show.escape import visible
 from heldout.show.latex import escape
 from heldout.show.numbers import plain
-from heldout.show.provenance import provenance_section
 from heldout.show.text_width import shorten
-
-if TYPE_CHECKING:
-    from heldout.comparisons.learner_ranks import LearnerRanks
-
 
 NAME_CELLS = 40
 # Depths below the axis: of the first bar, from bar to bar, from the last bar to the first name, from name to name.
@@ -189,19 +184,6 @@ def _at(value: float) -> str:
 # The page of learners ranked over data sets: their average ranks drawn, with lines through those that are alike.
 
 NAMED = 16
-
-
-def render_ranks_page(ranks: LearnerRanks) -> list[Block]:
-    """The verdict, the diagram, the tables, and where they come from."""
-    title, verdict, *rest = ranks.blocks()
-    facts = (
-        ("learners", str(len(ranks.table.learners))),
-        ("data sets", str(ranks.table.n)),
-        ("correction", ranks.correction or "none"),
-        ("level", f"{ranks.level:g}"),
-    )
-    drawing = Section("Average ranks", (draw_rank_rows(ranks),), "ranks")
-    return [title, verdict, drawing, Section("Tests", tuple(rest), "tests"), provenance_section(facts)]
 
 
 def draw_rank_rows(ranks: LearnerRanks) -> Chart:

@@ -10,14 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from heldout.show.blocks import (
-    Cell,
-    Heat,
-    Number,
-    Range,
-    Span,
-    Style,
-)
+from heldout.show.blocks import Cell, Heat, Number, Range, Span, Style
 from heldout.show.escape import visible
 
 if TYPE_CHECKING:

@@ -10,8 +10,6 @@ from typing import ClassVar
 from heldout.evidence import Confusion, Label
 from heldout.intervals.estimate import Estimate
 from heldout.result import Result
-from heldout.show.blocks import Block
-from heldout.thresholds.decision_report import decision_blocks, decision_page, knowing_of_the_choice
 from heldout.thresholds.figures import Figures
 from heldout.thresholds.objective import resolve_quantity
 
@@ -55,6 +53,7 @@ class Decision(Result):
     """
 
     schema: ClassVar[str] = "heldout/decision@1"
+    _rendered_by: ClassVar[str] = "heldout.report.decision:render_decision"
 
     threshold: float
     above: float
@@ -165,14 +164,6 @@ class Decision(Result):
             "notes": list(self.notes),
         }
 
-    def blocks(self) -> list[Block]:
-        """The answer on one screen."""
-        return decision_blocks(self)
-
-    def page_blocks(self) -> list[Block]:
-        """The answer as a page, with every measure at the threshold."""
-        return decision_page(self)
-
 
 def _honest_facts(honest: Honest | None) -> Mapping[str, object] | None:
     if honest is None:
@@ -183,3 +174,15 @@ def _honest_facts(honest: Honest | None) -> Mapping[str, object] | None:
         "unmet": honest.unmet,
         "matrix": honest.confusion.matrix.tolist(),
     }
+
+
+def knowing_of_the_choice(estimate: Estimate, decision: Decision) -> Estimate:
+    """An estimate with the interval of what was optimised, where it is that; a total cost is so many times the mean."""
+    chosen = decision.criterion
+    if (estimate.measure, estimate.class_, estimate.average) == (chosen.measure, chosen.class_, chosen.average):
+        return chosen
+    if {estimate.measure, chosen.measure} != {"expected_cost", "total_cost"}:
+        return estimate
+    n = float(decision.confusion.n)
+    factor = n if estimate.measure == "total_cost" else 1 / n
+    return replace(estimate, low=chosen.low * factor, high=chosen.high * factor, method=chosen.method, note="")

@@ -22,7 +22,7 @@ from heldout.evidence import Confusion, Label
 from heldout.evidence.ranking import Ranking, cut_at
 from heldout.predictions.case_values import check_weight
 from heldout.thresholds.decision import Alternative, Decision, Honest
-from heldout.thresholds.decision_report import bins_note, warnings_of
+from heldout.thresholds.decision_warnings import bins_note, warnings_of
 from heldout.thresholds.figures import Figures, make_threshold_estimate, stretch_interval
 from heldout.thresholds.objective import Classes, probability_threshold, read_objective
 from heldout.thresholds.requirement import default_then, read_requirements

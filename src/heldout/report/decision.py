@@ -1,17 +1,15 @@
-"""How a chosen threshold reads: its screen, its page, and the warnings that go with it."""
+"""The report of a chosen threshold: the answer, what it gives, and what the alternatives give."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heldout.evidence.ranking import Ranking
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.interval_axis import track_floor
 from heldout.measures.catalogue import find
+from heldout.result import Form
 from heldout.show.blocks import (
     Block,
     Cell,
@@ -29,17 +27,15 @@ from heldout.show.blocks import (
 )
 from heldout.show.numbers import UNDEFINED, count, limits, number, percent
 from heldout.show.provenance import provenance_section
-from heldout.thresholds.objective import CORNER
-from heldout.thresholds.selection_rule import SelectionRule
-from heldout.thresholds.uncertainty import Resampled
-
-if TYPE_CHECKING:
-    from heldout.thresholds.decision import Decision
-
-
-# How a chosen threshold reads: the answer, what it gives, what the alternatives give, and the warnings.
+from heldout.thresholds.decision import Decision, knowing_of_the_choice
+from heldout.thresholds.decision_warnings import titled
 
 SHOWN = ("recall", "specificity", "precision", "negative_predictive_value", "f1", "accuracy", "matthews")
+
+
+def render_decision(decision: Decision, form: Form) -> list[Block]:
+    """The answer on a screen or as a page."""
+    return decision_page(decision) if form == "page" else decision_blocks(decision)
 
 
 def decision_blocks(decision: Decision) -> list[Block]:
@@ -101,16 +97,6 @@ def _verdict(decision: Decision) -> str:
     return text
 
 
-def titled(estimate: Estimate) -> str:
-    """The name of an estimate in a sentence."""
-    if estimate.measure == CORNER:
-        return "the distance to the corner"
-    if estimate.measure == "threshold":
-        return "threshold"
-    title = find(estimate.measure).title
-    return f"{estimate.average} {title}" if estimate.average else title
-
-
 def _figure(estimate: Estimate) -> str:
     value = number(estimate.value, estimate.style, estimate.digits)
     return f"{value} [{limits(estimate.low, estimate.high, estimate.style, estimate.digits)}]"
@@ -132,18 +118,6 @@ def _measures(decision: Decision) -> Table:
     floor = track_floor(distinct.values())
     rows += [_line(e, floor) for e in distinct.values()]
     return Table(columns, tuple(rows))
-
-
-def knowing_of_the_choice(estimate: Estimate, decision: Decision) -> Estimate:
-    """An estimate with the interval of what was optimised, where it is that; a total cost is so many times the mean."""
-    chosen = decision.criterion
-    if (estimate.measure, estimate.class_, estimate.average) == (chosen.measure, chosen.class_, chosen.average):
-        return chosen
-    if {estimate.measure, chosen.measure} != {"expected_cost", "total_cost"}:
-        return estimate
-    n = float(decision.confusion.n)
-    factor = n if estimate.measure == "total_cost" else 1 / n
-    return replace(estimate, low=chosen.low * factor, high=chosen.high * factor, method=chosen.method, note="")
 
 
 def _line(e: Estimate, floor: float) -> tuple[Cell, ...]:
@@ -234,95 +208,7 @@ def decision_page(decision: Decision) -> list[Block]:
         ("replicates", count(decision.figures.replicates)),
     )
     return [
-        *decision.blocks(),
+        *decision_blocks(decision),
         Section("Every measure at the threshold", (Prose(GIVEN), Table(columns, tuple(rows))), "everything"),
         provenance_section(facts),
     ]
-
-
-# The warnings that go with a chosen threshold: what a reader could otherwise take it for.
-
-
-# With fewer errors of a kind than this the bootstrap hardly varies them, and intervals come out too narrow.
-FEW_ERRORS = 5
-# How rows that were counted are had after all.
-GET_ROWS = "read the files with engine='memory' (--engine memory), or collect the frame"
-
-
-def warnings_of(decision: Decision, rule: SelectionRule, drawn: Resampled, *, counted: bool = False) -> tuple[str, ...]:
-    """Sentences that must stand with the decision; `counted` says that there are no rows to judge it on."""
-    warnings = [_optimism(decision, counted=counted)]
-    for requirement, estimate in zip(rule.requirements, decision.required, strict=True):
-        far = estimate.low if requirement.sign[0] == ">" else estimate.high
-        if not requirement.is_met(far):
-            warnings.append(
-                f"{requirement.text} holds on these cases ({number(estimate.value, estimate.style)}), but the interval "
-                f"reaches {number(far, estimate.style)}: on new cases it may not hold."
-            )
-    if rule.requirements and drawn.unmet > 0:
-        warnings.append(
-            f"In {percent(drawn.unmet)} of the resampled sets of cases no threshold met the requirements; "
-            "the interval of the threshold leaves them out."
-        )
-    warnings += _few(decision)
-    if math.isinf(decision.threshold) or math.isinf(decision.above):
-        answer = "no" if math.isinf(decision.threshold) else "yes"
-        warnings.append(f"The best is to answer {answer} to every case: by this rule the scores are of no use here.")
-    if decision.honest is not None and decision.honest.unmet:
-        warnings.append(
-            f"In {decision.honest.unmet} of {decision.honest.folds} folds no threshold met the requirements; "
-            "the nearest one was taken."
-        )
-    return tuple(warnings)
-
-
-def bins_note(ranking: Ranking) -> tuple[str, ...]:
-    """What a choice among bins of scores is, where there were too many distinct scores to keep; nothing otherwise.
-
-    >>> binned = Ranking(np.array([0.5, 0.0]), np.array([2, 1]), np.array([0, 3]), joined=np.array([True, True]),
-    ...                  ends=np.array([1.0, 0.5]))
-    >>> bins_note(binned)[0]
-    'The scores were counted in 2 bins up to 0.5 wide. The counts at their edges are exact, and only edges were tried.'
-    """
-    tops = ranking.tops
-    if tops is None or ranking.joined is None or not ranking.joined.any():
-        return ()
-    ends = np.where(np.isfinite(tops), tops, ranking.scores)
-    wide = float((ends - ranking.scores)[ranking.joined].max())
-    step = 10.0 ** (math.floor(math.log10(wide)) - 1) if wide else 1.0
-    # Rounded up: no bin is wider than is said.
-    counted = f"The scores were counted in {len(ranking):,} bins up to {math.ceil(wide / step) * step:.2g} wide."
-    return (f"{counted} The counts at their edges are exact, and only edges were tried.",)
-
-
-def _optimism(decision: Decision, *, counted: bool) -> str:
-    start = "The threshold was chosen on these cases, so the figures at it are optimistic"
-    if decision.honest is not None:
-        return f"{start}; the figures judged by cross-fitting ({decision.honest.folds} folds) are not."
-    if decision.optimism > 0:
-        by = number(decision.optimism, decision.criterion.style)
-        start += f" (by about {by} in {titled(decision.criterion)})"
-    if counted:
-        needs = "The honest figure (honest=True, --honest) needs the rows, and these were counted"
-        return f"{start}. Judge it on other cases. {needs}: {GET_ROWS}."
-    return f"{start}. Judge it on other cases, or ask for the honest figure (honest=True, --honest)."
-
-
-def _few(decision: Decision) -> list[str]:
-    cases = dict(zip(_cells(decision), decision.confusion.cases.tolist(), strict=True))
-    missed, alarms = cases.get((1, 0), 0), cases.get((0, 1), 0)
-    if math.isinf(decision.threshold) or math.isinf(decision.above):
-        return []
-    rare = [
-        f"{errors} {name}{'s' * (errors != 1)}"
-        for errors, name in ((missed, "missed positive"), (alarms, "false alarm"))
-        if errors < FEW_ERRORS
-    ]
-    if not rare:
-        return []
-    return [f"There are only {' and '.join(rare)} at this threshold: its interval may be too narrow."]
-
-
-def _cells(decision: Decision) -> list[tuple[int, int]]:
-    confusion = decision.confusion
-    return list(zip(confusion.truth.tolist(), confusion.predicted.tolist(), strict=True))
