@@ -28,32 +28,38 @@ def render_comparison(comparison: Comparison, form: Form) -> list[Block]:
     return comparison_page(comparison) if form == "page" else comparison_blocks(comparison, full=form == "full")
 
 
-def comparison_blocks(view: Comparison, *, full: bool = False) -> list[Block]:
+def comparison_blocks(comparison: Comparison, *, full: bool = False) -> list[Block]:
     """The report; `full` adds every figure of every test."""
-    many = len(view.names) > 2
-    title = " against ".join(view.names) if not many else f"{len(view.names)} classifiers: {', '.join(view.names)}"
-    blocks: list[Block] = [Title(title, view.setting)]
-    shown = _verdicts(view, full=full)
+    many = len(comparison.names) > 2
+    title = (
+        " against ".join(comparison.names)
+        if not many
+        else f"{len(comparison.names)} classifiers: {', '.join(comparison.names)}"
+    )
+    blocks: list[Block] = [Title(title, comparison.setting)]
+    shown = _verdicts(comparison, full=full)
     blocks += [Prose("\n".join(shown), label="Verdict")] if shown else []
-    blocks += [Prose(f"{named(p)}: {p.margin.verdict}", label="Margin") for p in view.pairs if p.margin is not None]
-    blocks.append(Prose(view.reason, label="How"))
-    blocks.append(_differences(view))
+    blocks += [
+        Prose(f"{named(p)}: {p.margin.verdict}", label="Margin") for p in comparison.pairs if p.margin is not None
+    ]
+    blocks.append(Prose(comparison.reason, label="How"))
+    blocks.append(_differences(comparison))
     if full:
-        blocks.append(_tests(view))
-    blocks += [Prose(_omnibus(test), label="All") for test in view.omnibus]
+        blocks.append(_tests(comparison))
+    blocks += [Prose(_omnibus(test), label="All") for test in comparison.omnibus]
     if many:
-        pairs = len({(pair.a, pair.b) for pair in view.pairs})
-        how = f"p-values are corrected by {view.correction}" if view.correction else ""
-        how = "there are no p-values" if all(math.isnan(p.p) for p in view.pairs) else how
+        pairs = len({(pair.a, pair.b) for pair in comparison.pairs})
+        how = f"p-values are corrected by {comparison.correction}" if comparison.correction else ""
+        how = "there are no p-values" if all(math.isnan(p.p) for p in comparison.pairs) else how
         # That they are not corrected is a finding.
-        blocks.append(Note(f"{len(view.names)} classifiers make {pairs} comparisons{'; ' * bool(how)}{how}."))
-    found = " ".join(finding.title for finding in view.review.fired)
+        blocks.append(Note(f"{len(comparison.names)} classifiers make {pairs} comparisons{'; ' * bool(how)}{how}."))
+    found = " ".join(finding.title for finding in comparison.review.fired)
     # That both give the same is said by the verdict.
-    tests = dict.fromkeys(pair.tested.note for pair in view.pairs if pair.tested.note and not pair.alike)
+    tests = dict.fromkeys(pair.tested.note for pair in comparison.pairs if pair.tested.note and not pair.alike)
     # What a test says of itself and a finding says too is said once.
-    said = dict.fromkeys([*view.notes, *(text for text in tests if text.rstrip(".") not in found)])
-    blocks += [Note(_sentence(text, view.names), "warning") for text in said]
-    return [*blocks, *(view.review.full_blocks() if full else view.review.blocks())]
+    said = dict.fromkeys([*comparison.notes, *(text for text in tests if text.rstrip(".") not in found)])
+    blocks += [Note(_sentence(text, comparison.names), "warning") for text in said]
+    return [*blocks, *(comparison.review.full_blocks() if full else comparison.review.blocks())]
 
 
 def _sentence(text: str, names: Sequence[str]) -> str:
@@ -63,13 +69,13 @@ def _sentence(text: str, names: Sequence[str]) -> str:
     return f"{start}{text[1:].rstrip('.')}."
 
 
-def _verdicts(view: Comparison, *, full: bool) -> list[str]:
+def _verdicts(comparison: Comparison, *, full: bool) -> list[str]:
     """The verdicts by the first measure, and those by others that say something else; in full, all of them."""
     first: dict[tuple[str, str], str] = {}
     shown: list[str] = []
-    for pair in view.pairs:
+    for pair in comparison.pairs:
         known = first.setdefault((pair.a, pair.b), pair.measure)
-        outcome = next(p.better for p in view.pairs if (p.a, p.b) == (pair.a, pair.b))
+        outcome = next(p.better for p in comparison.pairs if (p.a, p.b) == (pair.a, pair.b))
         if full or known == pair.measure or pair.better != outcome:
             shown.append(pair.verdict)
     if full or len(shown) <= SHOWN_VERDICTS:
@@ -91,13 +97,15 @@ def named(pair: Pair) -> str:
     return f"{pair.average} {title}" if pair.average else title
 
 
-def _differences(view: Comparison) -> Table:
+def _differences(comparison: Comparison) -> Table:
     """One line per pair and measure, with the difference drawn around zero."""
-    many = len(view.names) > 2
-    widest = max([abs(x) for p in view.pairs for x in (p.tested.low, p.tested.high) if math.isfinite(x)], default=1.0)
+    many = len(comparison.names) > 2
+    widest = max(
+        [abs(x) for p in comparison.pairs for x in (p.tested.low, p.tested.high) if math.isfinite(x)], default=1.0
+    )
     reach = max(min(widest, 1.0), 1e-9)
     rows: list[tuple[Cell, ...]] = []
-    for pair in view.pairs:
+    for pair in comparison.pairs:
         t = pair.tested
         bound = _bound(pair.measure)
         style: Style = "share" if bound is not None and bound.measure.bounded else "plain"
@@ -115,14 +123,16 @@ def _differences(view: Comparison) -> Table:
         ]
         rows.append(tuple(cells))
     first = [Column("pair")] if many else []
-    heads = ("first", "second") if many else (view.names[0], view.names[1] if len(view.names) > 1 else "")
+    heads = (
+        ("first", "second") if many else (comparison.names[0], comparison.names[1] if len(comparison.names) > 1 else "")
+    )
     columns = (
         *first,
         Column("measure"),
         Column(heads[0], "right"),
         Column(heads[1], "right"),
         Column("difference", "right"),
-        Column(f"{100 * view.level:g} % interval"),
+        Column(f"{100 * comparison.level:g} % interval"),
         Column("p", "right"),
         Column(""),
     )
@@ -131,7 +141,7 @@ def _differences(view: Comparison) -> Table:
     return Table(columns, tuple(rows))
 
 
-def _tests(view: Comparison) -> Table:
+def _tests(comparison: Comparison) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             f"{pair.a} − {pair.b}",
@@ -144,7 +154,7 @@ def _tests(view: Comparison) -> Table:
             pair.tested.effect_name,
             Number(pair.tested.n, "count"),
         )
-        for pair in view.pairs
+        for pair in comparison.pairs
     )
     columns = (
         Column("pair"),
@@ -179,41 +189,41 @@ def _omnibus(test: OmnibusTest) -> str:
 SHOWN = 40
 
 
-def comparison_page(view: Comparison) -> list[Block]:
+def comparison_page(comparison: Comparison) -> list[Block]:
     """Verdict, findings, differences, tests, curves, notes and provenance."""
-    every = comparison_blocks(view, full=True)
+    every = comparison_blocks(comparison, full=True)
     title = [block for block in every if isinstance(block, Title)][:1]
     prose = [block for block in every if isinstance(block, Prose) and block.label != "Findings"]
     tables = [block for block in every if isinstance(block, Table)]
     notes = [block for block in every if isinstance(block, Note) and not block.code]
-    blocks: list[Block] = [*title, *prose, findings_section(view.review)]
-    blocks.append(Section("Differences", (*_charts(view), *tables[:1]), "differences"))
-    blocks += _curves(view)
+    blocks: list[Block] = [*title, *prose, findings_section(comparison.review)]
+    blocks.append(Section("Differences", (*_charts(comparison), *tables[:1]), "differences"))
+    blocks += _curves(comparison)
     if tables[1:]:
         blocks.append(Section("Tests", tuple(tables[1:]), "tests", folded=True))
     if notes:
         blocks.append(Section("Notes", tuple(notes), "notes"))
     facts = [
-        ("classifiers", ", ".join(view.names)),
-        ("compared on", view.setting),
-        ("procedure", view.reason),
-        ("correction", view.correction or "none"),
-        ("level", f"{view.level:g}"),
-        ("seed", str(view.seed)),
+        ("classifiers", ", ".join(comparison.names)),
+        ("compared on", comparison.setting),
+        ("procedure", comparison.reason),
+        ("correction", comparison.correction or "none"),
+        ("level", f"{comparison.level:g}"),
+        ("seed", str(comparison.seed)),
     ]
     return [*blocks, provenance_section(facts)]
 
 
-def _charts(view: Comparison) -> list[Chart]:
+def _charts(comparison: Comparison) -> list[Chart]:
     """The differences as dots around zero: all measures of one pair, or all pairs by each measure."""
     groups: dict[str, list[Pair]] = {}
-    many = len(view.names) > 2
-    for pair in view.pairs:
+    many = len(comparison.names) > 2
+    for pair in comparison.pairs:
         groups.setdefault(named(pair) if many else f"{pair.a} − {pair.b}", []).append(pair)
     made = []
     for title, held in groups.items():
         marks = _marks(held, many=many)
-        level = f"Dots: the difference, bars: its {100 * view.level:g} % interval. Zero is no difference."
+        level = f"Dots: the difference, bars: its {100 * comparison.level:g} % interval. Zero is no difference."
         chart = interval_chart(
             marks, f"Differences: {title}", "difference", lines=[("no difference", 0.0)], detail=level
         )
@@ -229,12 +239,12 @@ def _marks(held: Sequence[Pair], *, many: bool) -> list[Mark]:
     ]
 
 
-def _curves(view: Comparison) -> list[Block]:
+def _curves(comparison: Comparison) -> list[Block]:
     """The ROC curves of the first two classifiers, where their scores are there, and the verdict on them."""
-    if view.curves is None or len(view.names) < 2:
+    if comparison.curves is None or len(comparison.names) < 2:
         return []
     try:
-        found = view.roc()
+        found = comparison.roc()
     except HeldoutError:
         return []
     if found.undefined:

@@ -35,7 +35,9 @@ SHOWN_CLASSES = 12
 SHOWN_PAIRS = 5
 
 
-def estimate_table(view: Evaluation, estimates: Iterable[Estimate], names: Iterable[str], caption: str = "") -> Table:
+def estimate_table(
+    evaluation: Evaluation, estimates: Iterable[Estimate], names: Iterable[str], caption: str = ""
+) -> Table:
     """One line per estimate: name, value, interval, and the interval drawn."""
     listed = list(estimates)
     floor = track_floor(listed)
@@ -51,7 +53,7 @@ def estimate_table(view: Evaluation, estimates: Iterable[Estimate], names: Itera
     columns = (
         Column("measure"),
         Column("value", "right"),
-        Column(f"{100 * view.level:g} % interval"),
+        Column(f"{100 * evaluation.level:g} % interval"),
         Column(""),
     )
     return Table(columns, tuple(rows), caption)
@@ -61,9 +63,9 @@ def _span(e: Estimate, floor: float) -> Cell:
     return None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high, floor)
 
 
-def class_table(view: Evaluation, shown: Iterable[int], caption: str = "") -> Table:
+def class_table(evaluation: Evaluation, shown: Iterable[int], caption: str = "") -> Table:
     """One line per class: its cases, precision, recall and F1 with intervals."""
-    confusion = view.confusion
+    confusion = evaluation.confusion
     measures = ("precision", "recall", "f1")
     columns = [Column("class"), Column("n", "right")]
     for measure in measures:
@@ -73,13 +75,13 @@ def class_table(view: Evaluation, shown: Iterable[int], caption: str = "") -> Ta
         label = confusion.labels[position]
         cells: list[Cell] = [str(label), Number(float(confusion.truth_totals[position]), "count")]
         for measure in measures:
-            e = view.get(measure, class_=label)
+            e = evaluation.get(measure, class_=label)
             cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
         rows.append(tuple(cells))
     return Table(tuple(columns), tuple(rows), caption)
 
 
-def average_table(view: Evaluation) -> Table:
+def average_table(evaluation: Evaluation) -> Table:
     """Macro, weighted and micro averages of precision, recall and F1."""
     columns = [Column("average"), Column("", "right")]
     rows: list[tuple[Cell, ...]] = []
@@ -89,7 +91,7 @@ def average_table(view: Evaluation) -> Table:
     for average in AVERAGES:
         cells: list[Cell] = [average, None]
         for measure in measures:
-            e = view.get(measure, average=average)
+            e = evaluation.get(measure, average=average)
             cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
         rows.append(tuple(cells))
     return Table(tuple(columns), tuple(rows))
@@ -111,16 +113,16 @@ def matrix_table(confusion: Confusion) -> Table:
     return Table(tuple(columns), tuple(rows))
 
 
-def binary_matrix(view: Evaluation) -> Table:
+def binary_matrix(evaluation: Evaluation) -> Table:
     """The 2 × 2 matrix with the positive class first, and the rates of its rows and columns beside it."""
-    confusion = view.confusion
-    first = confusion.index(view.positive) if view.positive is not None else 0
+    confusion = evaluation.confusion
+    first = confusion.index(evaluation.positive) if evaluation.positive is not None else 0
     order = [first, 1 - first]
     matrix, totals = confusion.matrix, np.maximum(confusion.truth_totals, 1e-300)
     names = [str(confusion.labels[i]) for i in order]
     positive = confusion.labels[first]
-    rates = [view.get(name, class_=positive) for name in ("recall", "specificity")]
-    below = [view.get(name, class_=positive) for name in ("precision", "negative_predictive_value")]
+    rates = [evaluation.get(name, class_=positive) for name in ("recall", "specificity")]
+    below = [evaluation.get(name, class_=positive) for name in ("precision", "negative_predictive_value")]
     columns = (
         Column(""),
         *(Column(f"predicted {name}", "right") for name in names),
@@ -236,43 +238,54 @@ def render_evaluation(evaluation: Evaluation, form: Form) -> list[Block]:
     return [*evaluation_blocks(evaluation, full=full), *slice_blocks(evaluation, full=full)]
 
 
-def evaluation_blocks(view: Evaluation, *, full: bool = False) -> list[Block]:
+def evaluation_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
     """The report; `full` adds every measure, every class, the whole matrix and every rule."""
-    found = view.review.full_blocks() if full else view.review.blocks()
-    return [_title(view), *([_columns(view)] if view.source.columns else []), *body_blocks(view, full=full), *found]
+    found = evaluation.review.full_blocks() if full else evaluation.review.blocks()
+    return [
+        _title(evaluation),
+        *([_columns(evaluation)] if evaluation.source.columns else []),
+        *body_blocks(evaluation, full=full),
+        *found,
+    ]
 
 
-def chosen_blocks(view: Evaluation) -> list[Block]:
+def chosen_blocks(evaluation: Evaluation) -> list[Block]:
     """What was read, and only the estimates that were asked for."""
-    columns = [_columns(view)] if view.source.columns else []
+    columns = [_columns(evaluation)] if evaluation.source.columns else []
     # Findings are not shown here, so what is wrong with a method that was asked for stands by itself.
-    return [_title(view), *columns, *chosen_tables(view), *method_notes(view.estimates), *_notes(view, view.notes)]
+    return [
+        _title(evaluation),
+        *columns,
+        *chosen_tables(evaluation),
+        *method_notes(evaluation.estimates),
+        *_notes(evaluation, evaluation.notes),
+    ]
 
 
-def chosen_tables(view: Evaluation) -> list[Block]:
+def chosen_tables(evaluation: Evaluation) -> list[Block]:
     """Only the estimates that were asked for."""
-    names = [titled(e) for e in view.estimates]
-    over_folds = folded(view.estimates)
+    names = [titled(e) for e in evaluation.estimates]
+    over_folds = folded(evaluation.estimates)
     if over_folds is not None:
-        return [fold_table(over_folds, names, view.level), *rule_notes(over_folds)]
-    return [estimate_table(view, view.estimates, names)]
+        return [fold_table(over_folds, names, evaluation.level), *rule_notes(over_folds)]
+    return [estimate_table(evaluation, evaluation.estimates, names)]
 
 
-def body_blocks(view: Evaluation, *, full: bool = False) -> list[Block]:
+def body_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
     """The verdict, the measures, the matrix and the notes: a report without its title."""
-    blocks: list[Block] = [Prose(" ".join(sentences(view)), label="Verdict"), *_headline(view, full=full)]
-    if view.positive is not None and view.confusion.n_classes == 2:
-        blocks.append(binary_matrix(view))
+    blocks: list[Block] = [Prose(" ".join(sentences(evaluation)), label="Verdict"), *_headline(evaluation, full=full)]
+    if evaluation.positive is not None and evaluation.confusion.n_classes == 2:
+        blocks.append(binary_matrix(evaluation))
     else:
-        blocks += _classes(view, full=full)
+        blocks += _classes(evaluation, full=full)
     if full:
-        blocks += _everything(view)
-    return [*blocks, *_notes(view, unsaid(view.notes, view.source, view.review.fired))]
+        blocks += _everything(evaluation)
+    return [*blocks, *_notes(evaluation, unsaid(evaluation.notes, evaluation.source, evaluation.review.fired))]
 
 
-def _title(view: Evaluation) -> Title:
-    confusion = view.confusion
-    parts = [view.source.name] if view.source.name else []
+def _title(evaluation: Evaluation) -> Title:
+    confusion = evaluation.confusion
+    parts = [evaluation.source.name] if evaluation.source.name else []
     cases = f"{count(confusion.n_cases)} case" + "s" * (confusion.n_cases != 1)
     parts.append(cases)
     if confusion.weighted:
@@ -280,34 +293,34 @@ def _title(view: Evaluation) -> Title:
     if confusion.clusters is not None:
         parts.append(f"{count(confusion.clusters.number)} group" + "s" * (confusion.clusters.number != 1))
     parts.append(f"{count(confusion.n_classes)} class" + "es" * (confusion.n_classes != 1))
-    if view.positive is not None:
-        held = confusion.truth_totals[confusion.index(view.positive)] / confusion.n
-        parts.append(f"positive class: {shorten(visible(str(view.positive)), 40)} ({percent(float(held))})")
+    if evaluation.positive is not None:
+        held = confusion.truth_totals[confusion.index(evaluation.positive)] / confusion.n
+        parts.append(f"positive class: {shorten(visible(str(evaluation.positive)), 40)} ({percent(float(held))})")
     return Title(" · ".join(parts))
 
 
-def _columns(view: Evaluation) -> Prose:
-    guessed = view.source.guessed
+def _columns(evaluation: Evaluation) -> Prose:
+    guessed = evaluation.source.guessed
     flags = ", ".join(f"--{role}" for role in guessed)
     said = f" ({listing(guessed)} guessed from the column names; {flags} to change)" if guessed else ""
-    return Prose(view.source.sentence() + said)
+    return Prose(evaluation.source.sentence() + said)
 
 
-def _headline(view: Evaluation, *, full: bool = False) -> list[Block]:
-    reported = {(e.measure, e.class_, e.average): e for e in view.estimates}
+def _headline(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
+    reported = {(e.measure, e.class_, e.average): e for e in evaluation.estimates}
     estimates = []
     for asked in headline_quantities(
-        "screen", view.positive, ("class", "ranking") if view.confusion.n_classes > 2 else ("ranking",)
+        "screen", evaluation.positive, ("class", "ranking") if evaluation.confusion.n_classes > 2 else ("ranking",)
     ):
         if asked.key in reported:
             estimates.append(reported[asked.key])
         elif asked.bound.measure.scope in ("class", "table") and asked.bound.measure.kind != "cost":
-            estimates.append(view.get(asked.bound.name, class_=asked.class_, average=asked.average))
+            estimates.append(evaluation.get(asked.bound.name, class_=asked.class_, average=asked.average))
     names = [titled(e) for e in estimates]
     over_folds = folded(estimates)
     if over_folds is not None:
-        return [fold_table(over_folds, names, view.level), *rule_notes(over_folds, full=full)]
-    return [estimate_table(view, estimates, names)]
+        return [fold_table(over_folds, names, evaluation.level), *rule_notes(over_folds, full=full)]
+    return [estimate_table(evaluation, estimates, names)]
 
 
 def titled(e: Estimate) -> str:
@@ -318,8 +331,8 @@ def titled(e: Estimate) -> str:
     return f"{e.average} {title}" if e.average else title
 
 
-def _classes(view: Evaluation, *, full: bool) -> list[Block]:
-    confusion = view.confusion
+def _classes(evaluation: Evaluation, *, full: bool) -> list[Block]:
+    confusion = evaluation.confusion
     k = confusion.n_classes
     places: Sequence[int] = range(k)
     blocks: list[Block] = []
@@ -328,29 +341,31 @@ def _classes(view: Evaluation, *, full: bool) -> list[Block]:
     if k > most:
         places = confusion.largest(most).tolist()
         caption = f"The {most:,} largest of {k:,} classes; {'each can be asked for by name' if full else FULL}"
-    blocks += [class_table(view, places, caption), average_table(view)]
+    blocks += [class_table(evaluation, places, caption), average_table(evaluation)]
     if k <= SHOWN_CLASSES or (full and k <= 60):
         blocks.append(matrix_table(confusion))
     if k > 2:
-        pairs = confused_pairs(confusion, view.level, view.independent)
+        pairs = confused_pairs(confusion, evaluation.level, evaluation.independent)
         if pairs is not None:
             blocks.append(pairs)
     return blocks
 
 
-def _everything(view: Evaluation) -> list[Block]:
+def _everything(evaluation: Evaluation) -> list[Block]:
     blocks: list[Block] = []
-    overall = [e for e in view.estimates if e.class_ is None and e.average is None]
-    blocks.append(estimate_table(view, overall, [find(e.measure).title for e in overall], "All cases"))
-    averages = [e for e in view.estimates if e.average is not None]
+    overall = [e for e in evaluation.estimates if e.class_ is None and e.average is None]
+    blocks.append(estimate_table(evaluation, overall, [find(e.measure).title for e in overall], "All cases"))
+    averages = [e for e in evaluation.estimates if e.average is not None]
     if averages:
         names = [f"{e.average} {find(e.measure).title}" for e in averages]
-        blocks.append(estimate_table(view, averages, names, "Averages over the classes"))
-    wanted = [view.positive] if view.positive is not None else list(view.confusion.labels)[:SHOWN_ROWS]
+        blocks.append(estimate_table(evaluation, averages, names, "Averages over the classes"))
+    wanted = (
+        [evaluation.positive] if evaluation.positive is not None else list(evaluation.confusion.labels)[:SHOWN_ROWS]
+    )
     for label in wanted:
-        held = [e for e in view.estimates if e.class_ == label and e.class_ is not None]
+        held = [e for e in evaluation.estimates if e.class_ == label and e.class_ is not None]
         names = [find(e.measure).title for e in held]
-        blocks.append(estimate_table(view, held, names, f'Class "{label}" against the rest'))
+        blocks.append(estimate_table(evaluation, held, names, f'Class "{label}" against the rest'))
     return blocks
 
 
@@ -358,14 +373,14 @@ def _everything(view: Evaluation) -> list[Block]:
 EXPLAINED = frozenset({"precision", "recall", "hand_till_auc", *(bound.name for bound in headline("screen"))})
 
 
-def _notes(view: Evaluation, said: Sequence[str]) -> list[Block]:
+def _notes(evaluation: Evaluation, said: Sequence[str]) -> list[Block]:
     blocks: list[Block] = [noted(note) for note in said]
-    if view.confusion.clusters is not None:
+    if evaluation.confusion.clusters is not None:
         blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
-    if view.confusion.weighted:
+    if evaluation.confusion.weighted:
         blocks.append(Note("Intervals use the effective number of cases that the weights leave."))
     undefined: dict[str, list[Estimate]] = {}
-    for e in view.estimates:
+    for e in evaluation.estimates:
         if math.isnan(e.value) and e.measure in EXPLAINED:
             undefined.setdefault(e.undefined, []).append(e)
     for reason, held_back in undefined.items():
@@ -373,7 +388,7 @@ def _notes(view: Evaluation, said: Sequence[str]) -> list[Block]:
         blocks.append(Note(f"Undefined: {shown}, because {_reason(reason, held_back)}."))
     # What an average leaves out and what has probability 0 is a finding.
     # So is what was measured of a method over folds.
-    held = [e for e in view.estimates if e.average is None and e.measure in OF_CLASS]
+    held = [e for e in evaluation.estimates if e.average is None and e.measure in OF_CLASS]
     told = {note: e.name for e in held if (note := e.note.replace(NAIVE, "").strip("; "))}
     return [*blocks, *(Note(f"{name}: {note}.") for note, name in told.items())]
 
@@ -408,38 +423,38 @@ CHOSEN = 3
 PAIRED_ROWS = 200_000_000
 
 
-def slice_blocks(view: Evaluation, *, full: bool = False) -> list[Block]:
+def slice_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
     """What a report says of the slices; nothing where no columns divide the cases."""
-    columns = len(view.slice_columns)
+    columns = len(evaluation.slice_columns)
     if not columns:
         return []
-    if view.counted is None:
-        deep = columns > 1 and columns * (columns - 1) // 2 * view.confusion.n_cases <= PAIRED_ROWS
+    if evaluation.counted is None:
+        deep = columns > 1 and columns * (columns - 1) // 2 * evaluation.confusion.n_cases <= PAIRED_ROWS
     else:
-        deep = bool(view.counted.pairs)
-    found = view.worst_slices(depth=2 if deep else 1, most=10 if full else SHOWN)
+        deep = bool(evaluation.counted.pairs)
+    found = evaluation.worst_slices(depth=2 if deep else 1, most=10 if full else SHOWN)
     blocks: list[Block] = [Prose(found.summary(), label="Slices")]
     if found.slices:
         blocks.append(found.table())
     if full:
-        every = view.slices()
+        every = evaluation.slices()
         blocks.append(Section("Every slice", (every.table(), *_slice_notes(every)), name="slices", folded=True))
-    if columns > 1 and not deep and view.counted is not None:
+    if columns > 1 and not deep and evaluation.counted is not None:
         blocks.append(Note(f"{NOT_COUNTED[:1].upper()}{NOT_COUNTED[1:]}."))
     elif columns > 1 and not deep:
         blocks.append(Note("Pairs of columns were not searched, because there are many rows; worst_slices() does."))
     return blocks + _slice_notes(found)[: None if full else 1]
 
 
-def chosen_slice_blocks(view: Evaluation) -> list[Block]:
+def chosen_slice_blocks(evaluation: Evaluation) -> list[Block]:
     """The measures that were asked for, slice by slice."""
-    if not view.slice_columns:
+    if not evaluation.slice_columns:
         return []
-    shown = [view.slices(e.name) for e in view.estimates[:CHOSEN]]
+    shown = [evaluation.slices(e.name) for e in evaluation.estimates[:CHOSEN]]
     blocks: list[Block] = []
     for found in shown:
         blocks += [found.table(), *_slice_notes(found)]
-    left = len(view.estimates) - len(shown)
+    left = len(evaluation.estimates) - len(shown)
     return blocks + [Note(f"The slices of {left:,} more are left out; ask for fewer measures to see them.")] * (
         left > 0
     )

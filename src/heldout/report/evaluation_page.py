@@ -47,32 +47,32 @@ POOLED = (
 SHOWN_FOLDS = 20
 
 
-def curve_blocks(view: Evaluation, *, moves: bool) -> list[Block]:
+def curve_blocks(evaluation: Evaluation, *, moves: bool) -> list[Block]:
     """Every curve that the scores allow; `moves` marks the explorer's threshold on each."""
-    if view.scores is None:
+    if evaluation.scores is None:
         return []
     blocks: list[Block]
-    if isinstance(view.scores, FoldScores):
-        blocks = _of_folds(view)
-    elif view.positive is not None and not view.scores.evidence.per_class:
-        blocks = _of_positive(view, view.positive, moves=moves)
+    if isinstance(evaluation.scores, FoldScores):
+        blocks = _of_folds(evaluation)
+    elif evaluation.positive is not None and not evaluation.scores.evidence.per_class:
+        blocks = _of_positive(evaluation, evaluation.positive, moves=moves)
     else:
-        blocks = _of_classes(view)
-    tallied = view.scores.evidence.probabilities
-    calibrated = [] if tallied is None else _reliability(view, tallied)
+        blocks = _of_classes(evaluation)
+    tallied = evaluation.scores.evidence.probabilities
+    calibrated = [] if tallied is None else _reliability(evaluation, tallied)
     # After precision and recall, where both are there.
     return [*blocks[:2], *calibrated, *blocks[2:]]
 
 
-def _of_positive(view: Evaluation, positive: Label, *, moves: bool) -> list[Block]:
-    whole = view.ranking(positive)
+def _of_positive(evaluation: Evaluation, positive: Label, *, moves: bool) -> list[Block]:
+    whole = evaluation.ranking(positive)
     why = one_class(whole)
     if why:
         return [Prose(f"No curves: {why}.")]
     ranking = shortened(whole, GRID)
     joined = len(whole) - len(ranking)
-    calibrated = view.scores is not None and view.scores.evidence.probabilities is not None
-    settings = {"positive": positive, "level": view.level, "seed": view.estimator.seed}
+    calibrated = evaluation.scores is not None and evaluation.scores.evidence.probabilities is not None
+    settings = {"positive": positive, "level": evaluation.level, "seed": evaluation.estimator.seed}
     charts: dict[str, list[Chart]] = {"shown": [], "folded": []}
     for kind in list_kinds():
         if kind.page and (calibrated or not kind.needs_probabilities):
@@ -82,9 +82,9 @@ def _of_positive(view: Evaluation, positive: Label, *, moves: bool) -> list[Bloc
     return [*charts["shown"], Section("Cumulative gains and lift", tuple(charts["folded"]), "gains", folded=True)]
 
 
-def _of_folds(view: Evaluation) -> list[Block]:
+def _of_folds(evaluation: Evaluation) -> list[Block]:
     """One ROC curve per fold for two classes: each model ranks its own cases only."""
-    scores, positive = view.scores, view.positive
+    scores, positive = evaluation.scores, evaluation.positive
     told: list[Block] = [Prose(POOLED)]
     if scores is None or positive is None or scores.evidence.per_class:
         return told
@@ -103,14 +103,16 @@ def _of_folds(view: Evaluation) -> list[Block]:
     return [draw_alike(curves, "ROC curve of every fold", "one fold each", said), *told]
 
 
-def _of_classes(view: Evaluation) -> list[Block]:
+def _of_classes(evaluation: Evaluation) -> list[Block]:
     """One curve per class, each against the rest, for as many as can be told apart: the largest."""
-    confusion = view.confusion
+    confusion = evaluation.confusion
     places = sorted(range(confusion.n_classes), key=lambda at: -confusion.truth_totals[at])
-    met = [confusion.labels[at] for at in places if not one_class(view.ranking(confusion.labels[at]))][: len(TONES)]
+    met = [confusion.labels[at] for at in places if not one_class(evaluation.ranking(confusion.labels[at]))][
+        : len(TONES)
+    ]
     if not met:
         return []
-    short = [shortened(view.ranking(label)) for label in met]
+    short = [shortened(evaluation.ranking(label)) for label in met]
     names = [shorten(visible(str(label)), 40) for label in met]
     charts: list[Block] = [
         draw_together([roc(r, bands=None) for r in short], names, "ROC curve of each class against the rest"),
@@ -123,9 +125,9 @@ def _of_classes(view: Evaluation) -> list[Block]:
     ]
 
 
-def _reliability(view: Evaluation, tallied: Probabilities) -> list[Chart]:
+def _reliability(evaluation: Evaluation, tallied: Probabilities) -> list[Chart]:
     try:
-        return [chart_of(reliability(tallied, level=view.level, positive=view.positive))]
+        return [chart_of(reliability(tallied, level=evaluation.level, positive=evaluation.positive))]
     except HeldoutError:
         return []
 
@@ -167,16 +169,16 @@ def measures_table(estimates: Iterable[Estimate], names: Iterable[str], level: f
     return Table(columns, tuple(rows), caption)
 
 
-def class_blocks(view: Evaluation) -> list[Block]:
+def class_blocks(evaluation: Evaluation) -> list[Block]:
     """One line per class with precision, recall and F1, their intervals drawn, and the averages below."""
-    confusion = view.confusion
+    confusion = evaluation.confusion
     places = confusion.largest(SHOWN_CLASSES).tolist()
     shown = sorted(places) if len(places) == confusion.n_classes else places
     rows = [
         (
             str(confusion.labels[at]),
             Number(float(confusion.truth_totals[at]), "count"),
-            *_figures([view.get(measure, class_=confusion.labels[at]) for measure in PER_CLASS]),
+            *_figures([evaluation.get(measure, class_=confusion.labels[at]) for measure in PER_CLASS]),
         )
         for at in shown
     ]
@@ -185,7 +187,7 @@ def class_blocks(view: Evaluation) -> list[Block]:
         blocks.append(Prose(f"The {len(shown)} largest of {confusion.n_classes:,} classes."))
     if confusion.n_classes > 1:
         averages = [
-            (average, None, *_figures([view.get(measure, average=average) for measure in PER_CLASS]))
+            (average, None, *_figures([evaluation.get(measure, average=average) for measure in PER_CLASS]))
             for average in AVERAGES
         ]
         blocks.append(Table(_heads("average", ""), tuple(averages)))
@@ -247,130 +249,132 @@ CONFUSED = 15
 NAMED = 60
 
 
-def evaluation_page(view: Evaluation) -> list[Block]:
+def evaluation_page(evaluation: Evaluation) -> list[Block]:
     """Everything that there is to see of an evaluation, in reading order."""
     return [
-        title_of(view),
-        *_read(view),
-        Prose(" ".join(sentences(view)), label="Verdict"),
-        *page_body(view),
-        provenance_section(evaluation_facts(view)),
+        title_of(evaluation),
+        *_read(evaluation),
+        Prose(" ".join(sentences(evaluation)), label="Verdict"),
+        *page_body(evaluation),
+        provenance_section(evaluation_facts(evaluation)),
     ]
 
 
-def chosen_page(view: Evaluation) -> list[Block]:
+def chosen_page(evaluation: Evaluation) -> list[Block]:
     """Only the estimates that were asked for, how they were made, and where they come from."""
-    names = [titled(e) for e in view.estimates]
+    names = [titled(e) for e in evaluation.estimates]
     return [
-        title_of(view),
-        *_read(view),
-        _measures(view, list(view.estimates), names),
-        findings_section(view.review),
-        *how_blocks(view, view.estimates, moved=False),
-        provenance_section(evaluation_facts(view)),
+        title_of(evaluation),
+        *_read(evaluation),
+        _measures(evaluation, list(evaluation.estimates), names),
+        findings_section(evaluation.review),
+        *how_blocks(evaluation, evaluation.estimates, moved=False),
+        provenance_section(evaluation_facts(evaluation)),
     ]
 
 
-def page_body(view: Evaluation) -> list[Block]:
+def page_body(evaluation: Evaluation) -> list[Block]:
     """From the findings to how each number was made: what the pages of an evaluation and of a validation share."""
-    return [findings_section(view.review), *measured(view), *how_blocks(view, view.estimates)]
+    return [findings_section(evaluation.review), *measured(evaluation), *how_blocks(evaluation, evaluation.estimates)]
 
 
-def measured(view: Evaluation) -> list[Block]:
+def measured(evaluation: Evaluation) -> list[Block]:
     """The threshold or the matrix, the curves, the classes, all measures, and where it fails."""
-    explorer = threshold_explorer(view)
+    explorer = threshold_explorer(evaluation)
     blocks: list[Block] = []
-    headline = _headline(view, "class", "table")
+    headline = _headline(evaluation, "class", "table")
     if explorer is not None:
         blocks.append(Section("Threshold, costs and prevalence", (explorer,), "threshold"))
     else:
-        place = None if view.positive is None else view.confusion.index(view.positive)
-        blocks.append(_measures(view, headline, [titled(e) for e in headline]))
-        blocks.append(Section("Confusion matrix", (*matrix_blocks(view.confusion, place), *_pairs(view)), "matrix"))
-    blocks += _curves(view, moves=explorer is not None)
-    blocks.append(Section("Classes", tuple(class_blocks(view)), "classes"))
-    blocks += _failures(view)
-    return [*blocks, *_notes(view), _everything(view)]
+        place = None if evaluation.positive is None else evaluation.confusion.index(evaluation.positive)
+        blocks.append(_measures(evaluation, headline, [titled(e) for e in headline]))
+        blocks.append(
+            Section("Confusion matrix", (*matrix_blocks(evaluation.confusion, place), *_pairs(evaluation)), "matrix")
+        )
+    blocks += _curves(evaluation, moves=explorer is not None)
+    blocks.append(Section("Classes", tuple(class_blocks(evaluation)), "classes"))
+    blocks += _failures(evaluation)
+    return [*blocks, *_notes(evaluation), _everything(evaluation)]
 
 
-def title_of(view: Evaluation) -> Title:
+def title_of(evaluation: Evaluation) -> Title:
     """What the page is about, and how much was read."""
-    confusion = view.confusion
+    confusion = evaluation.confusion
     parts = [f"{count(confusion.n_cases)} case" + "s" * (confusion.n_cases != 1)]
     if confusion.weighted:
         parts.append(f"weight {count(confusion.n)}")
     if confusion.clusters is not None:
         parts.append(f"{count(confusion.clusters.number)} groups")
     parts.append(f"{count(confusion.n_classes)} class" + "es" * (confusion.n_classes != 1))
-    if view.positive is not None:
-        held = confusion.truth_totals[confusion.index(view.positive)] / confusion.n
-        parts.append(f"positive class: {shorten(visible(str(view.positive)), NAMED)} ({percent(float(held))})")
-    return Title(view.source.name or "Evaluation of a classifier", " · ".join(parts))
+    if evaluation.positive is not None:
+        held = confusion.truth_totals[confusion.index(evaluation.positive)] / confusion.n
+        parts.append(f"positive class: {shorten(visible(str(evaluation.positive)), NAMED)} ({percent(float(held))})")
+    return Title(evaluation.source.name or "Evaluation of a classifier", " · ".join(parts))
 
 
-def _read(view: Evaluation) -> list[Block]:
-    if not view.source.columns:
+def _read(evaluation: Evaluation) -> list[Block]:
+    if not evaluation.source.columns:
         return []
-    guessed = view.source.guessed
+    guessed = evaluation.source.guessed
     said = f" ({listing(guessed)} guessed from the column names)" if guessed else ""
-    read = ", ".join(f"{role} = {shorten(visible(column), NAMED)}" for role, column in view.source.columns)
+    read = ", ".join(f"{role} = {shorten(visible(column), NAMED)}" for role, column in evaluation.source.columns)
     return [Prose(f"{read}{said}", label="Read")]
 
 
-def _headline(view: Evaluation, *scopes: Scope) -> list[Estimate]:
+def _headline(evaluation: Evaluation, *scopes: Scope) -> list[Estimate]:
     """Those of the measures shown first that were estimated."""
-    estimates = {(e.measure, e.class_, e.average): e for e in reversed(view.estimates)}
-    asked = headline_quantities("page", view.positive, macro_too=("ranking",))
+    estimates = {(e.measure, e.class_, e.average): e for e in reversed(evaluation.estimates)}
+    asked = headline_quantities("page", evaluation.positive, macro_too=("ranking",))
     return [estimates[one.key] for one in asked if one.bound.measure.scope in scopes and one.key in estimates]
 
 
-def _measures(view: Evaluation, held: list[Estimate], names: list[str]) -> Section:
+def _measures(evaluation: Evaluation, held: list[Estimate], names: list[str]) -> Section:
     over_folds = folded(held)
     if over_folds is None:
-        return Section("Measures", (measures_table(held, names, view.level),), "measures")
-    table = fold_table(over_folds, names, view.level)
+        return Section("Measures", (measures_table(held, names, evaluation.level),), "measures")
+    table = fold_table(over_folds, names, evaluation.level)
     return Section("Measures", (table, *rule_notes(over_folds)), "measures")
 
 
-def _curves(view: Evaluation, *, moves: bool) -> list[Block]:
-    if view.scores is None:
+def _curves(evaluation: Evaluation, *, moves: bool) -> list[Block]:
+    if evaluation.scores is None:
         return []
-    held = _headline(view, "ranking", "pairs", "probability")
-    blocks: list[Block] = [measures_table(held, [titled(e) for e in held], view.level)] if held else []
-    blocks += curve_blocks(view, moves=moves)
-    why = why_none(view)
+    held = _headline(evaluation, "ranking", "pairs", "probability")
+    blocks: list[Block] = [measures_table(held, [titled(e) for e in held], evaluation.level)] if held else []
+    blocks += curve_blocks(evaluation, moves=moves)
+    why = why_none(evaluation)
     if why:
         blocks.append(Prose(f"There is no slider: {why}."))
     return [Section("Scores and curves", tuple(blocks), "curves")] if blocks else []
 
 
-def _pairs(view: Evaluation) -> list[Block]:
+def _pairs(evaluation: Evaluation) -> list[Block]:
     """The classes that are taken for each other most, where there are more than two."""
-    if view.confusion.n_classes < 3:
+    if evaluation.confusion.n_classes < 3:
         return []
-    return _asked(view, "confused", most=CONFUSED)
+    return _asked(evaluation, "confused", most=CONFUSED)
 
 
-def _failures(view: Evaluation) -> list[Block]:
+def _failures(evaluation: Evaluation) -> list[Block]:
     """Worst slices and hardest cases, where the evaluation has them."""
     blocks: list[Block] = []
-    if view.slice_columns:
+    if evaluation.slice_columns:
         parts: list[Block] = []
-        parts += _asked(view, "worst_slices")
-        every = _asked(view, "slices")
+        parts += _asked(evaluation, "worst_slices")
+        every = _asked(evaluation, "slices")
         parts += [Section("Every slice", tuple(every), "every-slice", folded=True)] if every else []
         if parts:
             blocks.append(Section("Slices", tuple(parts), "slices"))
-    if view.scores is not None:
-        hardest = _asked(view, "hardest", most=HARDEST)
+    if evaluation.scores is not None:
+        hardest = _asked(evaluation, "hardest", most=HARDEST)
         if hardest:
             blocks.append(Section("Hardest cases", tuple(hardest), "hardest"))
     return blocks
 
 
-def _asked(view: Evaluation, name: str, **options: Any) -> list[Block]:
+def _asked(evaluation: Evaluation, name: str, **options: Any) -> list[Block]:
     """The blocks of one of the evaluation's further answers, without a title of their own; nothing where refused."""
-    ask = getattr(view, name, None)
+    ask = getattr(evaluation, name, None)
     if ask is None:
         return []
     try:
@@ -380,31 +384,36 @@ def _asked(view: Evaluation, name: str, **options: Any) -> list[Block]:
     return [Prose(b.text) if isinstance(b, Title) else b for b in found.blocks()]
 
 
-def _notes(view: Evaluation) -> list[Block]:
-    blocks: list[Block] = [noted(note) for note in unsaid(view.notes, view.source, view.review.fired)]
-    if view.confusion.clusters is not None:
+def _notes(evaluation: Evaluation) -> list[Block]:
+    blocks: list[Block] = [noted(note) for note in unsaid(evaluation.notes, evaluation.source, evaluation.review.fired)]
+    if evaluation.confusion.clusters is not None:
         blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
-    if view.confusion.weighted:
+    if evaluation.confusion.weighted:
         blocks.append(Note("Intervals use the effective number of cases that the weights leave."))
     return [Section("Notes", tuple(blocks), "notes")] if blocks else []
 
 
-def _everything(view: Evaluation) -> Section:
+def _everything(evaluation: Evaluation) -> Section:
     """Every estimate that was made of all cases, of the positive class and averaged; of each class in its section."""
     groups = [
-        ("All cases", [e for e in view.estimates if e.class_ is None and e.average is None]),
-        ("Averages over the classes", [e for e in view.estimates if e.average is not None]),
+        ("All cases", [e for e in evaluation.estimates if e.class_ is None and e.average is None]),
+        ("Averages over the classes", [e for e in evaluation.estimates if e.average is not None]),
     ]
-    if view.positive is not None:
-        groups.append((f"{view.positive} against the rest", [e for e in view.estimates if e.class_ == view.positive]))
+    if evaluation.positive is not None:
+        groups.append(
+            (
+                f"{evaluation.positive} against the rest",
+                [e for e in evaluation.estimates if e.class_ == evaluation.positive],
+            )
+        )
     blocks = tuple(
-        measures_table(held, [titled(e) for e in held], view.level, caption) for caption, held in groups if held
+        measures_table(held, [titled(e) for e in held], evaluation.level, caption) for caption, held in groups if held
     )
     return Section("Every measure", blocks, "everything", folded=True)
 
 
-def how_blocks(view: Evaluation, estimates: tuple[Estimate, ...], *, moved: bool = True) -> list[Block]:
+def how_blocks(evaluation: Evaluation, estimates: tuple[Estimate, ...], *, moved: bool = True) -> list[Block]:
     """One section with a folded section for each measure; `moved` says that there is a threshold to move."""
-    sections: list[Block] = list(how_sections(view, estimates))
-    sections += explorer_sections(view) if moved and not why_none(view) else []
+    sections: list[Block] = list(how_sections(evaluation, estimates))
+    sections += explorer_sections(evaluation) if moved and not why_none(evaluation) else []
     return [Section("How each number was made", tuple(sections), "how")] if sections else []

@@ -98,16 +98,16 @@ def section_name(measure: str) -> str:
     return "how-" + re.sub(r"[^a-z0-9._]+", "-", measure.casefold()).strip("-")
 
 
-def how_sections(view: Evaluation, estimates: Sequence[Estimate]) -> list[Section]:
+def how_sections(evaluation: Evaluation, estimates: Sequence[Estimate]) -> list[Section]:
     """One folded section for each measure among the estimates, in their order."""
     by_measure: dict[str, list[Estimate]] = {}
     for e in estimates:
         by_measure.setdefault(e.measure, []).append(e)
-    return [_section(view, measure, held) for measure, held in by_measure.items()]
+    return [_section(evaluation, measure, held) for measure, held in by_measure.items()]
 
 
-def _section(view: Evaluation, name: str, held: Sequence[Estimate]) -> Section:
-    bound = find(name, costs=view.costs)
+def _section(evaluation: Evaluation, name: str, held: Sequence[Estimate]) -> Section:
+    bound = find(name, costs=evaluation.costs)
     measure = bound.measure
     kept = {"formula", "parameters", "range", "undefined", "also called", "reference"}
     facts = [(key, text) for key, text in entry(measure) if key in kept]
@@ -115,7 +115,7 @@ def _section(view: Evaluation, name: str, held: Sequence[Estimate]) -> Section:
     shown = [e for e in held if e.class_ is None]
     classes = [e for e in held if e.class_ is not None]
     blocks: list[Block] = [Prose(measure.summary), Facts(tuple(facts))]
-    blocks.append(_table(view, bound, [*shown, *classes[:SHOWN_CLASSES]]))
+    blocks.append(_table(evaluation, bound, [*shown, *classes[:SHOWN_CLASSES]]))
     if len(classes) > SHOWN_CLASSES:
         blocks.append(Prose(f"{SHOWN_CLASSES} of {len(classes):,} classes."))
     blocks += [Note(f"{e.name}: {e.note}.") for e in shown if e.note]
@@ -145,12 +145,12 @@ def method_words(method: str) -> str:
     return " ".join(filter(None, [method + (":" if summary else ""), summary, f"({reference})" if reference else ""]))
 
 
-def _table(view: Evaluation, bound: Bound, held: Sequence[Estimate]) -> Table:
+def _table(evaluation: Evaluation, bound: Bound, held: Sequence[Estimate]) -> Table:
     counted = bound.measure.name in COUNTED
     rows: list[tuple[Cell, ...]] = [
         (
             _of(e),
-            counts_put_in(view.confusion, bound, e) if counted else _behind(view, e),
+            counts_put_in(evaluation.confusion, bound, e) if counted else _behind(evaluation, e),
             Number(e.value, e.style, e.digits),
             Range(e.low, e.high, e.style, e.digits),
             Number(float(e.n), "count"),
@@ -161,7 +161,7 @@ def _table(view: Evaluation, bound: Bound, held: Sequence[Estimate]) -> Table:
         Column("of"),
         Column("counts put in", wrap=True),
         Column("value", "right"),
-        Column(f"{100 * view.level:g} % interval"),
+        Column(f"{100 * evaluation.level:g} % interval"),
         Column("n", "right"),
     )
     return Table(columns, tuple(rows))
@@ -194,13 +194,15 @@ def counts_put_in(confusion: Confusion, bound: Bound, e: Estimate) -> str:
     return put_in(expression, {name: float(numbers[name]) for name in bound.measure.cells})
 
 
-def _behind(view: Evaluation, e: Estimate) -> str:
+def _behind(evaluation: Evaluation, e: Estimate) -> str:
     """What a measure of scores was made from."""
-    if e.class_ is None or e.class_ not in view.confusion.labels:
-        return f"the scores of {count(view.confusion.n_cases)} cases"
-    place = view.confusion.index(e.class_)
-    positives = float(view.confusion.truth_totals[place])
-    return f"the scores of {count(positives)} positives and {count(float(view.confusion.n) - positives)} negatives"
+    if e.class_ is None or e.class_ not in evaluation.confusion.labels:
+        return f"the scores of {count(evaluation.confusion.n_cases)} cases"
+    place = evaluation.confusion.index(e.class_)
+    positives = float(evaluation.confusion.truth_totals[place])
+    return (
+        f"the scores of {count(positives)} positives and {count(float(evaluation.confusion.n) - positives)} negatives"
+    )
 
 
 # How the figures are made that only the moved threshold shows: net benefit, and a cost where none was given.
@@ -215,10 +217,10 @@ READ = {"tp": "TP", "fn": "FN", "fp": "FP", "tn": "TN", N: "n", POSITION: "t"}
 READ |= {COST_MISS: "cost of a miss", COST_ALARM: "cost of a false alarm"}
 
 
-def explorer_sections(view: Evaluation) -> list[Section]:
+def explorer_sections(evaluation: Evaluation) -> list[Section]:
     """The sections that the explorer's own figures lead to."""
-    sections = [_cost()] if view.costs is None else []
-    if view.scores is not None and view.scores.evidence.probabilities is not None:
+    sections = [_cost()] if evaluation.costs is None else []
+    if evaluation.scores is not None and evaluation.scores.evidence.probabilities is not None:
         sections.append(_net_benefit())
     return sections
 

@@ -313,29 +313,29 @@ CHANGED = (
 )
 
 
-def why_none(view: Evaluation) -> str:
+def why_none(evaluation: Evaluation) -> str:
     """Why there is no threshold to move, or nothing."""
-    if view.scores is None:
+    if evaluation.scores is None:
         return "no scores were given, so there is no threshold to move"
-    if view.positive is None or view.confusion.n_classes != 2 or view.scores.evidence.per_class:
+    if evaluation.positive is None or evaluation.confusion.n_classes != 2 or evaluation.scores.evidence.per_class:
         return "a threshold tells two classes apart, and there are several, each with its own score"
-    if isinstance(view.estimator, FoldEstimator):
+    if isinstance(evaluation.estimator, FoldEstimator):
         return "the predictions come from several models, whose scores are not on one scale: no one threshold fits all"
-    ranking = view.ranking(view.positive)
+    ranking = evaluation.ranking(evaluation.positive)
     if not ranking.n_positive or not ranking.n_negative:
         return "only one of the two classes has cases"
     return ""
 
 
-def threshold_explorer(view: Evaluation) -> Explorer | None:
+def threshold_explorer(evaluation: Evaluation) -> Explorer | None:
     """The explorer of an evaluation of two classes with one score per case; nothing where `why_none` says why."""
-    if why_none(view) or view.positive is None or view.scores is None:
+    if why_none(evaluation) or evaluation.positive is None or evaluation.scores is None:
         return None
-    place = view.confusion.index(view.positive)
-    ranking, current = _at_current(view, place)
-    costs = np.array(UNIT_COSTS) if view.costs is None else view.costs
-    found, limits = _figures(view, ranking, current, place, costs)
-    names = tuple(shorten(visible(str(view.confusion.labels[at])), NAMED) for at in (place, 1 - place))
+    place = evaluation.confusion.index(evaluation.positive)
+    ranking, current = _at_current(evaluation, place)
+    costs = np.array(UNIT_COSTS) if evaluation.costs is None else evaluation.costs
+    found, limits = _figures(evaluation, ranking, current, place, costs)
+    names = tuple(shorten(visible(str(evaluation.confusion.labels[at])), NAMED) for at in (place, 1 - place))
     prevalence = ranking.n_positive / ranking.n
     columns = {RAW_TP: found.tp, RAW_FP: found.fp}
     return Explorer(
@@ -349,7 +349,7 @@ def threshold_explorer(view: Evaluation) -> Explorer | None:
             (SEEN_PREVALENCE, prevalence),
         ),
         DERIVED,
-        _knobs(prevalence, costs, place, given=view.costs is not None, name=names[0]),
+        _knobs(prevalence, costs, place, given=evaluation.costs is not None, name=names[0]),
         limits,
         tuple(f"truth {name}" for name in names),
         tuple(f"predicted {name}" for name in names),
@@ -358,8 +358,8 @@ def threshold_explorer(view: Evaluation) -> Explorer | None:
         CHANGED,
         found.marks,
         found.left_out,
-        _detail(view, found, ranking, names[0]),
-        f"{100 * view.level:g} % interval",
+        _detail(evaluation, found, ranking, names[0]),
+        f"{100 * evaluation.level:g} % interval",
     )
 
 
@@ -374,15 +374,15 @@ def _knobs(prevalence: float, costs: Any, place: int, *, given: bool, name: str)
 
 
 def _figures(
-    view: Evaluation, ranking: Ranking, current: float | None, place: int, costs: Any
+    evaluation: Evaluation, ranking: Ranking, current: float | None, place: int, costs: Any
 ) -> tuple[Positions, tuple[Moving, ...]]:
     bounds = [*(find(name) for name in FIGURES), find("expected_cost", costs=costs)]
     right = costs[place, place], costs[1 - place, 1 - place]
     extra = max(float(costs[place, 1 - place] - right[0]), 0.0), max(float(costs[1 - place, place] - right[1]), 0.0)
-    fast = quick(view.estimator)
+    fast = quick(evaluation.estimator)
 
     def at_most(most: int) -> Positions:
-        corners = view.confusion.corners[place]
+        corners = evaluation.confusion.corners[place]
         return positions(ranking, most, current=current, near=(corners[0], corners[2]), costs=extra)
 
     found = at_most(MOST if fast else MOST_SLOW)
@@ -392,38 +392,38 @@ def _figures(
         corners = _corners(found, ranking)
     limits: Sequence[Limits | None]
     if fast:
-        limits = together(view.estimator, place, bounds, corners)
+        limits = together(evaluation.estimator, place, bounds, corners)
     elif ranking.groups is not None and len(ranking.groups.place) > MOST_GROUPED:
         limits = [None] * len(bounds)
     else:
-        limits = one_by_one(view.estimator, _named(view), bounds, _seen(view, ranking, found))
-    moving = [_moving(view, bound, made, place, costs) for bound, made in zip(bounds, limits, strict=True)]
-    if view.scores is not None and view.scores.evidence.probabilities is not None:
+        limits = one_by_one(evaluation.estimator, _named(evaluation), bounds, _seen(evaluation, ranking, found))
+    moving = [_moving(evaluation, bound, made, place, costs) for bound, made in zip(bounds, limits, strict=True)]
+    if evaluation.scores is not None and evaluation.scores.evidence.probabilities is not None:
         why = "at a threshold of 1 a false alarm would weigh infinitely much"
         moving.append(Moving("net_benefit", "net benefit", NET, style="plain", how=NET_SECTION, undefined=why))
     return found, tuple(moving)
 
 
-def _at_current(view: Evaluation, place: int) -> tuple[Ranking, float | None]:
+def _at_current(evaluation: Evaluation, place: int) -> tuple[Ranking, float | None]:
     """The ranking and the threshold of the predictions.
 
     Where it falls into a bin of scores the bin is divided there: how many cases reach it was counted. If it cannot be
     divided the threshold is left out, so that the counts at every position are exact.
     """
-    ranking = view.ranking(view.positive)
-    if view.threshold is None or view.scores is None:
-        return ranking, view.threshold
-    current = view.threshold
-    tp, _, fp, _ = view.confusion.corners[place].tolist()
+    ranking = evaluation.ranking(evaluation.positive)
+    if evaluation.threshold is None or evaluation.scores is None:
+        return ranking, evaluation.threshold
+    current = evaluation.threshold
+    tp, _, fp, _ = evaluation.confusion.corners[place].tolist()
     divided = split_at(ranking, current, tp, fp)
     return (ranking, None) if divided is None else (divided, current)
 
 
-def _named(view: Evaluation) -> Label:
-    if view.positive is None:
+def _named(evaluation: Evaluation) -> Label:
+    if evaluation.positive is None:
         message = "there is no positive class"
         raise TypeError(message)
-    return view.positive
+    return evaluation.positive
 
 
 def _corners(found: Positions, ranking: Ranking) -> Floats:
@@ -431,12 +431,12 @@ def _corners(found: Positions, ranking: Ranking) -> Floats:
     return np.stack(held, axis=1).astype(np.float64)
 
 
-def _moving(view: Evaluation, bound: Bound, limits: Limits | None, place: int, costs: Any) -> Moving:
+def _moving(evaluation: Evaluation, bound: Bound, limits: Limits | None, place: int, costs: Any) -> Moving:
     measure = bound.measure
     formula = cost_per_case(place, costs) if measure.kind == "cost" else of_two_classes(bound)
     title = "cost per case" if measure.kind == "cost" else bound.title
     style = "plain" if measure.kind == "cost" else "share"
-    how = section_name(bound.name) if measure.kind != "cost" or view.costs is not None else COST_SECTION
+    how = section_name(bound.name) if measure.kind != "cost" or evaluation.costs is not None else COST_SECTION
     if limits is None:
         return Moving(bound.name, title, formula, style=style, how=how, undefined=bound.undefined)
     ends = (tuple(limits.low.tolist()), tuple(limits.high.tolist()))
@@ -445,23 +445,23 @@ def _moving(view: Evaluation, bound: Bound, limits: Limits | None, place: int, c
     return Moving(bound.name, title, formula, *ends, method, style, how, bound.undefined)
 
 
-def _seen(view: Evaluation, ranking: Ranking, found: Positions) -> list[Confusion]:
+def _seen(evaluation: Evaluation, ranking: Ranking, found: Positions) -> list[Confusion]:
     """The whole evidence at each position, weights and groups kept, the classes in the order of the evaluation."""
-    positive, labels = _named(view), view.confusion.labels
+    positive, labels = _named(evaluation), evaluation.confusion.labels
     negative = next(label for label in labels if label != positive)
     short = shortened(ranking, found.thresholds)
-    rows = _rows(view, short) if ranking.weighted else None
+    rows = _rows(evaluation, short) if ranking.weighted else None
     return [
         cut_at(short, place, (negative, positive), rows).with_labels(labels)
         for place in places_of(short, found.thresholds).tolist()
     ]
 
 
-def _rows(view: Evaluation, short: Ranking) -> Ranking | None:
+def _rows(evaluation: Evaluation, short: Ranking) -> Ranking | None:
     """How many cases, whatever their weight, stand at each score of a shortened ranking."""
-    if view.scores is None:
+    if evaluation.scores is None:
         return None
-    ranked = view.scores.evidence.rows_ranked(_named(view))
+    ranked = evaluation.scores.evidence.rows_ranked(_named(evaluation))
     # The shortened ranking keeps the lowest score of each run.
     place = len(short) - 1 - (np.searchsorted(short.scores[::-1], ranked.scores, side="right") - 1)
     sums = (np.zeros(len(short), dtype=np.int64), np.zeros(len(short), dtype=np.int64))
@@ -470,12 +470,12 @@ def _rows(view: Evaluation, short: Ranking) -> Ranking | None:
     return Ranking(short.scores, *sums)
 
 
-def _start(view: Evaluation, found: Positions, ranking: Ranking) -> str:
+def _start(evaluation: Evaluation, found: Positions, ranking: Ranking) -> str:
     """What the threshold that it starts at has to do with the predicted classes."""
     fits = found.tp[found.start], found.fp[found.start]
-    corners = view.confusion.corners[view.confusion.index(_named(view))]
-    if view.threshold is not None:
-        return f"It starts at the threshold nearest to {plain(view.threshold)} at which the counts are known."
+    corners = evaluation.confusion.corners[evaluation.confusion.index(_named(evaluation))]
+    if evaluation.threshold is not None:
+        return f"It starts at the threshold nearest to {plain(evaluation.threshold)} at which the counts are known."
     if np.allclose(fits, (corners[0], corners[2])):
         return "The predicted classes that were given are those of the threshold it starts at."
     if ranking.joined is not None:
@@ -483,13 +483,13 @@ def _start(view: Evaluation, found: Positions, ranking: Ranking) -> str:
     return "The predicted classes that were given are not those of one threshold; it starts at the nearest."
 
 
-def _detail(view: Evaluation, found: Positions, ranking: Ranking, positive: str) -> str:
+def _detail(evaluation: Evaluation, found: Positions, ranking: Ranking, positive: str) -> str:
     said = [f"A case is called {positive} when its score is at least the threshold."]
     if found.left_out:
         what = "distinct scores" if ranking.joined is None else "bins of scores"
         said.append(f"{count(len(found.thresholds))} of {count(len(ranking))} {what} can be chosen.")
-    if view.threshold is None or CURRENT not in dict(found.marks):
-        said.append(_start(view, found, ranking))
-    if ranking.groups is not None and len(ranking.groups.place) > MOST_GROUPED and not quick(view.estimator):
+    if evaluation.threshold is None or CURRENT not in dict(found.marks):
+        said.append(_start(evaluation, found, ranking))
+    if ranking.groups is not None and len(ranking.groups.place) > MOST_GROUPED and not quick(evaluation.estimator):
         said.append("Limits are left out here: groups would have to be counted anew at every threshold.")
     return " ".join(said)

@@ -46,28 +46,30 @@ def render_validations(validations: Validations, form: Form) -> list[Block]:
     return [*overview, *validations.review.blocks()]
 
 
-def validation_blocks(view: Validation, *, full: bool = False, chosen: bool = False) -> list[Block]:
+def validation_blocks(validation: Validation, *, full: bool = False, chosen: bool = False) -> list[Block]:
     """The report; `full` adds every measure and fold, `chosen` shows only what was asked for."""
-    blocks: list[Block] = [title_of(view), Prose(f"{_capital(view.plan.target)}.", label="Estimates")]
+    blocks: list[Block] = [title_of(validation), Prose(f"{_capital(validation.plan.target)}.", label="Estimates")]
     if chosen:
-        return [*blocks, *chosen_tables(view.evaluation), *remarks(view), *view.review.blocks()]
-    blocks += body_blocks(view.evaluation, full=full)
-    blocks += [Prose(text, label="Overfitting") for text in overfitting(view)]
-    if full and len(view.folds) <= SHOWN_FOLDS:
-        blocks.append(fold_lines(view))
-    return [*blocks, *remarks(view), *(view.review.full_blocks() if full else view.review.blocks())]
+        return [*blocks, *chosen_tables(validation.evaluation), *remarks(validation), *validation.review.blocks()]
+    blocks += body_blocks(validation.evaluation, full=full)
+    blocks += [Prose(text, label="Overfitting") for text in overfitting(validation)]
+    if full and len(validation.folds) <= SHOWN_FOLDS:
+        blocks.append(fold_lines(validation))
+    return [*blocks, *remarks(validation), *(validation.review.full_blocks() if full else validation.review.blocks())]
 
 
-def several_blocks(views: Sequence[Validation], *, chosen: bool = False, missing: Sequence[str] = ()) -> list[Block]:
+def several_blocks(
+    validations: Sequence[Validation], *, chosen: bool = False, missing: Sequence[str] = ()
+) -> list[Block]:
     """Learners side by side: the headline measures of each with their intervals."""
-    first = views[0]
-    names = _asked(first.evaluation) if chosen else _usual([view.evaluation for view in views])
+    first = validations[0]
+    names = _asked(first.evaluation) if chosen else _usual([validation.evaluation for validation in validations])
     columns = [Column("learner")]
     rows: list[tuple[Cell, ...]] = []
     titles: list[str] = []
-    for view in views:
-        found = [_found(view.evaluation, name) for name in names]
-        cells: list[Cell] = [view.learner]
+    for validation in validations:
+        found = [_found(validation.evaluation, name) for name in names]
+        cells: list[Cell] = [validation.learner]
         for e in found:
             # A learner without scores has no area beside those that have one.
             cells += (
@@ -76,70 +78,70 @@ def several_blocks(views: Sequence[Validation], *, chosen: bool = False, missing
                 else [Number(e.value, e.style, e.digits), Range(e.low, e.high, e.style, e.digits)]
             )
         if not chosen:
-            cells.append(Number(view.gap.value, digits=view.gap.digits))
+            cells.append(Number(validation.gap.value, digits=validation.gap.digits))
         rows.append(tuple(cells))
         titles = titles if None in found else [titled(e) for e in found if e is not None]
     for title in titles:
         columns += [Column(title, "right"), Column("")]
     columns += [] if chosen else [Column("train–test gap", "right")]
     blocks: list[Block] = [
-        title_of(first, f"{len(views)} learners"),
+        title_of(first, f"{len(validations)} learners"),
         Prose(f"{_capital(first.plan.target)}.", label="Estimates"),
         Table(tuple(columns), tuple(rows), f"{100 * first.evaluation.level:g} % intervals of each learner by itself"),
         Note("All learners saw the same splits, so differences are surer than the overlap of the intervals suggests."),
     ]
-    shared = [note for note in remarks(first) if all(note in remarks(view) for view in views)]
-    for view in views:
-        own = [note for note in remarks(view) if note not in shared]
-        blocks += [Note(f"{view.learner}: {note.text}", note.severity) for note in own]
+    shared = [note for note in remarks(first) if all(note in remarks(validation) for validation in validations)]
+    for validation in validations:
+        own = [note for note in remarks(validation) if note not in shared]
+        blocks += [Note(f"{validation.learner}: {note.text}", note.severity) for note in own]
     if missing:
         blocks.append(Note(f"Incomplete: interrupted before {listing(missing)}.", "warning"))
     return [*blocks, *shared]
 
 
-def title_of(view: Validation, learner: str = "") -> Title:
+def title_of(validation: Validation, learner: str = "") -> Title:
     """The learner, the data, the plan and the size of both."""
-    problem = view.problem
-    parts = [learner or view.learner]
+    problem = validation.problem
+    parts = [learner or validation.learner]
     parts += [Path(problem.source).name] if problem.source else []
-    parts += [view.plan.text, f"{count(problem.n)} cases", f"{len(problem.labels)} classes"]
+    parts += [validation.plan.text, f"{count(problem.n)} cases", f"{len(problem.labels)} classes"]
     if problem.group is not None:
         parts.append(f"{len(problem.group_names):,} groups")
-    if view.evaluation.positive is not None:
-        parts.append(f"positive class: {view.evaluation.positive}")
-    return Title(" · ".join(parts), f"splits {view.fingerprint}")
+    if validation.evaluation.positive is not None:
+        parts.append(f"positive class: {validation.evaluation.positive}")
+    return Title(" · ".join(parts), f"splits {validation.fingerprint}")
 
 
-def _usual(views: Sequence[Evaluation]) -> list[tuple[str, object, str | None]]:
-    reported = {(e.measure, e.class_, e.average) for one in views for e in one.estimates}
-    asked = headline_quantities("validation", views[0].positive)
+def _usual(evaluations: Sequence[Evaluation]) -> list[tuple[str, object, str | None]]:
+    reported = {(e.measure, e.class_, e.average) for one in evaluations for e in one.estimates}
+    asked = headline_quantities("validation", evaluations[0].positive)
     # Counts are always there, scores where the learners give them.
     return [one.key for one in asked if one.bound.measure.scope in ("class", "table") or one.key in reported]
 
 
-def _asked(view: Evaluation) -> list[tuple[str, object, str | None]]:
-    return [(e.measure, e.class_, e.average) for e in view.estimates]
+def _asked(evaluation: Evaluation) -> list[tuple[str, object, str | None]]:
+    return [(e.measure, e.class_, e.average) for e in evaluation.estimates]
 
 
-def _found(view: Evaluation, name: tuple[str, object, str | None]) -> Estimate | None:
-    for e in view.estimates:
+def _found(evaluation: Evaluation, name: tuple[str, object, str | None]) -> Estimate | None:
+    for e in evaluation.estimates:
         if (e.measure, e.class_, e.average) == name:
             return e
     measure, class_, average = name
     if find(measure).measure.scope not in ("class", "table"):
         return None
-    return view.get(measure, class_=class_, average=average)  # type: ignore[arg-type]
+    return evaluation.get(measure, class_=class_, average=average)  # type: ignore[arg-type]
 
 
-def overfitting(view: Validation) -> list[str]:
+def overfitting(validation: Validation) -> list[str]:
     """How much better it does on the cases it was trained on."""
-    gap = view.gap
-    if math.isnan(gap.value) or view.plan.judging.kind == "resubstitution":
+    gap = validation.gap
+    if math.isnan(gap.value) or validation.plan.judging.kind == "resubstitution":
         return []
-    error = view.evaluation.get("error_rate").value
+    error = validation.evaluation.get("error_rate").value
     tested = (
-        f"Error {share(error)} by {view.optimism.rule}"
-        if view.optimism
+        f"Error {share(error)} by {validation.optimism.rule}"
+        if validation.optimism
         else f"Error {share(error)} on cases it had not seen"
     )
     start = f"{tested}, {share(error - gap.value)} on those it was trained on"
@@ -151,9 +153,9 @@ def overfitting(view: Validation) -> list[str]:
     return [f"{start}: {found}, no more than chance would give."]
 
 
-def fold_lines(view: Validation) -> Table:
+def fold_lines(validation: Validation) -> Table:
     """One line per split."""
-    lines = view.folds
+    lines = validation.folds
     measures = [name for name, _ in lines[0].values] if lines else []
     columns = (
         Column("split"),
@@ -175,14 +177,16 @@ def fold_lines(view: Validation) -> Table:
     return Table(columns, rows, "Every split")
 
 
-def remarks(view: Validation) -> list[Note]:
+def remarks(validation: Validation) -> list[Note]:
     """What a reader must know of how it was run."""
-    run = view.run
+    run = validation.run
     notes: list[Note] = []
-    if view.plan.judging.kind == "bootstrap":
-        notes.append(Note(f"A training set holds {percent(view.distinct_share)} of the distinct cases on average."))
-    if view.optimism is not None:
-        found = view.optimism
+    if validation.plan.judging.kind == "bootstrap":
+        notes.append(
+            Note(f"A training set holds {percent(validation.distinct_share)} of the distinct cases on average.")
+        )
+    if validation.optimism is not None:
+        found = validation.optimism
         notes.append(
             Note(
                 f"{found.rule}: training error {share(found.training)}, out-of-bag error {share(found.out_of_bag)}, "
@@ -197,7 +201,7 @@ def remarks(view: Validation) -> list[Note]:
     if run.chosen:
         notes.append(Note(_choices(run)))
     notes += [Note(f"{_capital(text)}.", "warning") for text in run.warnings]
-    notes += [Note(f"{_capital(text)}.", "warning") for text in (*view.problem.notes, *view.notes)]
+    notes += [Note(f"{_capital(text)}.", "warning") for text in (*validation.problem.notes, *validation.notes)]
     return notes
 
 
@@ -219,53 +223,53 @@ def _capital(text: str) -> str:
 # The pages of validations: how a learner did in every split, training against test, and learners side by side.
 
 
-def validation_page(view: Validation) -> list[Block]:
+def validation_page(validation: Validation) -> list[Block]:
     """Everything that there is to see of one learner."""
     return [
-        _title(title_of(view)),
-        Prose(_sentence(view.plan.target), label="Estimates"),
-        Prose(" ".join(sentences(view.evaluation)), label="Verdict"),
-        findings_section(view.review),
-        *_judged(view),
-        provenance_section(_facts(view)),
+        _title(title_of(validation)),
+        Prose(_sentence(validation.plan.target), label="Estimates"),
+        Prose(" ".join(sentences(validation.evaluation)), label="Verdict"),
+        findings_section(validation.review),
+        *_judged(validation),
+        provenance_section(_facts(validation)),
     ]
 
 
-def validations_page(views: Sequence[Validation], review: Review, missing: Sequence[str] = ()) -> list[Block]:
+def validations_page(validations: Sequence[Validation], review: Review, missing: Sequence[str] = ()) -> list[Block]:
     """Learners side by side, then each by itself, folded."""
-    overview = several_blocks(views, missing=missing)
-    chart = _learners(views)
+    overview = several_blocks(validations, missing=missing)
+    chart = _learners(validations)
     blocks: list[Block] = [
         _title(overview[0]),
         *([chart] if chart is not None else []),
         *overview[1:],
         findings_section(review),
     ]
-    for at, view in enumerate(views):
-        inner: list[Block] = [Prose(" ".join(sentences(view.evaluation)), label="Verdict"), *_judged(view)]
+    for at, validation in enumerate(validations):
+        inner: list[Block] = [Prose(" ".join(sentences(validation.evaluation)), label="Verdict"), *_judged(validation)]
         blocks.append(
-            Section(view.learner, tuple(renamed(inner, f"learner-{at + 1}-")), f"learner-{at + 1}", folded=True)
+            Section(validation.learner, tuple(renamed(inner, f"learner-{at + 1}-")), f"learner-{at + 1}", folded=True)
         )
-    return [*blocks, provenance_section(_facts(views[0], listing([v.learner for v in views], most=40)))]
+    return [*blocks, provenance_section(_facts(validations[0], listing([v.learner for v in validations], most=40)))]
 
 
-def _judged(view: Validation) -> list[Block]:
+def _judged(validation: Validation) -> list[Block]:
     return [
-        *_splits(view),
-        *measured(view.evaluation),
-        *([Section("Remarks", tuple(said), "remarks")] if (said := remarks(view)) else []),
-        *how_blocks(view.evaluation, view.evaluation.estimates),
+        *_splits(validation),
+        *measured(validation.evaluation),
+        *([Section("Remarks", tuple(said), "remarks")] if (said := remarks(validation)) else []),
+        *how_blocks(validation.evaluation, validation.evaluation.estimates),
     ]
 
 
-def _splits(view: Validation) -> list[Block]:
+def _splits(validation: Validation) -> list[Block]:
     """The values in the splits as dots beside the estimate, what overfitting there is, and the table of splits."""
-    blocks: list[Block] = [Prose(text, label="Overfitting") for text in overfitting(view)]
-    lines = view.folds
+    blocks: list[Block] = [Prose(text, label="Overfitting") for text in overfitting(validation)]
+    lines = validation.folds
     measures = [name for name, _ in lines[0].values] if len(lines) > 1 else []
     said = "Dots: the value in each split. They share training cases, so their spread is no standard error."
     for at, measure in enumerate(measures):
-        e = _whole(view, measure)
+        e = _whole(validation, measure)
         heights = [("all splits together", e.value)]
         heights += [("on training cases", e.training)] if isinstance(e, FoldEstimate) else []
         marks = [Mark(line.name.removeprefix("fold "), line.values[at][1]) for line in lines]
@@ -273,38 +277,38 @@ def _splits(view: Validation) -> list[Block]:
         chart = interval_chart(marks, f"{title} in every split", title, lines=heights, along="split", detail=said)
         blocks += [] if chart is None else [chart]
     if len(lines) <= SHOWN_FOLDS:
-        blocks.append(Section("Every split", (fold_lines(view),), "splits-table", folded=True))
+        blocks.append(Section("Every split", (fold_lines(validation),), "splits-table", folded=True))
     return [Section("Splits", tuple(blocks), "splits")]
 
 
-def _whole(view: Validation, measure: str) -> Estimate:
+def _whole(validation: Validation, measure: str) -> Estimate:
     """The estimate over all splits of what a fold line names."""
     if measure.startswith("macro "):
-        return view.evaluation.get(measure.removeprefix("macro "), average="macro")
+        return validation.evaluation.get(measure.removeprefix("macro "), average="macro")
     of_class = find(measure).measure.scope == "class"
-    return view.evaluation.get(measure, class_=view.evaluation.positive if of_class else None)
+    return validation.evaluation.get(measure, class_=validation.evaluation.positive if of_class else None)
 
 
-def _learners(views: Sequence[Validation]) -> Block | None:
-    held = [view.evaluation.get("accuracy") for view in views]
-    marks = [Mark(view.learner, e.value, e.low, e.high) for view, e in zip(views, held, strict=True)]
-    level = f"{100 * views[0].evaluation.level:g} %"
+def _learners(validations: Sequence[Validation]) -> Block | None:
+    held = [validation.evaluation.get("accuracy") for validation in validations]
+    marks = [Mark(validation.learner, e.value, e.low, e.high) for validation, e in zip(validations, held, strict=True)]
+    level = f"{100 * validations[0].evaluation.level:g} %"
     said = f"{level} interval of each by itself. All saw the same splits: differences are surer than these suggest."
     return interval_chart(marks, "Accuracy of every learner", "accuracy", detail=said)
 
 
-def _facts(view: Validation, learners: str = "") -> list[tuple[str, str]]:
-    problem, run = view.problem, view.run
+def _facts(validation: Validation, learners: str = "") -> list[tuple[str, str]]:
+    problem, run = validation.problem, validation.run
     facts = [("data", problem.source)] if problem.source else []
     facts += [
-        ("learners", learners) if learners else ("learner", view.learner),
-        ("plan", view.plan.text),
+        ("learners", learners) if learners else ("learner", validation.learner),
+        ("plan", validation.plan.text),
         ("splits", f"{len(run.finished):,} of {len(run.splits):,} finished"),
         ("cases", count(problem.n)),
         ("classes", count(len(problem.labels))),
-        ("fingerprint of splits and classes", view.fingerprint),
-        ("level", f"{view.evaluation.level:g}"),
-        ("seed", str(view.evaluation.estimator.seed)),
+        ("fingerprint of splits and classes", validation.fingerprint),
+        ("level", f"{validation.evaluation.level:g}"),
+        ("seed", str(validation.evaluation.estimator.seed)),
     ]
     return facts
 

@@ -20,16 +20,16 @@ from heldout.show.text_width import shorten
 MOST_DECIMALS = 4
 
 
-def sentences(view: Evaluation) -> list[str]:
+def sentences(evaluation: Evaluation) -> list[str]:
     """The verdict, a sentence or two."""
-    said = [against_constant(view.confusion, view.level, view.independent)]
-    positive = view.positive
+    said = [against_constant(evaluation.confusion, evaluation.level, evaluation.independent)]
+    positive = evaluation.positive
     if positive is not None:
-        said.append(_of_positive(view, positive))
-    elif view.confusion.n_classes > 2:
-        said.append(_weakest(view))
-    if view.costs is not None:
-        said += _of_costs(view.confusion, view.costs)
+        said.append(_of_positive(evaluation, positive))
+    elif evaluation.confusion.n_classes > 2:
+        said.append(_weakest(evaluation))
+    if evaluation.costs is not None:
+        said += _of_costs(evaluation.confusion, evaluation.costs)
     return [sentence for sentence in said if sentence]
 
 
@@ -61,8 +61,8 @@ def _named(label: Label) -> str:
     return shorten(visible(str(label)), 40)
 
 
-def _of_positive(view: Evaluation, positive: Label) -> str:
-    recall, precision = view.get("recall", class_=positive), view.get("precision", class_=positive)
+def _of_positive(evaluation: Evaluation, positive: Label) -> str:
+    recall, precision = evaluation.get("recall", class_=positive), evaluation.get("precision", class_=positive)
     name = _named(positive)
     found = (
         f'It finds {_percent(recall)} of the cases of "{name}"'
@@ -100,15 +100,15 @@ def _whole_percent(value: float, digits: int = 0) -> str:
     return f"{100 * value:.{digits}f}"
 
 
-def _weakest(view: Evaluation) -> str:
-    confusion = view.confusion
-    if not any(e.measure == "recall" and e.class_ is not None for e in view.estimates):
+def _weakest(evaluation: Evaluation) -> str:
+    confusion = evaluation.confusion
+    if not any(e.measure == "recall" and e.class_ is not None for e in evaluation.estimates):
         return ""
     recalls = find("recall").of_classes(confusion.corners)
     if np.isnan(recalls).all():
         return ""
     # From the counts, not the estimates: of very many classes only the largest are listed.
-    worst = view.get("recall", class_=confusion.labels[int(np.nanargmin(recalls))])
+    worst = evaluation.get("recall", class_=confusion.labels[int(np.nanargmin(recalls))])
     return (
         f'Weakest class: "{_named("" if worst.class_ is None else worst.class_)}", of which it finds {_percent(worst)}.'
         if worst.value < 1

@@ -20,16 +20,16 @@ COLUMNS = (
 )
 
 
-def weka_text(view: Evaluation) -> str:
+def weka_text(evaluation: Evaluation) -> str:
     """Summary, detailed accuracy by class and confusion matrix, as Weka prints them."""
-    confusion = view.confusion
+    confusion = evaluation.confusion
     right, n = float(confusion.hits.sum()), float(confusion.n)
     lines = [
         "=== Summary ===",
         "",
         _counted("Correctly Classified Instances", right, right / n),
         _counted("Incorrectly Classified Instances", n - right, 1 - right / n),
-        f"{'Kappa statistic':<35}{_number(view.get('kappa').value, 4):>10}",
+        f"{'Kappa statistic':<35}{_number(evaluation.get('kappa').value, 4):>10}",
         f"{'Total Number of Instances':<35}{_number(n, 4):>10}",
         "",
         "",
@@ -38,9 +38,9 @@ def weka_text(view: Evaluation) -> str:
         " " * 17 + "".join(f"{heading:<{width}}" for heading, width, _ in COLUMNS) + "Class",
     ]
     for label in confusion.labels:
-        values = [view.get(rate, class_=label).value for _, _, rate in COLUMNS]
+        values = [evaluation.get(rate, class_=label).value for _, _, rate in COLUMNS]
         lines.append(" " * 17 + _rates(values) + visible(str(label)))
-    weighted = [_weighted(view, rate) for _, _, rate in COLUMNS]
+    weighted = [_weighted(evaluation, rate) for _, _, rate in COLUMNS]
     lines += ["Weighted Avg.    " + _rates(weighted).rstrip(), "", "", "=== Confusion Matrix ===", ""]
     return "\n".join(lines + _matrix(confusion))
 
@@ -60,12 +60,12 @@ def _rates(values: list[float]) -> str:
     return "".join(f"{text:<{width}}" for text, (_, width, _) in zip(texts, COLUMNS, strict=True))
 
 
-def _weighted(view: Evaluation, rate: str) -> float:
+def _weighted(evaluation: Evaluation, rate: str) -> float:
     """Weka's weighted averages: undefined as soon as one class with cases is."""
-    totals = view.confusion.truth_totals
+    totals = evaluation.confusion.truth_totals
     values = [
-        (view.get(rate, class_=label).value, float(total))
-        for label, total in zip(view.confusion.labels, totals.tolist(), strict=True)
+        (evaluation.get(rate, class_=label).value, float(total))
+        for label, total in zip(evaluation.confusion.labels, totals.tolist(), strict=True)
         if total
     ]
     return sum(value * total for value, total in values) / sum(total for _, total in values)
