@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from heldout.api.check import check
 from heldout.errors import FileError
 from heldout.gates.gate import Gate, Requirement
-from heldout.report.junit import allowed
+from heldout.report.gate import allowed
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -13,7 +13,7 @@ from tests.engines.streaming import asked_for, at_once, differing, parts, stream
 from heldout.engines.bins import bins_of
 from heldout.engines.stream.batch_columns import check_unchanged
 from heldout.engines.stream.batch_engine import count_stream
-from heldout.engines.stream.two_class_bins import StreamBins
+from heldout.engines.stream.two_classes import StreamBins
 from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError
 from heldout.files.batches import batches_of
 from heldout.measures.certified import bounds

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heldout.engines.bins import bins_of
-from heldout.engines.stream.two_class_bins import BinCells, BinLayout, ScoredRows, StreamBins
+from heldout.engines.stream.two_classes import BinCells, BinLayout, ScoredRows, StreamBins
 
 
 def pieces(score, truth, size=30_000):

@@ -8,7 +8,9 @@ import json
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pytest
+from pyarrow import feather
 from typer.testing import CliRunner
 
 import heldout
@@ -77,17 +79,15 @@ def test_compressed_with_gzip(write, form):
 
 
 def test_what_pyarrow_writes(tmp_path):
-    arrays = pytest.importorskip("pyarrow")
-    feather = pytest.importorskip("pyarrow.feather")
-    table = arrays.table(
+    table = pa.table(
         {
-            "truth": arrays.array(["a", "b", None]).dictionary_encode(),
-            "code": arrays.DictionaryArray.from_arrays(arrays.array([0, 1, 0]), arrays.array([10, 20])),
+            "truth": pa.array(["a", "b", None]).dictionary_encode(),
+            "code": pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array([10, 20])),
         }
     )
     feather.write_feather(table, tmp_path / "a.feather")
     assert read_table(tmp_path / "a.feather").rows() == [("a", 10), ("b", 20), (None, 10)]
-    with arrays.OSFile(str(tmp_path / "a.arrow"), "wb") as file, arrays.ipc.new_stream(file, table.schema) as writer:
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
         writer.write_table(table)
         writer.write_table(table)
     assert len(read_table(tmp_path / "a.arrow")) == 6

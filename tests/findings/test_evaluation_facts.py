@@ -77,7 +77,7 @@ def test_normal_intervals_are_counted_one_by_one():
 
 
 def test_a_limit_can_be_replaced_by_name():
-    from heldout.findings.catalogue import find_rule
+    from heldout.findings.review import find_rule
 
     seen = of_matrix([90, 1], [2, 7])
     assert find_rule("H006")(seen).outcome == "fired"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.findings.evaluation_cases import CASES, fired, ranked
 
 import heldout
-from heldout.findings.catalogue import RULE_CATALOGUE
+from heldout.findings.review import RULE_CATALOGUE
 from heldout.result import json_safe
 
 RULES = [rule for rule in RULE_CATALOGUE.values() if rule.about == "evaluation"]

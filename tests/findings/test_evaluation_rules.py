@@ -7,7 +7,7 @@ import re
 import pytest
 from tests.findings.evaluation_cases import CASES, fired, passed
 
-from heldout.findings.catalogue import RULE_CATALOGUE
+from heldout.findings.review import RULE_CATALOGUE
 
 # Those from H030 on, and that of slices, have their cases beside the tests of what they are about.
 ELSEWHERE = {code for code in RULE_CATALOGUE if code >= "H030" or code == "H021"}

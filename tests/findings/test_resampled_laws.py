@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from tests.findings.resampled_cases import CASES
 
 import heldout
-from heldout.findings.catalogue import RULE_CATALOGUE
+from heldout.findings.review import RULE_CATALOGUE
 from heldout.findings.rules_data import chance_of_same, same_rows
 from heldout.learners.problem import Problem
 from heldout.result import json_safe

@@ -9,7 +9,7 @@ from tests.findings.resampled_cases import CASES, cases, folds_of_file, validate
 
 import heldout
 from heldout.errors import OptionError
-from heldout.findings.catalogue import RULE_CATALOGUE
+from heldout.findings.review import RULE_CATALOGUE
 from heldout.results.validation import Validation
 
 # What was measured of a method is quoted whole.

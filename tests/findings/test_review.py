@@ -10,8 +10,7 @@ from tests.findings.evaluation_cases import of_matrix
 
 import heldout
 from heldout.errors import OptionError
-from heldout.findings.catalogue import RULE_CATALOGUE, find_rule
-from heldout.findings.review import check_codes, review
+from heldout.findings.review import RULE_CATALOGUE, check_codes, find_rule, review
 from heldout.findings.rule import RULES, Fired, NotApplicable, Passed, rule
 from heldout.report.review import SHOWN
 from heldout.result import ROW_KEYS

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from heldout.intervals.estimate import Estimate
-from heldout.intervals.overfitting import overfitting_gap
+from heldout.results.validation import overfitting_gap
 
 
 def error(value, low, high):

@@ -18,7 +18,7 @@ from heldout.curves.roc import roc
 from heldout.curves.threshold_table import threshold_table
 from heldout.engines.bins import BinCounter, bins_of
 from heldout.engines.refinement import refine
-from heldout.engines.stream.two_class_bins import StreamBins
+from heldout.engines.stream.two_classes import StreamBins
 from heldout.evidence.score_bins import POINT, ScoreBins
 from heldout.measures.certified import bounds
 

@@ -13,7 +13,7 @@ from heldout.engines.bins import bins_of
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.evidence import Ranking
-from heldout.evidence.bin_bounds import total
+from heldout.evidence.score_bins import total
 from heldout.measures.catalogue import find
 from heldout.measures.certified import CERTIFIED, bounds, bounds_of
 from heldout.measures.ranking import MEASURES

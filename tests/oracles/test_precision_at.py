@@ -44,9 +44,9 @@ def test_it_is_the_mean_over_all_orders_of_the_tied(cases, k):
 def test_of_distinct_scores_it_is_a_count(cases, k):
     positive = np.array([up for _, up in cases])
     scores = np.random.default_rng(len(cases)).permutation(len(cases)) * 1.0
-    if k <= len(cases):
-        top = positive[np.argsort(-scores)[:k]]
-        assert float(find("precision_at", k=k).value({"ranking": rank(scores, positive)})) == pytest.approx(top.mean())
+    k = min(k, len(cases))
+    top = positive[np.argsort(-scores)[:k]]
+    assert float(find("precision_at", k=k).value({"ranking": rank(scores, positive)})) == pytest.approx(top.mean())
 
 
 def test_many_rankings_at_once_give_what_each_gives():

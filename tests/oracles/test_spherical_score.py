@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import ibis  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 import polars as pl
 import pytest
@@ -14,7 +15,6 @@ import pytest
 import heldout
 from heldout.evidence.storage import load
 
-ibis = pytest.importorskip("ibis")
 RNG = np.random.default_rng(20)
 N = 300
 P = np.clip(np.round(RNG.random(N), 2), 0.0, 1.0)
@@ -67,9 +67,9 @@ def test_comparisons_are_those_of_the_case_scores(tmp_path):
     from scipy.stats import ttest_rel
 
     scores = of_two(P), of_two(OTHER)
-    for name, data in forms(tmp_path).items():
-        if name == "stream":
-            continue
+    joined = {name: data for name, data in forms(tmp_path).items() if name != "stream"}
+    assert joined
+    for name, data in joined.items():
         found = heldout.compare(
             data, truth="y", score=["s", "o"], positive="yes", id="id", measure="spherical_score"
         ).rows()[0]

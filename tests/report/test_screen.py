@@ -10,8 +10,8 @@ import pytest
 
 import heldout
 from heldout.evidence import Confusion
-from heldout.intervals.interval_axis import track_floor
 from heldout.report.evaluation import estimate_table
+from heldout.report.interval_chart import track_floor
 from heldout.show.blocks import Span
 
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from heldout.cli.catalogue import explain
 from heldout.errors import OptionError
-from heldout.findings.catalogue import RULE_CATALOGUE
+from heldout.findings.review import RULE_CATALOGUE
 
 app = typer.Typer()
 app.command()(explain)

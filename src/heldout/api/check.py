@@ -18,14 +18,13 @@ from heldout.errors import FileError, OptionError
 from heldout.evidence.storage import is_evidence_file
 from heldout.files.input_stream import load, utf8_text
 from heldout.findings.review import check_codes
-from heldout.gates.forbidden_findings import check_forbidden, forbidden
 from heldout.gates.gate import Gate, Outcome, Requirement, decide
-from heldout.gates.reasons import why_baseline, why_value
+from heldout.gates.requirements import check_forbidden, forbidden, why_baseline, why_value
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import lost_rows
-from heldout.report.notes import unsaid
+from heldout.report.review import unsaid
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.thresholds.requirement import HOW, Written, read_all

@@ -29,8 +29,7 @@ from heldout.resampling.run import cases_of_problem, run
 from heldout.resampling.split_task import Inner
 from heldout.resampling.tuning import InnerSplits, add_search, with_inner
 from heldout.results.evaluation_builder import Settings, cost_matrix
-from heldout.results.run_evaluation import Judging
-from heldout.results.validation import Validation, Validations
+from heldout.results.validation import Judging, Validation, Validations
 
 # What can be known to be wrong with the settings before anything is fitted, so that no fit is wasted on it.
 

@@ -12,7 +12,7 @@ from heldout.cards.size_and_speed import VARIES
 from heldout.cards.surrogate import REFERENCE as LIKENESS
 from heldout.cards.surrogate import Fork, Leaf, Node, Share, shorten_name
 from heldout.cards.usefulness import REFERENCE as BENEFIT
-from heldout.intervals.interval_axis import track_floor
+from heldout.report.interval_chart import track_floor
 from heldout.show.blocks import (
     Block,
     Cell,

@@ -70,7 +70,7 @@ def learn(
 
 def check_chart(chart: str) -> None:
     """Refuse a chart that could not be drawn or written, before anything is fitted."""
-    from heldout.show.saving import ENDINGS
+    from heldout.show.figure import ENDINGS
 
     path = Path(chart)
     if path.suffix.lower() not in ENDINGS:

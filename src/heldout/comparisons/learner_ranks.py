@@ -209,7 +209,7 @@ class LearnerRanks(Result):
 
     def save(self, path: str | Path) -> Path:
         """Write the diagram to a file, as its ending says: svg, png, html, json (Vega-Lite) or tex (TikZ)."""
-        from heldout.show.saving import save_chart, write_file
+        from heldout.show.figure import save_chart, write_file
 
         if Path(path).suffix.lower() == ".tex":
             return write_file(path, self.to_tikz().encode("utf-8", "backslashreplace"))

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import listing
-from heldout.curves.cost import normalized_cost
 from heldout.curves.curve import Curve, hull_places
+from heldout.curves.decision import normalized_cost
 from heldout.curves.roc import roc
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
@@ -182,7 +182,7 @@ class OptimalRanges(Result):
 
     def save(self, path: str | Path) -> Path:
         """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
-        from heldout.show.saving import save_chart
+        from heldout.show.figure import save_chart
 
         return save_chart(self._draw(), path)
 

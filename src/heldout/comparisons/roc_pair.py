@@ -311,7 +311,7 @@ class RocComparison(Result):
 
     def save(self, path: str | Path, *, difference: bool = False) -> Path:
         """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
-        from heldout.show.saving import save_chart
+        from heldout.show.figure import save_chart
 
         return save_chart(self._draw(difference=difference), path)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from heldout.curves.chart import overlay
-from heldout.curves.cost import cost_curve, normalized_cost
 from heldout.curves.curve import Band, Curve, Reference, Scale
-from heldout.curves.decision import decision_curve, net_benefit
+from heldout.curves.decision import cost_curve, decision_curve, net_benefit, normalized_cost
 from heldout.curves.gain import gain, lift
 from heldout.curves.precision_recall import interpolated, precision_recall
 from heldout.curves.reliability import reliability
@@ -13,7 +12,7 @@ from heldout.curves.roc import det, roc
 from heldout.curves.thinning import thinned
 from heldout.curves.threshold_table import ThresholdTable, measure_curve, threshold_table
 from heldout.curves.thresholds import confusion_at, counts_at
-from heldout.show.saving import save_chart
+from heldout.show.figure import save_chart
 
 __all__ = [
     "Band",

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from heldout.arrays import Floats, Integers
 from heldout.engines.bins import BLOCK, FAR, LIMIT, BinCounter, bins_of
 from heldout.errors import ValuesError
-from heldout.evidence.bin_bounds import inside
 from heldout.evidence.bin_grid import HUGE, POINT, ends_of, index_of, scaled
 from heldout.evidence.labels import join_keys
-from heldout.evidence.score_bins import ROOM, BinGroups, ScoreBins
+from heldout.evidence.score_bins import ROOM, BinGroups, ScoreBins, inside
 
 # Said of the same fault by all who find it.
 FILES_AT_REST = "evaluate them when nothing writes to them, or a copy."

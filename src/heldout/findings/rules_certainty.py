@@ -6,9 +6,8 @@ import math
 
 from heldout.comparisons.sample_size import cases_for_width, cases_needed
 from heldout.findings.evaluation_evidence import NOT_KEPT, case_number
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, figure, quoted, rule
 from heldout.findings.rules_imbalance import gain_over_commonest
-from heldout.findings.wording import between, figure, quoted
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.results.difference import PairTest

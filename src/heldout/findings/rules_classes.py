@@ -1,15 +1,18 @@
-"""Rules about the classes of an evaluation: too few cases, never answered, undefined, one class, names that differ."""
+"""Rules about the classes and slices of an evaluation: too few cases, never answered, one class, a part worse off."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from heldout.findings.evaluation_evidence import MOSTLY_STRANGE, OTHER_CLASSES, class_sizes, strangers
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.wording import quoted, several
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, quoted, rule, several
 from heldout.measures.catalogue import find
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of, percent
+
+# Rules about the classes of an evaluation: too few cases, never answered, undefined, one class, names that differ.
 
 # Rules about the classes of an evaluation: too few cases, never answered, undefined, or only one.
 
@@ -199,3 +202,41 @@ def classes_of_another_column(subject: Evaluation, *, share: float = 0.5, cases:
         f"{several(own[:1])}; {why}",
         facts,
     )
+
+
+# The rule about slices: part of the cases is clearly worse off than the rest.
+
+
+@rule(
+    "H021",
+    about="evaluation",
+    title="A slice is clearly worse than the rest",
+    severity="act",
+    advice="Look at the cases of that slice, and say beside the overall figure that it does not hold there.",
+    reference="Chung et al. (2019), Slice Finder, ICDE; Holm (1979)",
+    limits={
+        "least": "30 cases: Mitchell (1997), Machine Learning, section 5.2; smaller slices are left to the table",
+    },
+)
+def slice_worse(evaluation: Any, *, least: float = 30) -> Answer:
+    """Part of the cases has a higher error rate than all others, corrected for the number of slices looked at."""
+    if not evaluation.sliced:
+        return NotApplicable("No columns were named that divide the cases into slices (slices=, --slice).")
+    found = evaluation.slices()
+    if not any(one.p_corrected == one.p_corrected for one in found):
+        why = found.untested or found.nothing().rstrip(".") or "no slice could be tested"
+        return NotApplicable(f"The slices were not tested: {why}.")
+    worse = [one for one in found.worse if one.cases >= least]
+    facts: dict[str, object] = {"measure": found.whole.name, "searched": found.searched, "worse": len(worse)}
+    if not worse:
+        where = f"The {found.looked} has no" if found.searched == 1 else f"None of {found.looked} has a"
+        return Passed(f"{where} clearly higher error rate than the rest.", facts)
+    first = max(worse, key=lambda one: one.excess)
+    facts |= {
+        "slice": first.name,
+        "cases": first.cases,
+        "value": first.estimate.value,
+        "difference": first.tested.difference,
+        "p_corrected": first.p_corrected,
+    }
+    return Fired(found.sentence(worse), facts)

@@ -8,10 +8,9 @@ from heldout.costs import more_accurate_costs_more
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.findings.evaluation_evidence import NOT_KEPT, is_exact, needs_rows, ranking_of
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, figure, quoted, rule
 from heldout.findings.rules_probabilities import calibration_of
 from heldout.findings.rules_threshold import Stakes, best_of, counts_at, order_of
-from heldout.findings.wording import figure, quoted
 from heldout.intervals.score_limits import mean_cost_limits
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import plain, share

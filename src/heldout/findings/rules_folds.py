@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from heldout.arrays import Floats
 from heldout.evidence.partitions import FoldCounts
 from heldout.findings.evaluation_evidence import NOT_KEPT
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.wording import quoted
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, quoted, rule
 from heldout.intervals.fold_estimates import FoldEstimate, FoldEstimator
 from heldout.measures.catalogue import find
 from heldout.results.evaluation import Evaluation

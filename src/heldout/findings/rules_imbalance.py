@@ -9,8 +9,7 @@ import numpy as np
 
 from heldout.evidence import Confusion, Label
 from heldout.findings.evaluation_evidence import class_sizes, reported
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.wording import between, quoted
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, quoted, rule
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.dependence import Dependence
 from heldout.intervals.score_limits import mean_cost_limits, paired_difference_limits

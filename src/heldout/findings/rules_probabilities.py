@@ -13,8 +13,7 @@ from heldout.curves.reliability import reliability
 from heldout.engines.score_evidence import ScoreEvidence
 from heldout.evidence.probabilities import Probabilities
 from heldout.findings.evaluation_evidence import probabilities_of, reported
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.wording import between
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, rule
 from heldout.intervals.score_methods import score_limits
 from heldout.measures.catalogue import find
 from heldout.results.evaluation import Evaluation

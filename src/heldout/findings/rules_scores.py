@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from heldout.evidence.ranking import Ranking
 from heldout.findings.evaluation_evidence import IN_BINS, case_number, class_sizes, is_exact, ranking_of, reported
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.wording import between, quoted
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, quoted, rule
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity

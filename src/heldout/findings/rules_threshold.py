@@ -15,8 +15,7 @@ from heldout.engines.score_sort import rank
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.findings.evaluation_evidence import IN_BINS, NOT_KEPT, is_exact, needs_rows, ranking_of, why_no_scores
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
-from heldout.findings.wording import figure
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, figure, rule
 from heldout.measures.catalogue import find
 from heldout.predictions.table import Predictions
 from heldout.results.evaluation import Evaluation

@@ -123,7 +123,7 @@ class Gate(Result):
     schema: ClassVar[str] = "heldout/gate@1"
     rows_name: ClassVar[str] = "requirements"
     _rendered_by: ClassVar[str] = "heldout.report.gate:render_gate"
-    _junit_by: ClassVar[str] = "heldout.report.junit:junit_xml"
+    _junit_by: ClassVar[str] = "heldout.report.gate:junit_xml"
 
     requirements: tuple[Requirement, ...]
     level: float

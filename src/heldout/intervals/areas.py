@@ -10,8 +10,7 @@ import numpy as np
 from heldout.arrays import Floats
 from heldout.evidence import Ranking
 from heldout.intervals.proportion import wilson_at
-from heldout.intervals.quantiles import t_value, z_value
-from heldout.intervals.root import bracketed_root
+from heldout.intervals.quantiles import bracketed_root, t_value, z_value
 from heldout.measures.ranking import average_precision, roc_auc
 from heldout.measures.ranking_batch import RankingSpan, inner, lost_pairs, precision_sums, sweep
 

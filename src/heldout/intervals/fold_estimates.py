@@ -20,8 +20,7 @@ from heldout.intervals.areas import hanley_mcneil_variance, logit_limits
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.dependence import LEAST_WIDENING, Dependence
 from heldout.intervals.estimate import Estimate
-from heldout.intervals.quantiles import t_value, z_value
-from heldout.intervals.root import bracketed_root
+from heldout.intervals.quantiles import bracketed_root, t_value, z_value
 from heldout.intervals.target import Subject
 from heldout.measures.catalogue import find
 from heldout.measures.cells import TableBatch

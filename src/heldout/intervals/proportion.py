@@ -14,8 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.intervals.quantiles import _tail, z_value
-from heldout.intervals.root import bracketed_root
+from heldout.intervals.quantiles import _tail, bracketed_root, z_value
 
 Floats: TypeAlias = NDArray[np.float64]
 Limits: TypeAlias = tuple[Floats, Floats]

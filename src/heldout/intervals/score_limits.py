@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from heldout.arrays import Floats
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.proportion import wilson, wilson_at
-from heldout.intervals.quantiles import z_value
-from heldout.intervals.root import bracketed_root
+from heldout.intervals.quantiles import bracketed_root, z_value
 
 # Score interval for the F-beta of a class, the generalisation of Wilson's interval.
 #

@@ -1,7 +1,7 @@
 """Measures of a ranking between two bounds: what is certain of them when scores were counted in bins.
 
 The bounds contain the value that the scores themselves would give, whatever their order inside the bins; see
-heldout.evidence.bin_bounds for why. An allowance for the rounding of the sums is added on both sides.
+heldout.evidence.score_bins for why. An allowance for the rounding of the sums is added on both sides.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import math
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
-from heldout.evidence.bin_bounds import ordered
 from heldout.evidence.ranking import Ranking
+from heldout.evidence.score_bins import ordered
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import MEASURES, value_range

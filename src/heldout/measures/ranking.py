@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from heldout.evidence import Ranking
-from heldout.evidence.bin_bounds import inside, total
+from heldout.evidence.score_bins import inside, total
 from heldout.measures.declare import UNBOUNDED, Headline, Measure, Scaling, measure
 from heldout.measures.ranking_batch import Ranked, lost_pairs, precision_sums
 

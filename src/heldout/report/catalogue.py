@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from heldout.findings.catalogue import RULE_CATALOGUE, find_rule
+from heldout.findings.review import RULE_CATALOGUE, find_rule
 from heldout.findings.rule import Rule
 from heldout.intervals.count_estimator import DEFAULTS
 from heldout.intervals.score_methods import default_score_method

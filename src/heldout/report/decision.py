@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from heldout.intervals.estimate import Estimate
-from heldout.intervals.interval_axis import track_floor
 from heldout.measures.catalogue import find
+from heldout.report.interval_chart import track_floor
 from heldout.result import Form
 from heldout.show.blocks import (
     Block,

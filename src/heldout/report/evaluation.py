@@ -13,11 +13,11 @@ from heldout.findings.slice_search import NOT_COUNTED
 from heldout.intervals.area_bounds import BINNED
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
-from heldout.intervals.interval_axis import track_floor
 from heldout.measures.catalogue import find, headline, headline_quantities
 from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
 from heldout.measures.quantity import AVERAGES
-from heldout.report.notes import unsaid
+from heldout.report.interval_chart import track_floor
+from heldout.report.review import unsaid
 from heldout.report.verdict import sentences
 from heldout.result import Form
 from heldout.results.cases import confused

@@ -25,9 +25,8 @@ from heldout.measures.declare import Scope
 from heldout.measures.quantity import AVERAGES
 from heldout.report.evaluation import fold_table, folded, noted, rule_notes, titled
 from heldout.report.explanations import explorer_sections, how_sections, section_name
-from heldout.report.notes import unsaid
 from heldout.report.provenance import evaluation_facts
-from heldout.report.review import findings_section
+from heldout.report.review import findings_section, unsaid
 from heldout.report.slider import threshold_explorer, why_none
 from heldout.report.verdict import sentences
 from heldout.results.evaluation import Evaluation

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from heldout.intervals.estimate import Estimate
 from heldout.show.chart import Axis, Chart, Dots, Stroke, Tone
 from heldout.show.escape import visible
 from heldout.show.numbers import limits, number
@@ -77,3 +78,17 @@ def interval_chart(
         title, f"{title}: {said}.", Axis(along, 0.5, last, ticks), Axis(axis, low - room, high + room),
         strokes, (), (dots,), detail, "wide", None, headers, points,
     )  # fmt: skip
+
+
+# The track on which the intervals of several estimates are drawn one below the other.
+
+
+def track_floor(estimates: Iterable[Estimate]) -> float:
+    """Where the one track of all lines begins: at 0, or at the fifth below the lowest limit of any of them.
+
+    >>> track_floor([Estimate("kappa", None, None, 0.1, -0.25, 0.45, 0.95, "draws", 20)])
+    -0.4
+    """
+    drawn = [e for e in estimates if e.style == "share" and not math.isnan(e.value)]
+    lowest = min((end for e in drawn for end in (e.value, e.low) if math.isfinite(end)), default=0.0)
+    return min(0.0, math.floor(5 * lowest) / 5)

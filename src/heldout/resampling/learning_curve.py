@@ -239,7 +239,7 @@ class LearningCurve(Result):
 
     def save(self, path: str | Path) -> Path:
         """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
-        from heldout.show.saving import save_chart
+        from heldout.show.figure import save_chart
 
         return save_chart(self._draw(), path)
 

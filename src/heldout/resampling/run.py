@@ -22,8 +22,7 @@ from heldout.resampling.fast_paths import (
     is_worthwhile,
     make_request,
 )
-from heldout.resampling.fit_warnings import summarise_warnings
-from heldout.resampling.outcome import Failure, Outcome, Run, split_noun
+from heldout.resampling.outcome import Failure, Outcome, Run, split_noun, summarise_warnings
 from heldout.resampling.split_task import (
     NOTHING,
     FailedSplit,

@@ -17,8 +17,7 @@ from heldout.arrays import Codes, Floats, Integers
 from heldout.errors import HeldoutError, OptionError, ValuesError
 from heldout.learners.learner import clone_learner
 from heldout.plans.splits import Splits
-from heldout.resampling.fit_warnings import capture_warnings
-from heldout.resampling.outcome import Outcome, Problem, ScoreKind
+from heldout.resampling.outcome import Outcome, Problem, ScoreKind, capture_warnings
 
 # What a fitted model says, brought to the order of the problem's labels: classes as places, a score for each label.
 

@@ -7,8 +7,9 @@ import hashlib
 import io
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,17 +18,109 @@ from numpy.typing import NDArray
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
+from heldout.intervals.dependence import count_cases
 from heldout.intervals.estimate import Estimate
-from heldout.intervals.overfitting import overfitting_gap
+from heldout.intervals.fold_estimates import FoldEstimator
+from heldout.intervals.proportion import wilson
 from heldout.learners.problem import Problem
 from heldout.measures.quantity import Average
 from heldout.plans.plan import Plan
-from heldout.resampling.outcome import Optimism, Run
+from heldout.predictions.positive_class import choose_positive
+from heldout.predictions.source import Source
+from heldout.resampling.nested_cv import NESTED_MEASURES, NestedCV, NestedEstimator, replace_estimate
+from heldout.resampling.outcome import Optimism, Run, collect_predictions, find_dependence
 from heldout.result import Result, bound_late
 from heldout.results.evaluation import Evaluation
-from heldout.results.run_evaluation import Judging, evaluate_run
+from heldout.results.evaluation_builder import Folded, Settings, judge
 from heldout.review import Finding, Review
 from heldout.show.blocks import Block
+
+# The overfitting gap: how much better a learner does on its training cases than on others, with an interval.
+
+
+def overfitting_gap(test: Estimate, training_error: float, training_cases: int, level: float) -> Estimate:
+    """The error on test cases less that on training cases.
+
+    The limits come from those of the two errors (Zou & Donner, 2008: the variance is recovered from each interval), as
+    if the two were independent; they share cases, which makes the interval a little wide.
+
+    >>> error = Estimate("error_rate", None, None, 0.2, 0.15, 0.26, 0.95, "wilson", 200)
+    >>> gap = overfitting_gap(error, 0.05, 1000, 0.95)
+    >>> print(f"{gap.value:.3f} {gap.low:.3f} {gap.high:.3f}")
+    0.150 0.098 0.211
+    """
+    value = test.value - training_error
+    low = high = math.nan
+    if training_cases and not math.isnan(test.low):
+        best, worst = (float(x) for x in wilson(training_error * training_cases, training_cases, level))
+        low = value - math.hypot(test.value - test.low, worst - training_error)
+        high = value + math.hypot(test.high - test.value, training_error - best)
+    return Estimate(
+        "overfitting_gap", None, None, value, low, high, level, "mover", test.n,
+        "there are no predictions of training cases" if math.isnan(value) else "",
+    )  # fmt: skip
+
+
+# The evaluation of a run: the predictions of all splits of a plan, judged together.
+
+GROUPED = (
+    "the rows come in groups, and no interval of this rule is known that takes whole groups as the cases; use 10-fold"
+)
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What the measures of a run are made by, beside the run itself.
+
+    `resubstituted` is the run of one model on the cases it was trained on, where the plan corrects by it, and `nested`
+    what nested cross-validation found, where it gives the intervals.
+    """
+
+    settings: Settings
+    resubstituted: Run | None = None
+    nested: NestedCV | None = None
+
+
+def evaluate_run(
+    run: Run, problem: Problem, plan: Plan, judging: Judging, training: Confusion | None, optimism: Optimism | None
+) -> Evaluation:
+    """Every measure of a run, put together over its splits."""
+    settings, again = judging.settings, judging.resubstituted
+    positive = choose_positive(settings.positive, problem.labels)
+    predictions = collect_predictions(run, problem, positive)
+    refused = "" if optimism is None else optimism.refused
+    if optimism is not None and problem.group is not None:
+        refused = GROUPED
+    if optimism is not None:
+        confusion = optimism.table
+    else:
+        # Efron's leave-one-out bootstrap: every case has the same weight, however often it was left out.
+        confusion = count_cases(predictions, once=plan.judging.kind == "bootstrap")
+    folded = Folded(
+        find_dependence(plan, run, refused),
+        training,
+        plan.correction or "pooled",
+        None if again is None else collect_predictions(again, problem, positive),
+        1.0 if optimism is None else optimism.weight,
+    )
+    source = Source(Path(problem.source).name)
+    return with_nested(judge(confusion, predictions, settings, source=source, folded=folded), judging.nested)
+
+
+def with_nested(evaluation: Evaluation, found: NestedCV | None) -> Evaluation:
+    """The evaluation with the error and the accuracy of nested cross-validation; all else stays."""
+    usual = evaluation.estimator
+    if found is None or found.undefined or not isinstance(usual, FoldEstimator):
+        return evaluation
+    # Asked for later, by name or at another level, they are the same.
+    estimator = NestedEstimator(**{part.name: getattr(usual, part.name) for part in fields(usual)}, found=found)
+    estimates = tuple(
+        replace_estimate(e, found, e.level)
+        if e.measure in NESTED_MEASURES and e.class_ is None and e.average is None
+        else e
+        for e in evaluation.estimates
+    )
+    return replace(evaluation, estimates=estimates, estimator=estimator)
 
 
 @dataclass(frozen=True, slots=True)

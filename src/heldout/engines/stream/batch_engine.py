@@ -27,8 +27,7 @@ from heldout.engines.stream.batch_columns import (
     with_scores,
 )
 from heldout.engines.stream.rows import LabelledScores, RowReader
-from heldout.engines.stream.two_class_bins import StreamBins
-from heldout.engines.stream.two_classes import BatchSums, SurpriseError, TwoClasses
+from heldout.engines.stream.two_classes import BatchSums, StreamBins, SurpriseError, TwoClasses
 from heldout.errors import HeldoutError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.counted import Counted, ScoreTally, class_columns, sided
