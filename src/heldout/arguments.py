@@ -7,9 +7,13 @@ import math
 import numbers
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from heldout.errors import OptionError
+
+# The name of a class, and what becomes of rows in which a value is missing.
+Label = str | int | bool | float
+Missing = Literal["refuse", "drop"]
 
 # From which likeness on, by difflib's ratio, a name is taken for a slip of another.
 ALIKE = 0.7

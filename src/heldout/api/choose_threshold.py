@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from heldout.api.options import EngineArguments, takes
-from heldout.arguments import check_whole, listing
+from heldout.arguments import Missing, check_whole, listing
 from heldout.costs import read_costs
 from heldout.engines.engine_choice import EngineOptions, counted_elsewhere, known_evidence, only_evidence
 from heldout.engines.score_evidence import CountedScores, RowScores
@@ -17,7 +17,6 @@ from heldout.evidence import Label
 from heldout.evidence.counted import Counted
 from heldout.predictions.positive_class import choose_positive, fitted, quoted
 from heldout.predictions.source import ReadOptions, Source, gather
-from heldout.predictions.table import Missing
 from heldout.results.evaluation_builder import counted_notes
 from heldout.thresholds.decision import Decision
 from heldout.thresholds.decision_warnings import GET_ROWS

@@ -14,7 +14,7 @@ from heldout.api.contestants import (
     is_readable,
     read_columns,
 )
-from heldout.arguments import check_level, check_whole, listing
+from heldout.arguments import Missing, check_level, check_whole, listing
 from heldout.comparisons.comparison import Comparison
 from heldout.comparisons.design import CompareOptions, is_score
 from heldout.comparisons.learner_ranks import LearnerRanks
@@ -25,7 +25,6 @@ from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.findings.review import check_codes
 from heldout.measures.catalogue import read_quantity
-from heldout.predictions.table import Missing
 from heldout.results.validation import Validations
 
 MarginKind = Literal["non-inferiority", "equivalence"]

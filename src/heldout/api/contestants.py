@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.api.evaluate import evaluate
-from heldout.arguments import listing
+from heldout.arguments import Missing, listing
 from heldout.comparisons.lazy_cases import LazyContestant
 from heldout.comparisons.pairing import Contestant
 from heldout.engines.engine_choice import ELSEWHERE, LazyTable, from_files, lazy_frame
@@ -24,7 +24,6 @@ from heldout.predictions.alignment import lost_rows
 from heldout.predictions.case_values import may_be_score
 from heldout.predictions.column_roles import check_column, guess, is_usual
 from heldout.predictions.source import NamedFrame, gather, without_use
-from heldout.predictions.table import Missing
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
 

@@ -6,16 +6,12 @@ flags of the same declarations.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypedDict, TypeVar
+from typing import Annotated, Any, ForwardRef, ParamSpec, TypedDict, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from heldout.evidence import Label
-    from heldout.predictions.table import Missing
+from heldout.arguments import Label, Missing
 
 # The parts of a command's help.
 INPUT, LARGE, INTERVALS, OUTPUT, RUNNING = "Input", "Large data", "Intervals", "Output", "Running"
@@ -360,6 +356,10 @@ def takes(arguments: type, *, after: str = "") -> Callable[[Callable[P, R]], Cal
             return function(*given, **{**usual, **options})
 
         vars(call)["__signature__"] = shown
+        # Types of options are looked up here, where they are declared, whatever the module of the function imports.
+        declared = {name: ForwardRef(str(shown.parameters[name].annotation), module=__name__) for name in usual}
+        own = {name: kind for name, kind in function.__annotations__.items() if name in {*shown.parameters, "return"}}
+        call.__annotations__ = {**own, **declared}
         return call
 
     return decorate

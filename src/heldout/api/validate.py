@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from heldout.arguments import Missing
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.findings.review import check_codes
@@ -22,7 +23,6 @@ from heldout.measures.quantity import Quantity
 from heldout.plans import Plan, Splits, by_column, read_plan
 from heldout.plans.plan import check_apart
 from heldout.predictions.positive_class import choose_positive
-from heldout.predictions.table import Missing
 from heldout.resampling.nested_cv import NestedCV, check_nested, fit_nested, nested_note
 from heldout.resampling.outcome import count_every_case_once, count_training, mix_632
 from heldout.resampling.run import cases_of_problem, run

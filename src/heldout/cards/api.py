@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from heldout.api.validate import OnError, validate
-from heldout.arguments import check_level, check_whole, listing
+from heldout.arguments import Missing, check_level, check_whole, listing
 from heldout.arrays import Codes
 from heldout.cards.card import Card
 from heldout.cards.importance import read_measure
@@ -43,7 +43,6 @@ from heldout.plans.splits import Splits
 from heldout.predictions.label_encoding import as_label
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.source import Source
-from heldout.predictions.table import Missing
 from heldout.resampling.outcome import Run, capture_warnings, collect_predictions, find_dependence
 from heldout.resampling.split_task import Classes, predict_classes, predict_scores
 from heldout.resampling.tuning import InnerSplits, add_search

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import listing
+from heldout.arguments import Missing, listing
 from heldout.engines.row_buffer import ROWS_AT_ONCE, BufferedCounts
 from heldout.errors import HeldoutError, LabelError, MatrixError, OptionError, ValuesError
 from heldout.evidence import Confusion, Label, join_labels, sort_labels
@@ -24,7 +24,7 @@ from heldout.predictions.label_encoding import encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, usual_pair, usual_positive
 from heldout.predictions.slice_plans import slice_values, slices_of_arrays
 from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, gather
-from heldout.predictions.table import Missing, NothingWholeError, Predictions, assemble, check_missing_word
+from heldout.predictions.table import NothingWholeError, Predictions, assemble, check_missing_word
 
 # One batch of cases as it was given to be counted: its scores, its classes, and a copy that outlives it.
 

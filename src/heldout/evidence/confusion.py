@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import Label, listing
 from heldout.errors import MatrixError
-from heldout.evidence.labels import Label, join_keys, join_labels, places
+from heldout.evidence.labels import join_keys, join_labels, places
 from heldout.files.matrix import check_matrix
 
 # Said of the same fault by all who find it.

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import Label, listing
 from heldout.errors import MatrixError
 from heldout.evidence.confusion import Confusion
-from heldout.evidence.labels import Label, join_keys
+from heldout.evidence.labels import join_keys
 from heldout.evidence.partitions import FoldCounts, SliceCounts, join_slices, moved
 from heldout.evidence.probabilities import Probabilities, Unfit, joined
 from heldout.evidence.score_bins import ScoreBins

@@ -11,11 +11,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import Label, listing
 from heldout.arrays import Codes, Floats
 from heldout.errors import MatrixError
 from heldout.evidence.confusion import SAME_LABELS, Confusion
-from heldout.evidence.labels import Label, join_labels
+from heldout.evidence.labels import join_labels
 from heldout.evidence.score_bins import POINT, ScoreBins
 
 # What two classifiers say of the same cases, as counted evidence, merged with +.

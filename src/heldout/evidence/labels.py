@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# The order of class labels, and the union of two label sets.
+from heldout.arguments import Label
 
-Label = str | int | bool | float
+# The order of class labels, and the union of two label sets.
 
 
 def sort_labels(labels: Iterable[Label]) -> tuple[Label, ...]:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import Label
 from heldout.errors import MatrixError
 from heldout.evidence.confusion import Clusters, Confusion, Counts
-from heldout.evidence.labels import Label, join_keys, join_labels, places
+from heldout.evidence.labels import join_keys, join_labels, places
 
 # The confusion matrix of every split of a resampling plan, as counted evidence, merged with +.
 

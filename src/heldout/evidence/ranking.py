@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import Label
 from heldout.arrays import Floats
 from heldout.errors import ValuesError
 from heldout.evidence.bin_grid import above, mirrored
 from heldout.evidence.confusion import Clusters, Confusion
-from heldout.evidence.labels import Label, join_keys
+from heldout.evidence.labels import join_keys
 
 # Said of the same fault by all who find it.
 COUNT_ALIKE = "count both in the same way."

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import Missing, listing
 from heldout.arrays import Codes
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
@@ -20,7 +20,7 @@ from heldout.learners.problem import Problem, encode_target, settle_target
 from heldout.predictions.case_values import groups
 from heldout.predictions.column_roles import check_column
 from heldout.predictions.label_encoding import Coded
-from heldout.predictions.table import CHECK_COLUMNS, Missing, check_missing_word
+from heldout.predictions.table import CHECK_COLUMNS, check_missing_word
 
 USUAL_TARGETS = ("class", "target", "label", "y", "outcome")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import listing
+from heldout.arguments import Missing, listing
 from heldout.errors import ColumnError, HeldoutError, OptionError
 from heldout.evidence import Label
 from heldout.files import column_names, read_table
@@ -21,7 +21,7 @@ from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import encode, is_missing
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.slice_plans import slice_names, slices_of_arrays, slices_of_columns
-from heldout.predictions.table import KEYS, Missing, Predictions, assemble
+from heldout.predictions.table import KEYS, Predictions, assemble
 
 ROLES = ("truth", "predicted", "weight", *KEYS)
 # Columns that name the cases of predictions which come in folds.

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import Missing, listing
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Label, join_labels, sort_labels
 from heldout.evidence.confusion import NAME_EVERY_CLASS
@@ -29,7 +29,6 @@ NO_CASES = "There are no cases: truth is empty."
 CHECK_COLUMNS = "check which columns were chosen."
 
 
-Missing = Literal["refuse", "drop"]
 # What tells rows apart without being counted itself.
 KEYS = ("group", "fold", "id")
 READERS: Mapping[str, Callable[[Any, str], Any]] = {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import Missing, listing
 from heldout.arrays import Codes
 from heldout.engines.lazy.roles import LazyRoles, collected
 from heldout.errors import LabelError, ValuesError
@@ -40,7 +40,6 @@ from heldout.predictions.source import ReadOptions, guessed_scores, no_scores
 from heldout.predictions.table import (
     DROP_MISSING,
     NO_CASES,
-    Missing,
     NothingWholeError,
     Predictions,
     assemble,

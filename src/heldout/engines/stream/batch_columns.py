@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import Missing, listing
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.consistency import impossible
@@ -45,7 +45,7 @@ from heldout.predictions.slice_plans import (
     slice_names,
 )
 from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, guessed_scores, is_name, no_scores
-from heldout.predictions.table import DROP_MISSING, Missing, NothingWholeError, Predictions, assemble
+from heldout.predictions.table import DROP_MISSING, NothingWholeError, Predictions, assemble
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
 
