@@ -56,7 +56,7 @@ _HOMES = {
     "LearningCurve": "heldout.resampling.learning_curve",
     "Ranking": "heldout.evidence",
     "Report": "heldout.report.report",
-    "Review": "heldout.findings.review",
+    "Review": "heldout.review",
     "Validation": "heldout.results.validation",
     "Validations": "heldout.results.validation",
     "bias_variance": "heldout.api.learning_curve",

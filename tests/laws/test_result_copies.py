@@ -20,7 +20,7 @@ from heldout.thresholds.classes import cost_of_decision
 
 N = 120
 LEARNER = "naive-bayes"
-BINDINGS = ("_rendered_by", "_reviewed_by", "_sliced_by", "_junit_by", "_drawn_by")
+BINDINGS = ("_rendered_by", "_reviewed_by", "_sliced_by", "_junit_by", "_drawn_by", "_tikz_by")
 
 
 @cache

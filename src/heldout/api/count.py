@@ -14,8 +14,6 @@ from heldout.errors import FileError, HeldoutError, OptionError
 from heldout.evidence.storage import loaded
 from heldout.predictions.source import ReadOptions, Source, gather
 
-# Only counting: from predictions, in any form, to evidence that merges, is saved, and is evaluated later.
-
 
 @takes(CountedArguments)
 def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArguments]) -> Evidence:

@@ -186,9 +186,6 @@ def _shuffle_frame(stacked: Any, columns: list[int], orders: list[Codes]) -> Ite
         yield frame.with_columns(nw.from_native(moved, eager_only=True).get_column(name)).to_native()
 
 
-# Which features a model leans on, with intervals; whether the folds agree; features that share their importance.
-
-
 # The interval of an importance from one test part, in which every case counts twice: for what it gets and gives.
 #
 # Let h(i, d) be the change of the loss of case i when it gets the value of case d. The importance of a fixed model is

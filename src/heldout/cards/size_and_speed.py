@@ -20,8 +20,6 @@ from heldout.cards.components import ModelPart, Unwrapped
 from heldout.errors import first_line
 from heldout.resampling.split_task import take_rows
 
-# How large and complex a fitted model is, what it is made of, and whether a person can read it.
-
 # Whether a person can read a model whole, follow it case by case, or neither: by its size, against stated limits.
 
 Readable = Literal["can be read whole", "can be followed case by case", "opaque", "unknown"]

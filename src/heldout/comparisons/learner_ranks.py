@@ -81,6 +81,7 @@ class LearnerRanks(Result):
     schema: ClassVar[str] = "heldout/ranks@1"
     rows_name: ClassVar[str] = "ranks"
     _drawn_by: ClassVar[str] = "heldout.report.critical_difference:draw_ranks"
+    _tikz_by: ClassVar[str] = "heldout.report.critical_difference:write_tikz"
     _rendered_by: ClassVar[str] = "heldout.report.learner_ranks:render_ranks"
 
     table: ResultTable
@@ -204,7 +205,7 @@ class LearnerRanks(Result):
 
     def to_tikz(self) -> str:
         """The same diagram for LaTeX, which needs the package tikz."""
-        text: str = bound_late("heldout.report.critical_difference:write_tikz")(self)
+        text: str = bound_late(self._tikz_by)(self)
         return text
 
     def save(self, path: str | Path) -> Path:

@@ -16,8 +16,6 @@ from heldout.measures.declare import Direction
 from heldout.results.difference import PairTest
 from heldout.show.numbers import digits_between, limits, number, plain
 
-# The test of two: a difference with its interval, the procedure behind it, its size, and p-values from draws.
-
 # What every comparison of two comes to: a difference with its interval, a test, and what it rests on.
 
 

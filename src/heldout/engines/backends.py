@@ -18,9 +18,6 @@ from heldout.engines.spark import check_greeting, check_master, check_reachable,
 from heldout.engines.table_paths import FileGroup, TableFiles, check_same, find_table_files, table_files_at
 from heldout.errors import HeldoutError, OptionError
 
-# What the engines are called.
-
-
 # How long a scheduler that listens may take to answer, in seconds.
 PATIENCE = 20
 # What pandas calls the types of Polars; in these whole numbers and booleans may be missing.

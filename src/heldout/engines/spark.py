@@ -93,9 +93,6 @@ def _words(error: OSError) -> str:
     return f"cannot be connected to ({error.strerror or error})"
 
 
-# The Spark session that reads: one that is there or a quiet one of our own, and the Java that it needs.
-
-
 # Where Java is and whether Spark can run on it, or what to install.
 
 # The oldest that Spark 4 runs on.

@@ -281,9 +281,6 @@ def _check_column(part: FilePart, name: str) -> None:
                 )
 
 
-# Text files of many rows or many files, in batches whose types are those of the whole; each format adds its own.
-
-
 # Text files cut into pieces of whole records, also while they are unpacked.
 
 # Bytes of a piece. A record may be as long as a few of them, and then a quote was not closed.

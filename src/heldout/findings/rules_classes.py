@@ -12,8 +12,6 @@ from heldout.measures.catalogue import find
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of, percent
 
-# Rules about the classes of an evaluation: too few cases, never answered, undefined, one class, names that differ.
-
 # Rules about the classes of an evaluation: too few cases, never answered, undefined, or only one.
 
 # The averages that are looked at, of those that leave classes out.

@@ -22,7 +22,7 @@ RankingForm = Callable[[Ranking, float], tuple[float, float]]
 ComponentForm = Callable[[Any, Bound, float], tuple[float, float]]
 NO_INTERVAL = "none"
 
-# The methods without resampling, by the names that measures declare: those of areas need the ranking and the level,
+# The methods without resampling, by the names that measures declare. Those of areas need the ranking and the level.
 AREA_FORMS: Mapping[str, RankingForm] = {
     "delong-logit": delong_logit,
     "delong": delong,
@@ -30,7 +30,7 @@ AREA_FORMS: Mapping[str, RankingForm] = {
     "newcombe": newcombe,
     "influence-logit": average_precision_limits,
 }
-# the others also which loss, distance or coefficient the measure is about.
+# The others also need to know which loss, distance or coefficient the measure is about.
 COMPONENT_FORMS: Mapping[str, ComponentForm] = {
     "hall": lambda tally, bound, level: loss_limits(tally, bound.measure.component, level),
     "influence": lambda tally, bound, level: skill_limits(tally, bound.measure.component, level),

@@ -103,9 +103,6 @@ def find_bootstrap_limits(
     return value, min(float(low), value), max(float(high), value)
 
 
-# How far a measured error is from the true one: on small test sets, and on the training set itself.
-
-
 # Spread: the smaller the test set, the more the error measured on it varies around the true error.
 
 METHOD = "bootstrap over test sets"

@@ -263,9 +263,6 @@ def _as_numbers(column: NDArray[Any]) -> NDArray[Any]:
         return column
 
 
-# The features: one matrix of numbers with the roles of its columns, and what looks odd in them.
-
-
 # One column of a table as the numbers that learners take: amounts as they are, categories as codes.
 
 # Texts of which more than this share are distinct, and at least so many, name cases and not kinds of cases.

@@ -20,8 +20,6 @@ from heldout.plans.splits import Splits
 from heldout.plans.strata_and_groups import check_no_groups, check_rare_classes, deal_groups, deal_rows, number_groups
 from heldout.predictions.label_encoding import encode
 
-# Plans in which every row is tested: k-fold, folds named by a column, leave-one-out, blocks in the order of time.
-
 # K-fold cross-validation, once or repeated: every row is tested once in each repetition.
 
 FOLD_TARGET = "the error of the model trained on all n cases, judged by models trained on n − n/k of them"
@@ -349,9 +347,6 @@ def time_ordered(folds: int = 5, *, gap: int = 0) -> TimeOrdered:
     [([0], [2, 3]), ([0, 1, 2], [4, 5])]
     """
     return TimeOrdered(folds, gap)
-
-
-# The folds that Weka makes: its shuffling, its stratification and its order, row by row.
 
 
 # The random numbers of java.util.Random, which other programs' splits were drawn with.

@@ -203,9 +203,6 @@ def given(splitter: Any, *, seed: int | None = None) -> Plan:
     )
 
 
-# Reading a plan as a person writes it: "10-fold", "30 x holdout 2/3", ".632+ 200".
-
-
 # A plan within a plan: the outer one judges, and the inner one tunes on each training part.
 
 

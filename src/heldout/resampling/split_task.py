@@ -188,9 +188,6 @@ def _check_finite(values: Floats, what: str) -> None:
         )
 
 
-# One split: fit a copy of the learner on the training rows, and ask it about the test rows.
-
-
 # Which training rows are predicted too, so that training error and test error can be set side by side.
 
 # Training rows predicted over all splits, at least: enough for an error within a percentage point or two.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,13 +15,10 @@ from heldout.thresholds.objective import CORNER
 from heldout.thresholds.selection_rule import SelectionRule
 from heldout.thresholds.uncertainty import Resampled
 
-if TYPE_CHECKING:
-    from heldout.thresholds.decision import Decision
-
 # With fewer errors of a kind than this the bootstrap hardly varies them, and intervals come out too narrow.
 FEW_ERRORS = 5
 
-# How rows that were counted are had after all.
+# How to get at the rows of data that were only counted.
 GET_ROWS = "read the files with engine='memory' (--engine memory), or collect the frame"
 
 

@@ -82,9 +82,6 @@ FAULT = (
 )
 
 
-# Work for other processes: a few warm workers, a queue, and every job cancelled or cut off without harm to others.
-
-
 # One worker: a process that is started, given a job, measured, and killed with all that it started.
 
 # -P: a module that happens to lie in the current folder must not be imported instead of a library.

@@ -83,8 +83,6 @@ def scan_batches(batches: Batches, columns: Sequence[str], *, numbered: bool = F
     return frame.with_row_index(ROW) if numbered else frame
 
 
-# Counting a table that is read in batches: the rows are met, added up, and let go.
-
 # Whether every case of a table that is read in batches stands in one row.
 
 # Of every id eight bytes are kept, and twice that when they are put together at the end.
