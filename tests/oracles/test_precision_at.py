@@ -80,3 +80,14 @@ def test_bins_bound_it():
     found = bounds_of(find("precision_at", k=75), bins_of(score, truth, 2, most=16).ranking(1))
     assert found is not None
     assert found[0] <= exact <= found[1] < found[0] + 0.5
+
+
+def test_the_interval_rests_on_k_cases():
+    from heldout.intervals.proportion import wilson
+
+    truth = np.repeat(["yes", "no"], 200)
+    evaluation = heldout.evaluate(truth, score=np.linspace(1, 0, 400), positive="yes")
+    for k in (1, 10, 50):
+        found = evaluation[f"precision_at(k={k})"]
+        assert found.value == 1
+        assert found.low == pytest.approx(float(wilson(k, k)[0]))

@@ -38,6 +38,29 @@ def test_charts_are_written(run, tmp_path):
     assert "False positive rate" in place.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("link", [None, "symlink_to", "hardlink_to"])
+def test_a_chart_never_overwrites_the_input(run, tmp_path, link):
+    predictions = tmp_path / "predictions.json"
+    predictions.write_text('[{"truth": "a", "score": 0.1}, {"truth": "b", "score": 0.9}]', encoding="utf-8")
+    chart = predictions
+    if link:
+        chart = tmp_path / "roc.svg"
+        getattr(chart, link)(predictions)
+    before = predictions.read_bytes()
+    status, _, err = run("evaluate", str(predictions), "--chart", f"roc={chart}")
+    assert status == 2
+    assert "--chart would overwrite the input" in err
+    assert predictions.read_bytes() == before
+
+
+def test_measures_with_parameters_are_reported(run):
+    asked = ("precision_at(k=20)", "tpr_at_fpr(fpr=0.2)", "f_score(beta=0.5)")
+    status, out, _ = run("evaluate", DIABETES, *(part for name in asked for part in ("--measure", name)), "--json", "-")
+    assert status == 0
+    named = [row["measure"] for row in json.loads(out)["estimates"]]
+    assert named == ["precision_at(k=20)", "tpr_at_fpr(fpr=0.2)", "f0.5"]
+
+
 def test_thresholds_by_cost_measure_and_requirement(run):
     status, out, _ = run("thresholds", DIABETES, "--costs", COSTS)
     assert status == 0

@@ -142,9 +142,9 @@ def merge(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     paths = list(files or [])
     outputs = replace(outputs, chosen="measures" in options)
-    outputs.check(paths)
-    target = None if output is None else check_output(output, paths)
     charts = options.pop("charts", [])
+    outputs.check(paths, [path for _, path in charts])
+    target = None if output is None else check_output(output, paths)
     from heldout.api.count import merge as run
 
     total = run(paths, same=same)

@@ -53,8 +53,8 @@ def evaluate(
       heldout evaluate hdfs://name/predictions --engine spark --master spark://host:7077
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     outputs = replace(outputs, chosen="measures" in options)
-    outputs.check([predictions, options.get("matrix")])
     charts = options.pop("charts", [])
+    outputs.check([predictions, options.get("matrix")], [path for _, path in charts])
     deliver_evaluation(_evaluate(predictions, options), charts, outputs)
 
 

@@ -209,8 +209,8 @@ class Outputs:
         named["predictions"] = self.predictions
         return {form: path for form, path in named.items() if path is not None}
 
-    def check(self, inputs: Sequence[str | None]) -> None:
-        """Refuse what cannot work before anything is computed."""
+    def check(self, inputs: Sequence[str | None], charts: Sequence[str] = ()) -> None:
+        """Refuse what cannot work before anything is computed: also charts that would overwrite another file."""
         self._check_layout()
         forms = self.forms()
         on_screen = [f"--{form}" for form, path in forms.items() if path == STANDARD_OUTPUT]
@@ -219,12 +219,13 @@ class Outputs:
                 f"Two forms cannot share standard output: {' and '.join(on_screen)}.",
                 hint="write one of them to a file.",
             )
-        taken = {os.path.realpath(path): "the input" for path in inputs if path and _is_file(path)}
-        for form, path in forms.items():
+        taken = {_identify(path): "the input" for path in inputs if path and _is_file(path)}
+        for form, path in [*forms.items(), *(("chart", path) for path in charts)]:
             if path == STANDARD_OUTPUT:
                 continue
-            check_writable(form, path)
-            other = taken.setdefault(os.path.realpath(path), f"--{form}")
+            if form != "chart":
+                check_writable(form, path)
+            other = taken.setdefault(_identify(path), f"--{form}")
             if other != f"--{form}" and (other == "the input" or not _is_device(path)):
                 raise FileError(
                     f"--{form} would overwrite {other}: both are {path}.", hint="give each file its own name."
@@ -251,6 +252,15 @@ def _is_file(path: str) -> bool:
         return Path(path).is_file()
     except (OSError, ValueError):
         return False  # no file can have that name, such as the text of a large matrix
+
+
+def _identify(path: str) -> object:
+    """What two names of one file have in common, also through links."""
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return os.path.realpath(path)
+    return status.st_dev, status.st_ino
 
 
 def _is_device(path: str) -> bool:

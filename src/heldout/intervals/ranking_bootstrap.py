@@ -210,8 +210,10 @@ def limits_from(
 
 
 def _cases_behind(ranking: Ranking, bound: Bound) -> float:
-    """How many cases the standard error rests on: the smaller class, or the positives in a range of recalls."""
+    """How many cases the standard error rests on: the smaller class, the positives in a range of recalls, or the k."""
     positives, negatives = effective_sizes(ranking)
+    if "k" in bound.parameters:
+        return min(positives + negatives, float(bound.parameters["k"]))
     if bound.measure.name not in BY_RECALL:
         return min(positives, negatives)
     inside = positives * float(bound.parameters["high"] - bound.parameters["low"])

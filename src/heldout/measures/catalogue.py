@@ -53,11 +53,16 @@ def every_name() -> dict[str, str]:
 
 
 def find(name: str, *, costs: NDArray[np.float64] | None = None, **parameters: Any) -> Bound:
-    """The measure of that name or alias, with its parameters.
+    """The measure of that name or alias, with its parameters, which may stand behind the name.
 
     >>> find("sensitivity").name, find("F-measure").name, find("kappa", weights="linear").name
     ('recall', 'f1', 'linear_kappa')
+    >>> find("precision_at(k=20)").parameters
+    {'k': 20.0}
     """
+    alone, bracket, inside = name.partition("(")
+    if bracket and inside.endswith(")"):
+        return find(alone, costs=costs, **{**_read_parameters(name, inside[:-1]), **parameters})
     key = spelled(name)
     if re.fullmatch(r"f_?\d+(\.\d+)?", key) and "beta" not in parameters:
         parameters["beta"] = float(key[1:].lstrip("_"))
@@ -166,15 +171,7 @@ def read_quantity(text: Any, labels: Iterable[Any] = (), *, costs: NDArray[np.fl
         raise OptionError(
             f"{text!r} does not name a measure.", hint="write for example accuracy, macro f1 or recall[spam]."
         )
-    parameters: dict[str, Any] = {}
-    for part in filter(None, (match["inside"] or "").split(",")):
-        key, equals, value = part.partition("=")
-        if not equals:
-            raise OptionError(
-                f"{part.strip()!r} in {text!r} is not a parameter.",
-                hint="write it as name=value, e.g. beta=2.",
-            )
-        parameters[key.strip()] = value.strip()
+    parameters = _read_parameters(text, match["inside"] or "")
     name, average = match["name"], None
     if match["average"]:
         # "weighted accuracy" is a measure of that name, not an average of accuracy.
@@ -189,6 +186,20 @@ def read_quantity(text: Any, labels: Iterable[Any] = (), *, costs: NDArray[np.fl
     if average is not None:
         raise OptionError(f"{text!r} asks for one class and for an average.", hint="leave out one of the two.")
     return Quantity(bound, class_=_label(match["class"], labels))
+
+
+def _read_parameters(text: str, inside: str) -> dict[str, Any]:
+    """The parameters between the brackets of what a person wrote."""
+    parameters: dict[str, Any] = {}
+    for part in filter(None, inside.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise OptionError(
+                f"{part.strip()!r} in {text!r} is not a parameter.",
+                hint="write it as name=value, e.g. beta=2.",
+            )
+        parameters[key.strip()] = value.strip()
+    return parameters
 
 
 def _label(text: str, labels: Iterable[Any]) -> Any:
