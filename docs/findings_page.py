@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from heldout.findings.review import RULE_CATALOGUE
-from heldout.report.catalogue import rule_blocks, rules_blocks
+from heldout.report.explanations import rule_blocks, rules_blocks
 from heldout.show.blocks import Block, Prose, Title
 from heldout.show.markdown import render_markdown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from heldout.measures.catalogue import CATALOGUE
-from heldout.report.catalogue import measure_blocks
+from heldout.report.explanations import measure_blocks
 from heldout.show.blocks import Block, Prose, Title
 from heldout.show.markdown import render_markdown
 

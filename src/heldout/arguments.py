@@ -101,8 +101,6 @@ def check_whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-# Checking the options of a plan: whole numbers, shares and seeds.
-
 # More splits than anybody could wait for.
 MOST = 1_000_000
 

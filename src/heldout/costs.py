@@ -270,8 +270,6 @@ def _parse_cost(text: str, entry: str) -> float:
         ) from None
 
 
-# A small table of costs in a delimited file, whose corner says which axis is the truth.
-
 Rows = Literal["truth", "predicted"]
 
 SHAPE = "give a header with the classes, and one row per class with that class first."
@@ -346,8 +344,6 @@ def _name_axis(rows: str) -> str:
     return "truth" if rows == "truth" else "prediction"
 
 
-# Costs in a TOML file: a table with its axis named, or one entry per kind of error.
-
 TOML_EXAMPLE = (
     'write [costs] with rows = "truth", labels = […] and matrix = [[…]], or [[cost]] with truth, predicted and cost.'
 )
@@ -390,9 +386,6 @@ def _read_toml_entries(entries: list[Any], name: str) -> dict[tuple[str, str], A
             )
         pairs[pair] = entry["cost"]
     return pairs
-
-
-# Reading costs from one line of text, a small CSV table or a TOML file.
 
 
 FILE = re.compile(r"[^\n;]*\.(?:csv|tsv|txt|toml)(?:\.gz)?\s*", re.IGNORECASE)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from heldout.comparisons.corrections import CORRECTIONS
 from heldout.comparisons.learner_ranks import groups_of, rank_learners
 from heldout.errors import FileError, OptionError, ValuesError
-from heldout.report.critical_difference import lay_out_diagram
+from heldout.report.learner_ranks import lay_out_diagram
 from heldout.result import ROW_KEYS
 
 R = Path(__file__).parents[1] / "oracles" / "data" / "r"

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from tests.curves.scored_cases import band_of, diabetes, scored
 
 from heldout.curves import decision_curve, det, gain, lift, measure_curve, precision_recall, reliability, roc
-from heldout.curves.bands import Mixture, _binomial_nodes, curve_ends, roc_band
+from heldout.curves.roc import Mixture, _binomial_nodes, curve_ends, roc_band
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 

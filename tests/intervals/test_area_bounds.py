@@ -16,7 +16,7 @@ from heldout.evidence.score_bins import ScoreBins
 from heldout.intervals.area_bounds import area_bounds, bounds_note
 from heldout.predictions.case_values import raw_scores
 from heldout.predictions.table import assemble
-from heldout.report.provenance import evaluation_facts
+from heldout.report.evaluation_page import evaluation_facts
 from heldout.report.slider import threshold_explorer
 from heldout.results.evaluation import Evaluation
 

@@ -27,8 +27,6 @@ from heldout.predictions.source import NamedFrame, gather, without_use
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
 
-# Rows with missing values are dropped from all contestants, so that the rest stay the same cases.
-
 
 def drop_missing_rows(evaluations: Sequence[Any], contestants: Sequence[FileContestant]) -> list[Any]:
     """The evaluations without the rows that any contestant lacks, where all have equally many rows.

@@ -49,9 +49,6 @@ def count_with_source(data: Any, predicted: Any = None, **options: Unpack[Counte
     return Evidence.of(counted(predictions, pairs=len(predictions.slices) > 1)), source
 
 
-# Files of evidence that were counted apart, as one.
-
-
 def merge(paths: Sequence[str | Path], *, same: bool = False) -> Evidence:
     """The evidence of all files together; what does not fit is named, and so is a file that is there twice.
 

@@ -31,8 +31,6 @@ from heldout.resampling.tuning import InnerSplits, add_search, with_inner
 from heldout.results.evaluation_builder import Settings, cost_matrix
 from heldout.results.validation import Judging, Validation, Validations
 
-# What can be known to be wrong with the settings before anything is fitted, so that no fit is wasted on it.
-
 
 def check_settings(settings: Settings, problem: Problem) -> None:
     """Refuse a positive class, costs, measures or a method that do not go with the classes of the data."""

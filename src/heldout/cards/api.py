@@ -51,8 +51,6 @@ from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Settings, judge
 from heldout.results.validation import Validation
 
-# The card of a model that is fitted already, from cases that it has not seen: nothing is fitted again.
-
 # A small tree is fitted to the answers for four fifths of the cases, and compared on the others.
 PARTS = 5
 PLAN = "a model fitted before"

@@ -189,9 +189,6 @@ class Card(Result):
         return card_page_blocks(self)
 
 
-# Two cards side by side, figure by figure.
-
-
 FIRST_FEATURES = 3
 # Reads one figure off a card.
 Line = tuple[str, Callable[[Card], str]]

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-# Which columns of the data stand behind each column that a predictor sees, through the steps before it.
-
 Sources = tuple[frozenset[int], ...]
 
 # Steps whose every output column comes from the input column at the same place.

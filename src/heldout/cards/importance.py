@@ -426,9 +426,6 @@ def correlation_ratio(category: NDArray[Any], amount: Floats) -> float:
     return math.sqrt(max(0.0, 1 - within / whole)) if whole > 0 else math.nan
 
 
-# Which features a model leans on: how much worse it gets when a column is shuffled, with intervals over the folds.
-
-
 REFERENCE = "Breiman (2001), Machine Learning 45; Fisher, Rudin & Dominici (2019), JMLR 20(177)"
 INFINITE = "a shuffle gave the true class of some case probability 0, and its log loss is infinite"
 NEVER = "no answer changed in any fold, so there is no spread to judge by"

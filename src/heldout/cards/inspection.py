@@ -48,8 +48,6 @@ from heldout.resampling.split_task import Classes, Inner, predict_classes, take_
 from heldout.resampling.workers import WORTHWHILE, Jobs, Progress, Ticker
 from heldout.results.evaluation import Evaluation
 
-# Looking into the model of every fold: what shuffling its columns does, and whether a small tree can stand for it.
-
 # More folds, or more test rows in a fold, make importance and likeness no clearer, only slower.
 MOST_FOLDS = 30
 MOST_ROWS = 2000

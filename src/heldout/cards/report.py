@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from heldout.cards.usefulness import Ranges
 
 
-# Figures of a card in words: sizes, times, ranges of thresholds, and a sentence for each part.
-
 SHOWN_PAIRS = 3
 
 
@@ -223,9 +221,6 @@ def commonest_sentence(card: Card) -> str:
 
 def _lower(text: str) -> str:
     return f"{text[:1].lower()}{text[1:]}" if text[:1].isalpha() else text
-
-
-# The card as it reads: one screen, or with everything that it holds.
 
 
 SHOWN_FEATURES = 8

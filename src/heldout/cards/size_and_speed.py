@@ -20,8 +20,6 @@ from heldout.cards.components import ModelPart, Unwrapped
 from heldout.errors import first_line
 from heldout.resampling.split_task import take_rows
 
-# Whether a person can read a model whole, follow it case by case, or neither: by its size, against stated limits.
-
 Readable = Literal["can be read whole", "can be followed case by case", "opaque", "unknown"]
 
 
@@ -94,9 +92,6 @@ def judge_readability(parts: Sequence[ModelPart], limits: ReadingLimits = LIMITS
     elif per_case <= limits.followed:
         verdict = "can be followed case by case"
     return Readability(verdict, float(pieces), float(per_case), limits)
-
-
-# How large and how complex a fitted model is: parameters, leaves, depth, trees, features used, bytes.
 
 
 BY_STRUCTURE = "by its structure"

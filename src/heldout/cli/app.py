@@ -19,19 +19,17 @@ import typer
 from heldout import __version__
 from heldout.arguments import closest, listing
 from heldout.cli.card import card
-from heldout.cli.catalogue import explain, measures
 from heldout.cli.check import check
 from heldout.cli.compare import compare
 from heldout.cli.count import count, merge
 from heldout.cli.evaluate import evaluate
+from heldout.cli.explain import explain, measures
 from heldout.cli.learn import learn
 from heldout.cli.output import Nearest, end_quietly, tell
 from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
 from heldout.cli.validate import validate
 from heldout.errors import HeldoutError
-
-# The line on a terminal that says how far the reading of a long table is.
 
 # Nobody needs to be told of less, in seconds; and nobody reads more than ten lines a second.
 PATIENCE = 1.0

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from heldout.predictions.source import Source
 
 
-# `heldout count`: count files of predictions into one small file of evidence, to be merged and judged later.
-
 EvidenceFile = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FILE", help="The file of evidence to write.", rich_help_panel=OUTPUT),
@@ -105,9 +103,6 @@ def tell_written(path: str, rows: int) -> None:
 
     size = Path(path).stat().st_size if Path(path).is_file() else 0
     tell(f"Wrote {visible(path)}: {rows:,} {'row' if rows == 1 else 'rows'} counted, in {size:,} bytes")
-
-
-# `heldout merge`: put evidence together that was counted apart, and judge it or write it.
 
 
 @takes_flags("costs cost_rows positive", INTERVAL, "measures", REVIEW, "full layout", FILES, "charts")

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from heldout.show.blocks import Block
 
 
-# Putting text where it belongs: whole files or none, and a standard output that may be narrow or gone.
-
-
 class Nearest:
     """What stands for a character that a terminal's encoding lacks: one of the same width."""
 

@@ -18,8 +18,6 @@ from heldout.errors import OptionError, ValuesError
 from heldout.intervals.quantiles import t_value
 from heldout.results.difference import PairTest
 
-# Two learners over the same splits of one data set: Student's t, naive, or corrected for the rows they share.
-
 # Squares of numbers below this are 0 to a computer.
 NOTHING = 1e-150
 EFFECT = "mean difference in standard deviations over the splits"
@@ -383,9 +381,6 @@ def _f_p(statistic: float) -> float:
 
 
 FIVE_BY_TWO_TESTS = {FIVE_BY_TWO_T.name: five_by_two_t, FIVE_BY_TWO_F.name: five_by_two_f}
-
-
-# Two learners over the same splits, as beliefs: how likely A is higher, B is higher, or neither matters.
 
 
 BAYES_T = register_procedure(

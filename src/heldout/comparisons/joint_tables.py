@@ -281,9 +281,6 @@ def _no_table(weights: Floats) -> Any:
     raise TypeError(message)
 
 
-# Random joint tables of two classifiers: the posterior, the bootstrap, and A and B swapped case by case.
-
-
 # Up to this many cells of more than two classes are all given their share of the prior. Beyond, the cells that were not
 # met are stood for by so many of them, drawn at random: with shares this small each posterior table has its few
 # prior cases in a handful of cells anyway, and which cells exist is as good as drawn anew.

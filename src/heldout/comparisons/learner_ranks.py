@@ -80,8 +80,8 @@ class LearnerRanks(Result):
 
     schema: ClassVar[str] = "heldout/ranks@1"
     rows_name: ClassVar[str] = "ranks"
-    _drawn_by: ClassVar[str] = "heldout.report.critical_difference:draw_ranks"
-    _tikz_by: ClassVar[str] = "heldout.report.critical_difference:write_tikz"
+    _drawn_by: ClassVar[str] = "heldout.report.learner_ranks:draw_ranks"
+    _tikz_by: ClassVar[str] = "heldout.report.learner_ranks:write_tikz"
     _rendered_by: ClassVar[str] = "heldout.report.learner_ranks:render_ranks"
 
     table: ResultTable

@@ -82,7 +82,7 @@ class OptimalRanges(Result):
 
     schema: ClassVar[str] = "heldout/optimal-ranges@1"
     rows_name: ClassVar[str] = "ranges"
-    _drawn_by: ClassVar[str] = "heldout.report.roc_chart:draw_ranges"
+    _drawn_by: ClassVar[str] = "heldout.report.comparison:draw_ranges"
 
     names: tuple[str, ...]
     curves: tuple[Curve, ...]

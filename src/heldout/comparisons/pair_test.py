@@ -16,8 +16,6 @@ from heldout.measures.declare import Direction
 from heldout.results.difference import PairTest
 from heldout.show.numbers import digits_between, limits, number, plain
 
-# What every comparison of two comes to: a difference with its interval, a test, and what it rests on.
-
 
 def scale_test(test: PairTest, factor: float) -> PairTest:
     """The same test with its difference times a factor: 2 for Gini, twice the area less 1; negative for B − A."""

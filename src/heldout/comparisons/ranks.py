@@ -16,8 +16,6 @@ from heldout.comparisons.pair_test import ROUNDING, register_procedure
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.intervals.quantiles import z_value
 
-# A table of results: one row per data set, one column per learner, checked and with names.
-
 # Headers of a first column that holds names even where the names are numbers.
 NAME_HEADERS = frozenset({"", "data set", "data_set", "dataset", "data", "name", "column_1"})
 ONE_NUMBER = "give one number for every data set."
@@ -203,9 +201,6 @@ def _check(table: Floats, learners: tuple[str, ...], data_sets: tuple[str, ...])
             f"Every learner needs a finite result on every data set. Not so: {listing(cells, most=8)}.",
             hint="leave out these data sets or these learners; ranks of incomplete rows would not be comparable.",
         )
-
-
-# Learners ranked on every data set: average ranks, Friedman's tests, and tests of pairs of ranks.
 
 
 FRIEDMAN = register_procedure(

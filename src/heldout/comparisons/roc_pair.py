@@ -147,7 +147,7 @@ class RocComparison(Result):
 
     schema: ClassVar[str] = "heldout/roc-comparison@1"
     rows_name: ClassVar[str] = "differences"
-    _drawn_by: ClassVar[str] = "heldout.report.roc_chart:draw_pair"
+    _drawn_by: ClassVar[str] = "heldout.report.comparison:draw_pair"
 
     names: tuple[str, str]
     curves: tuple[Curve, Curve]

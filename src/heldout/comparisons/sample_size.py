@@ -19,8 +19,6 @@ from heldout.result import Result
 from heldout.results.difference import PairTest
 from heldout.show.blocks import Block, Note, Prose
 
-# How many cases a question takes, as an answer that can be read and stored.
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleSize(Result):

@@ -40,8 +40,6 @@ from heldout.measures.certified import bounds
 from heldout.measures.quantity import Bound, Quantity, micro_cells
 from heldout.results.difference import PairTest
 
-# Two classifiers on different test sets: the difference of two independent estimates.
-
 NEWCOMBE = register_procedure(
     "unpaired-newcombe",
     "different cases",
@@ -312,8 +310,6 @@ def _procedure(method: str) -> str:
     key = str(method).strip().casefold()
     return find_procedure(SHORT.get(key, key), "different cases").name
 
-
-# The difference of two independent estimates of which only the values and limits are known.
 
 MOVER = "mover"
 Limits = tuple[float, float, float]

@@ -21,8 +21,6 @@ from heldout.intervals.quantiles import t_value
 from heldout.intervals.score_limits import many_cost_limits
 from heldout.measures.counts import NO_CASES
 
-# Decision curves: the net benefit of acting on the scores, against acting on all or none.
-
 THRESHOLD = Scale("threshold", "Threshold probability")
 NET = Scale("net_benefit", "Net benefit (true positives per case)", None, None)
 GRID = tuple((np.arange(1, 100) / 100).tolist())
@@ -168,8 +166,6 @@ def _group_limits(ranking: Ranking, threshold: float, values: Floats, level: flo
     half = float(t_value(level, number - 1)) * float(np.sqrt(spread))
     return max(float(values.min()), mean - half), min(1.0, mean + half)
 
-
-# Cost curves: the expected cost of the best threshold, for every prevalence and ratio of costs.
 
 PC = Scale("probability_cost", "Probability cost PC(+): weight of the positives in the cost")
 NE = Scale("normalized_expected_cost", "Normalized expected cost", 0.0, None)

@@ -16,8 +16,6 @@ from heldout.curves.declare import find_kind
 from heldout.errors import OptionError
 from heldout.evidence.ranking import RankedGroups, Ranking
 
-# Thinning: leaving out points of a long curve that nobody could see.
-
 
 def as_lines(curve: Curve) -> Curve:
     """The curve with every corner of its drawing as a point, to be joined by straight lines.
@@ -140,8 +138,6 @@ def _distance(x: Floats, y: Floats, start: tuple[Any, Any], end: tuple[Any, Any]
     along = np.clip(along, 0, 1)
     return np.asarray(np.hypot(x - start[0] - along * across, y - start[1] - along * up))
 
-
-# A ranking made short: neighbouring scores joined where no curve can show the difference, counts kept exact.
 
 # Between two places that are kept, each rate moves by no more than one part in so many: a quarter of a pixel of a chart
 # a thousand pixels wide. Precision moves with the ratio of the counts, so their logarithm is stepped through as well.

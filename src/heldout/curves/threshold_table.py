@@ -209,9 +209,6 @@ def threshold_table(
     )  # fmt: skip
 
 
-# Any count measure against the threshold, with its interval at each.
-
-
 @curve(
     "measure", "Measure against the threshold", Scale("threshold", "Threshold"),
     Scale("measure", "Measure", None, None), listed=False, shape="wide",

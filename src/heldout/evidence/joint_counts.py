@@ -18,8 +18,6 @@ from heldout.evidence.confusion import SAME_LABELS, Confusion
 from heldout.evidence.labels import join_labels
 from heldout.evidence.score_bins import POINT, ScoreBins
 
-# What two classifiers say of the same cases, as counted evidence, merged with +.
-
 # Up to this many possible cells are counted in one array, 8 MB of it; beyond, those that are met are sorted.
 DENSE_CELLS = 1 << 20
 
@@ -149,8 +147,6 @@ def _content(pairs: PairCounts) -> dict[tuple[Label, Label, Label], int]:
     cells = zip(pairs.truth.tolist(), pairs.a.tolist(), pairs.b.tolist(), pairs.counts.tolist(), strict=True)
     return {(names[t], names[a], names[b]): count for t, a, b, count in cells}
 
-
-# What the scores of several classifiers tell together of the same cases, as sums over the cases by class.
 
 IndexPair = tuple[int, int]
 

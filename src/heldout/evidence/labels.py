@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from heldout.arguments import Label
 
-# The order of class labels, and the union of two label sets.
-
 
 def sort_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
     """Labels in their natural order: numbers by size, then text by code point.
@@ -73,8 +71,6 @@ def places(labels: Sequence[Label], among: Sequence[Label]) -> NDArray[np.int64]
     index_of = {label: position for position, label in enumerate(among)}
     return np.fromiter((index_of.get(label, -1) for label in labels), dtype=np.int64, count=len(labels))
 
-
-# The keys of groups and folds as an array, and the union of them when evidence merges.
 
 # Texts of one width take the memory of the longest, each; beyond so many letters in all, and so many times as many as
 # there are, they are kept as objects.

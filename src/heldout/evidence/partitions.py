@@ -16,8 +16,6 @@ from heldout.errors import MatrixError
 from heldout.evidence.confusion import Clusters, Confusion, Counts
 from heldout.evidence.labels import join_keys, join_labels, places
 
-# The confusion matrix of every split of a resampling plan, as counted evidence, merged with +.
-
 # Tables of all folds are made in batches of at most this many cells.
 BATCH_CELLS = 1 << 21
 
@@ -102,9 +100,6 @@ class FoldCounts:
     def __radd__(self, other: object) -> FoldCounts:
         # sum() begins with 0.
         return self if other == 0 else NotImplemented
-
-
-# The confusion matrix of every slice of the cases, as counted evidence, merged with +.
 
 
 CRUMB = 1e-9

@@ -283,9 +283,6 @@ def _ratio(top: Floats, bottom: Floats) -> Floats:
     return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.nan)
 
 
-# Why scores are no probabilities: the facts, the sentence that is made of them, and the facts of parts together.
-
-
 @dataclass(frozen=True, slots=True)
 class Unfit:
     """Why scores are no probabilities; one of three reasons holds.

@@ -285,9 +285,6 @@ def _merged_groups(left: Ranking, right: Ranking, where: NDArray[np.int64]) -> R
     )
 
 
-# The 2 × 2 confusion matrix of a ranking that is cut at one place, with its weights and groups.
-
-
 def cut_at(ranking: Ranking, place: int, labels: tuple[Label, Label], rows: Ranking | None = None) -> Confusion:
     """The counts when the scores before `place` are called positive; `labels` are the negative and the positive class.
 
@@ -326,9 +323,6 @@ def _clusters(groups: RankedGroups, place: int, met: Any, kind: Any) -> Clusters
     total = np.bincount(where, weights=counts)
     kept = total > 0
     return Clusters(groups.keys, pairs[kept] // 4, np.searchsorted(met, pairs[kept] % 4), total[kept].astype(kind))
-
-
-# A ranking of bins with one more place: a threshold inside a bin at which the counts are known.
 
 
 def split_at(ranking: Ranking, threshold: float, tp: float, fp: float) -> Ranking | None:

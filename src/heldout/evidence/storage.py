@@ -225,8 +225,6 @@ def _each_fits(values: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
     return len(values) == len(hints) and all(_fits(value, hint) for value, hint in zip(values, hints, strict=True))
 
 
-# Arrays of numbers as few bytes, and back.
-
 # The types that are stored: whole numbers of any width, floating-point numbers, and truth values.
 KINDS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 LEVEL = 6

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# Turning the tokens of ARFF columns into typed columns.
-
 
 class _UnfitToken(Exception):  # noqa: N818
     """A token that does not fit its attribute."""

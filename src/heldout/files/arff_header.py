@@ -139,9 +139,6 @@ def parse_date(pattern: re.Pattern[str], text: str) -> datetime | None:
         return None
 
 
-# The header of an ARFF file: its attributes and where its rows begin.
-
-
 AttributeKind = Literal["nominal", "numeric", "integer", "string", "date"]
 
 _KINDS: dict[str, AttributeKind] = {

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 SAME_COLUMNS = "write the file again with all columns, or read only files that have them (a pattern)."
 
 
-# Tables that are read in batches, because they come in many files or do not fit in memory.
-
 # Rows of a batch: large enough that what is done once a batch costs nothing, small enough for any memory.
 ROWS = 1 << 20
 # A Parquet file of more rows than this is not held in memory: from here on its columns take about a gigabyte.

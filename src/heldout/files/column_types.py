@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# What type a column has: text that is all numbers becomes numbers, and narrow numbers are widened.
-
 # The three ways in which programs write booleans; a mixture of them is text.
 _BOOLEAN_SPELLINGS = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"))
 _HEAD = 1000
@@ -124,9 +122,6 @@ def _widened(column: pl.Series) -> pl.Series:
     if kind in (pl.Null, pl.Categorical):
         return column.cast(pl.String)
     return column
-
-
-# Which of a file's columns are wanted, and what is wrong with its names.
 
 
 def wanted_names(names: Sequence[str], columns: Sequence[str] | None, file: str) -> list[str]:

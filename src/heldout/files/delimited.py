@@ -214,9 +214,6 @@ def _ragged(file: str, line: int, header: DelimitedHeader, row: list[str]) -> Fi
     )
 
 
-# Which separator a text has.
-
-
 def usual_separator(ending: str) -> str:
     r"""The separator that an ending stands for.
 
@@ -252,8 +249,6 @@ def field_count(line: str, separator: str) -> int:
     except csv.Error:
         return 0
 
-
-# What a column of text is as a whole, found piece by piece: numbers, booleans or text.
 
 # What one piece is: nothing at all, whole numbers, such beyond 64 bits, other numbers (also with a decimal comma),
 # booleans in one of three spellings, or text.
@@ -340,8 +335,6 @@ def dtype_of(kind: PieceKind) -> pl.DataType:
 def _opposite(word: str) -> str:
     return {"true": "false", "True": "False", "TRUE": "FALSE"}[word]
 
-
-# Delimited text of many rows or many files, in batches.
 
 # So many values of a piece of text are looked at for numbers beside it.
 _FIRST = 1000

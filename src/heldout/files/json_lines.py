@@ -144,8 +144,6 @@ def column_of_values(name: str, values: Sequence[Any]) -> pl.Series:
     return pl.Series(name, texts, dtype=pl.String)
 
 
-# JSON lines of many rows or many files, in batches.
-
 # What a column of each type holds, in words.
 _WORDS = {"String": "text", "Int64": "numbers", "Float64": "numbers", "Boolean": "booleans"}
 

@@ -21,8 +21,6 @@ from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
 from heldout.review import Finding, Review
 
-# Every rule, in the order of the codes; importing this declares them all.
-
 # Rules stand in the modules whose names say what they are about: a new one needs no entry here.
 for _module in iter_modules(findings.__path__):
     if _module.name.startswith("rules_"):

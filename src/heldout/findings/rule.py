@@ -14,8 +14,6 @@ from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
 from heldout.show.text_width import shorten
 
-# How a rule is declared: one pure function of a result, with its code, severity, reference and advice beside it.
-
 About: TypeAlias = Literal["evaluation", "validation", "learning curve", "comparison"]
 
 
@@ -144,8 +142,6 @@ def rule(
 def _one_line(text: str) -> str:
     return " ".join(text.split())
 
-
-# How findings write labels, numbers and intervals: short, and the same in all of them.
 
 LONGEST = 30
 

@@ -12,8 +12,6 @@ from heldout.measures.catalogue import find
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of, percent
 
-# Rules about the classes of an evaluation: too few cases, never answered, undefined, or only one.
-
 # The averages that are looked at, of those that leave classes out.
 AVERAGED = "precision", "recall", "f1"
 
@@ -200,9 +198,6 @@ def classes_of_another_column(subject: Evaluation, *, share: float = 0.5, cases:
         f"{several(own[:1])}; {why}",
         facts,
     )
-
-
-# The rule about slices: part of the cases is clearly worse off than the rest.
 
 
 @rule(

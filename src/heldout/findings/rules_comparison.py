@@ -19,8 +19,6 @@ from heldout.measures.catalogue import read_quantity
 from heldout.show.blocks import Style
 from heldout.show.numbers import count, digits_between, limits, number, percent, share
 
-# Rules about comparisons: what the difference is worth, and whether the procedure and its p-values hold.
-
 SPLITS, TABLE = "same splits", "data sets"
 
 
@@ -373,9 +371,6 @@ def _directed(pair: Pair) -> bool:
         return read_quantity(pair.measure).bound.measure.direction in ("higher", "lower")
     except OptionError:
         return True
-
-
-# Rules about those that are compared: what they cost, and whether their test sets are alike.
 
 
 @rule(

@@ -18,8 +18,6 @@ from heldout.predictions.column_roles import is_unit, words_of
 from heldout.results.validation import Validation
 from heldout.show.numbers import percent
 
-# The features of a problem column by column, whatever they were given in, and which of their rows are the same.
-
 # The mixing steps of SplitMix64 (Steele, Lea & Flood, 2014): every bit of what goes in moves half of what comes out.
 STEP, ALL_BITS = 0x9E3779B97F4A7C15, 2**64 - 1
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

@@ -18,8 +18,6 @@ from heldout.measures.quantity import Quantity
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of, share
 
-# How much more accurate a classifier is than always giving one answer, on the same cases.
-
 # With more classes than this a square of costs is not worth making for one interval.
 SQUARE_CLASSES = 300
 

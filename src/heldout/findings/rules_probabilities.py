@@ -19,8 +19,6 @@ from heldout.measures.catalogue import find
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of, percent, share
 
-# Whether predicted probabilities come true: the expected calibration error as the rules look at it.
-
 # Probabilities that are off by less than this on average seldom change a decision: a convention.
 MATTERS = 0.02
 

@@ -18,8 +18,6 @@ from heldout.measures.quantity import Quantity
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of, percent, share
 
-# Scores that repeat to the last digit, and whether their truth repeats with them, as that of copied rows does.
-
 # From so many significant digits on a score was not rounded: doubles have 15 to 17 of them, single precision 6 to 9.
 DIGITS = {8: 10, 4: 7}
 BLOCK = 1 << 16

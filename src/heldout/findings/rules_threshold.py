@@ -21,8 +21,6 @@ from heldout.predictions.table import Predictions
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of, percent
 
-# What a threshold comes to on ranked cases, and which threshold is best: a few sums, in blocks, without copies.
-
 # What is to be as large as possible, from TP, FP, positives and negatives.
 Aim = Callable[[Any, Any, float, float], Any]
 
@@ -144,9 +142,6 @@ def order_of(predictions: Predictions, positive: Label) -> Order | None:
     yes = is_positive[called.codes.astype(np.int64) - called.offset]
     found = best_of(rank(scores, yes), {"accuracy": AIMS["accuracy"]})["accuracy"]
     return Order(1 - found.value, found.threshold)
-
-
-# The four costs of two classes: what is at stake in each case, and the threshold that follows from it.
 
 
 @dataclass(frozen=True, slots=True)

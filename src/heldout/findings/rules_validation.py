@@ -11,8 +11,6 @@ from heldout.resampling.learning_curve import LearningCurve
 from heldout.results.validation import Validation
 from heldout.show.numbers import limits, share
 
-# Rules about validations: tested on what it was trained on, splits that are missing, and overfitting.
-
 RESUBSTITUTION = "resubstitution"
 TRAINING_CASES = "it was tested on the cases it was trained on"
 
@@ -188,9 +186,6 @@ def _no_two_errors(seen: Validation) -> str:
 
 def _all(number: int) -> str:
     return "The one split was" if number == 1 else f"All {number:,} splits were"
-
-
-# Rules about learning curves: still falling, memorising, and too few draws.
 
 
 @rule(

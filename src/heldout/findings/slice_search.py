@@ -44,8 +44,6 @@ from heldout.results.evaluation import Evaluation
 from heldout.results.slices import Divided, Slice, Slices, verdict
 from heldout.show.numbers import number_of
 
-# A slice against the rest of the cases: the difference of a measure, its interval, and a test that keeps its level.
-
 # One side of a difference: how many of how many cases, or counts where the quantity is no share.
 Side = tuple[float, float] | Confusion
 

@@ -27,8 +27,6 @@ from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import limits, number
 
-# What every demonstration needs: a learner made ready, training sets with both classes, and Monte-Carlo limits.
-
 # A training set without both classes teaches nothing, and is drawn again so often before giving up.
 TRIES = 100
 REPLICATES = 1000
@@ -205,8 +203,6 @@ def spread(
         errors[at] = wrong.reshape(repeats, size).mean(axis=1)
     return SamplingSpread(world.text, name, n, world.true_error(model, seed=seed), wanted, errors, level, seed)
 
-
-# Optimism: the error on the training set against the true error, over many training sets.
 
 SAMPLES = ("training set", "test set")
 OPTIMISM_METHOD = "monte-carlo"

@@ -14,8 +14,6 @@ from heldout.arguments import check_whole
 from heldout.arrays import Codes, Floats
 from heldout.errors import OptionError
 
-# The linear rule inside a fitted model, where there is one: class 1 where weights · x + offset is positive.
-
 # Places at which a score that should be linear is looked at; an odd number of them is far out.
 PROBES = 16
 

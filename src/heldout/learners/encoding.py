@@ -209,9 +209,6 @@ class QuantileBins:
         )
 
 
-# Missing values among the features, where nothing fills them before the learner sees them.
-
-
 def check_gaps(problem: Problem, learner: Learner) -> None:
     """Refuse features with gaps for a learner that says it cannot take them.
 

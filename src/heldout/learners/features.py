@@ -25,8 +25,6 @@ from heldout.predictions.case_values import groups, weights
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import is_missing
 
-# Where features come from: a file, a data frame, a matrix or a list of rows, as named columns to choose from.
-
 _TWO_SIDES = "pass one row per case and one column per feature."
 
 

@@ -69,8 +69,6 @@ class Problem:
         return self.names or tuple(f"x{i}" for i in range(self.width))
 
 
-# The class of every row: read, checked, and as places among the labels.
-
 # More classes than this, and more than half as many as there are rows, are no classes.
 MOST_CLASSES = 20
 

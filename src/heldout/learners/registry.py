@@ -360,9 +360,6 @@ def _set_seed(learner: Any, seed: int) -> Any:
     return learner
 
 
-# Refusing, with reasons, what cannot learn to classify.
-
-
 _KINDS = {
     "regressor": (
         "predicts numbers, not classes: it is a regressor",

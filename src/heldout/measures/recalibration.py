@@ -17,8 +17,6 @@ from heldout.arrays import Floats
 from heldout.evidence.ranking import Ranking
 from heldout.measures.ranking_batch import inner
 
-# The log likelihood of a logistic fit from the moments of narrow bins: one pass over the cases serves every step.
-
 # Rankings of more distinct scores than this are binned; of fewer, every score is worked with.
 MANY = 1 << 17
 BINS = 1 << 15

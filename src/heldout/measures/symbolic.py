@@ -10,8 +10,6 @@ from heldout.measures.cells import CORNERS, class_cells
 from heldout.measures.quantity import Bound
 from heldout.show.explorer import Expression
 
-# The names that the formulas of a moved threshold use: counts as they are, and what a reader sets.
-
 # Counts of the cases as they are; `tp`, `fn`, `fp`, `tn` and `n` are those at the prevalence that a reader sets.
 RAW_TP, RAW_FP = "raw_tp", "raw_fp"
 RAW_POSITIVES, RAW_NEGATIVES = "raw_positives", "raw_negatives"

@@ -20,8 +20,6 @@ from heldout.plans.splits import Splits
 from heldout.plans.strata_and_groups import check_no_groups, check_rare_classes, deal_groups, deal_rows, number_groups
 from heldout.predictions.label_encoding import encode
 
-# K-fold cross-validation, once or repeated: every row is tested once in each repetition.
-
 FOLD_TARGET = "the error of the model trained on all n cases, judged by models trained on n − n/k of them"
 
 
@@ -87,9 +85,6 @@ def kfold(k: int = 10, *, repeats: int = 1, stratified: bool = True, seed: int |
     (3, [2, 2, 2])
     """
     return KFold(k, repeats, stratified, seed)
-
-
-# Folds that a column of the data names: every value of it is a fold.
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,9 +288,6 @@ def leave_one_group_out() -> LeaveOneGroupOut:
     [[0, 1], [2]]
     """
     return LeaveOneGroupOut()
-
-
-# Rows in the order of time: each block is tested by a model trained on what came before it.
 
 
 @dataclass(frozen=True)

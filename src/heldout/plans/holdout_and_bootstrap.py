@@ -25,8 +25,6 @@ from heldout.plans.strata_and_groups import (
     number_groups,
 )
 
-# A training and a test part drawn at random: once (holdout), or many times (subsampling).
-
 
 @dataclass(frozen=True)
 class Holdout(Plan):
@@ -128,9 +126,6 @@ def subsampling(
     return Subsampling(times, train, stratified, seed)
 
 
-# Resubstitution: the model is tested on the very rows that it was trained on.
-
-
 @dataclass(frozen=True)
 class Resubstitution(Plan):
     """All rows train and all rows test."""
@@ -157,8 +152,6 @@ def resubstitution() -> Resubstitution:
     """
     return Resubstitution()
 
-
-# The bootstrap: rows drawn with replacement train, and the rows that were not drawn test.
 
 # A draw that can be used turns up within a few tries, if there is one at all.
 MOST_TRIES = 1000

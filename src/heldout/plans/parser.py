@@ -23,8 +23,6 @@ from heldout.plans.holdout_and_bootstrap import bootstrap, holdout, resubstituti
 from heldout.plans.plan import Cases, Correction, Plan
 from heldout.plans.splits import Splits
 
-# Splits that were made elsewhere: by a scikit-learn splitter, or as pairs of training and test rows.
-
 PAIRS = "give a splitter such as KFold(5), or pairs of training and test rows: [([1, 2], [0]), ([0, 2], [1])]."
 
 
@@ -201,9 +199,6 @@ def given(splitter: Any, *, seed: int | None = None) -> Plan:
         f"A plan cannot be made of {splitter!r}, of type {type(splitter).__name__}.",
         hint="give a text such as '10-fold', a splitter such as KFold(5), or pairs of training and test rows.",
     )
-
-
-# A plan within a plan: the outer one judges, and the inner one tunes on each training part.
 
 
 @dataclass(frozen=True)

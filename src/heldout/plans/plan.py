@@ -103,9 +103,6 @@ def make_generator(seed: int, number: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(whole(seed, "The seed", 0, 1, most=None), spawn_key=(number,)))
 
 
-# Refusing splits that test what they trained on: the same rows, or rows of the same group.
-
-
 def check_apart(plan: Plan, splits: Splits, cases: Cases) -> None:
     """Refuse splits with a row, or a group, on both sides; resubstitution means to do that.
 

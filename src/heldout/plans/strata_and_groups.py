@@ -15,8 +15,6 @@ from heldout.errors import LabelError, OptionError
 from heldout.plans.plan import Cases
 from heldout.plans.splits import find_edges, find_smallest_type, sort_by_code
 
-# Every class in its share: rows dealt to folds, or drawn for a test part, class by class.
-
 
 def check_rare_classes(cases: Cases, least: int, need: str, instead: str) -> None:
     """Refuse to stratify where a class that occurs has fewer than `least` cases; `need` says what needs them."""
@@ -88,9 +86,6 @@ def apportion(counts: Codes, total: int) -> Codes:
         distance = np.where((part + step >= low) & (part + step <= high), (quota - part) * step, -np.inf)
         part[np.argmax(distance)] += step
     return np.asarray(part, dtype=np.int64)
-
-
-# Whole groups: dealt to folds, drawn for a test part, or drawn with replacement, never torn apart.
 
 
 def number_groups(group: NDArray[np.integer[Any]], least: int, need: str) -> tuple[Codes, int]:

@@ -28,8 +28,6 @@ REPLACE_INFINITIES = "replace infinities by the largest finite score, or leave t
 CONVERT_TO_NUMBERS = "choose another column, or convert it to numbers."
 
 
-# The weight and the group of each case.
-
 # Squares of weights beyond these ends do not fit a float.
 SMALLEST, LARGEST = 1e-150, 1e150
 
@@ -120,9 +118,6 @@ def _sorted_keys(column: NDArray[Any]) -> Coded:
     codes[~absent] = key_index
     labels = [str(key) for key in keys] if keys.dtype.kind in "mM" else keys.tolist()
     return Coded(codes, 0, tuple(labels), missing=int(absent.sum()))
-
-
-# The scores of the cases: one per case for the positive class, or one per case and class.
 
 
 # What stands before the name of a class in the names of score columns.

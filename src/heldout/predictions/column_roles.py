@@ -11,8 +11,6 @@ from heldout.arguments import closest, listing
 from heldout.errors import ColumnError, HeldoutError
 from heldout.predictions.case_values import groups
 
-# Which column is which, guessed from usual names.
-
 USUAL_NAMES = {
     "truth": (
         "y_true",
@@ -105,8 +103,6 @@ def _opening(source: str) -> str:
     """The source at the beginning of a sentence; the name of a file keeps its own case."""
     return f"T{source[1:]}" if source.startswith("the ") else source
 
-
-# Columns that look as if they say which rows belong together, by their names alone.
 
 # What several rows are often taken from: rows of one of these are not independent of each other. The only such list.
 WORDS = (

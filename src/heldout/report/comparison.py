@@ -1,24 +1,34 @@
-"""The report of a comparison: the verdict, the differences with their intervals, the tests, and what they rest on."""
+"""The report of a comparison: verdict, differences, tests, what they rest on, and charts of ROC curves compared."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from heldout.comparisons.comparison import UNNAMED, Comparison, Pair
 from heldout.comparisons.corrections import is_significant
 from heldout.comparisons.pair_test import OmnibusTest
-from heldout.curves.chart import draw_together
-from heldout.errors import HeldoutError
+from heldout.curves.chart import TONES, draw_together, overlay
+from heldout.curves.roc import FPR
+from heldout.errors import HeldoutError, ValuesError
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Bound
 from heldout.report.interval_chart import Mark, interval_chart
 from heldout.report.review import findings_section
 from heldout.result import Form
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Section, Span, Style, Table, Title
-from heldout.show.chart import Chart
-from heldout.show.numbers import digits_between, number, show_p
+from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tips
+from heldout.show.numbers import digits_between, number, share, show_p
 from heldout.show.provenance import provenance_section
+
+if TYPE_CHECKING:
+    from heldout.comparisons.optimal_ranges import OptimalRanges
+    from heldout.comparisons.roc_pair import RocComparison
+
 
 SHOWN_VERDICTS = 6
 
@@ -182,9 +192,6 @@ def _omnibus(test: OmnibusTest) -> str:
     return f"{start[:1].upper()}{start[1:]}: {figures}p {p}: together they {told}{note}."
 
 
-# The page of a comparison: the verdict, every difference with its interval drawn, the tests, and ROC curves.
-
-
 # Charts of differences hold measures that share a scale; as many differences as this in one.
 SHOWN = 40
 
@@ -251,3 +258,73 @@ def _curves(comparison: Comparison) -> list[Block]:
         return []
     chart = draw_together(found.curves, found.names)
     return [Section("ROC curves", (Prose(found.verdict), chart), "curves")]
+
+
+# Charts of ROC curves against each other: two with their crossings, their difference, many with their joint hull.
+
+
+def draw_pair(pair: RocComparison, *, difference: bool = False) -> Chart:
+    """Both ROC curves, with dots where their convex hulls cross; or their difference."""
+    if pair.undefined:
+        raise ValuesError(
+            f"There are no ROC curves to draw: {pair.undefined}.",
+            hint="check the labels and which class is positive.",
+        )
+    if difference:
+        return draw_difference(pair)
+    crossings = pair.hull_crossings
+    x, y = tuple(at.fpr for at in crossings), tuple(at.tpr for at in crossings)
+    tips = Tips(x, y, (
+        ("better below", tuple(pair.name_of(at.before) for at in crossings)),
+        ("better above", tuple(pair.name_of(at.after) for at in crossings)),
+        ("false positive rate", x), ("recall", y),
+    ))  # fmt: skip
+    words = pair.verdict.partition(" The curves themselves")[0]
+    return _add_dots(overlay(pair.curves, pair.names), Dots(x, y, name="hulls cross", tone="ink"), tips, words)
+
+
+def draw_difference(pair: RocComparison) -> Chart:
+    """A's true positive rate less B's over the false positive rates, with its band."""
+    columns = (pair.fpr, pair.difference, pair.low, pair.high)
+    x, y, low, high = (tuple(column.tolist()) for column in columns)
+    reach = max(0.05, float(np.abs([pair.low, pair.high]).max()) * 1.05)
+    title = f"{pair.names[0]} against {pair.names[1]}"
+    named = (("false positive rate", x), ("difference", y), ("low", low), ("high", high))
+    return Chart(
+        title,
+        f"{title}: difference of the true positive rates against the false positive rate. It lies between "
+        f"{share(float(pair.difference.min()))} and {share(float(pair.difference.max()))}. {pair.verdict}",
+        Axis(FPR.title), Axis(f"TPR of {pair.names[0]} − TPR of {pair.names[1]}", -reach, reach),
+        (Stroke((0.0, 1.0), (0.0, 0.0), "", "quiet", dashed=True), Stroke(x, y)), (Ribbon(x, low, high),),
+        detail=f"Above 0 {pair.names[0]} finds more positives at the same false positive rate. "
+        f"Band: {100 * pair.level:g} % at each place ({pair.replicates:,} paired bootstraps).",
+        shape="wide", tips=(Tips(x, y, named),),
+    )  # fmt: skip
+
+
+def draw_ranges(ranges: OptimalRanges) -> Chart:
+    """The ROC curves of all models, and the convex hull of them together."""
+    best = [(point, part) for part in ranges.ranges for point in part.points]
+    x, y = tuple(point.fpr for point, _ in best), tuple(point.tpr for point, _ in best)
+    tips = Tips(x, y, (
+        ("cheapest", tuple(part.model for _, part in best)),
+        ("for PC(+)", tuple(f"{share(part.pc_low)} to {share(part.pc_high)}" for _, part in best)),
+        ("false positive rate", x), ("recall", y),
+    ))  # fmt: skip
+    shown = len(TONES)
+    more = len(ranges.curves) - shown
+    name = f"convex hull of all models{f'; {more} more are not drawn' if more > 0 else ''}"
+    corners = tuple(at.fpr for at in ranges.hull), tuple(at.tpr for at in ranges.hull)
+    hull = Stroke(corners[0], corners[1], name, "ink", dashed=True)
+    chart = _add_dots(
+        overlay(ranges.curves[:shown], ranges.names[:shown]), Dots(x, y, tone="ink"), tips, ranges.verdict
+    )
+    return replace(chart, strokes=(*chart.strokes, hull))
+
+
+def _add_dots(chart: Chart, dots: Dots, tips: Tips, words: str) -> Chart:
+    """Dots on a chart of several curves, with words below its title and in its description."""
+    return replace(
+        chart, title=f"{chart.title}s", description=f"{chart.description} {words}", detail=f"{words} {chart.detail}",
+        dots=(dots,) if dots.x else (), tips=(*chart.tips, tips) if dots.x else chart.tips,
+    )  # fmt: skip

@@ -28,8 +28,6 @@ from heldout.show.escape import visible
 from heldout.show.numbers import count, percent
 from heldout.show.text_width import shorten
 
-# The tables of a report: the headline measures, the classes, the averages and the matrix.
-
 # A matrix wider than this is not shown on a screen.
 SHOWN_CLASSES = 12
 SHOWN_PAIRS = 5
@@ -149,9 +147,6 @@ def confused_pairs(confusion: Confusion, level: float = 0.95, independent: float
     """The kinds of error that occur most, with their share of the true class and its interval."""
     found = confused(confusion, SHOWN_PAIRS, level=level, independent=independent)
     return found.table() if found.pairs else None
-
-
-# Tables of estimates over folds: the value by its rule, the other one, the spread and the training cases.
 
 
 def fold_table(estimates: Iterable[FoldEstimate], names: Iterable[str], level: float, caption: str = "") -> Table:

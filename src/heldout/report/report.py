@@ -13,8 +13,6 @@ from heldout.show.escape import visible
 from heldout.show.explorer import Explorer
 from heldout.show.text_width import shorten
 
-# Several documents on one page: the names of sections, and the links to them, made different.
-
 
 def renamed(blocks: Iterable[Block], prefix: str) -> list[Block]:
     """The blocks with `prefix` before every section's name, and before every link to one.

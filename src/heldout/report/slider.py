@@ -44,8 +44,6 @@ from heldout.show.explorer import Explorer, Expression, Knob, Moving
 from heldout.show.numbers import count, number, plain
 from heldout.show.text_width import shorten
 
-# The limits of every figure at every threshold of a page: those that an evaluation at that threshold would give.
-
 CLOSED = "effective-wilson"
 # Tables whose posterior draws are held at a time: 16 of 4 × 10,000 numbers are 5 MB.
 TABLES_AT_ONCE = 16

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from heldout.show.altair import AnyChart
 
 
-# What a learning curve says about more data, in a sentence.
-
 # More than this many times the rows there are is more than most people can collect.
 WITHIN_REACH = 3
 POINT = 0.01

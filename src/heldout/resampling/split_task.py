@@ -19,8 +19,6 @@ from heldout.learners.learner import clone_learner
 from heldout.plans.splits import Splits
 from heldout.resampling.outcome import Outcome, Problem, ScoreKind, capture_warnings
 
-# What a fitted model says, brought to the order of the problem's labels: classes as places, a score for each label.
-
 # Probabilities are exponentials of rounded logarithms: this far outside [0, 1] is rounding, and is clipped.
 ROUNDING = 1e-6
 

@@ -18,8 +18,6 @@ from heldout.predictions.table import Predictions
 from heldout.result import Result
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Style, Table
 
-# The cases that go most wrong: the most confidently wrong, and those whose truth the scores speak against most.
-
 Kind = Literal["confidently wrong", "hardest"]
 # Scores are looked through in blocks: no array as long as the data is made.
 BLOCK = 1 << 16

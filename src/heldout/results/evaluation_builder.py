@@ -37,8 +37,6 @@ from heldout.predictions.table import Predictions, dropped_note, strangers_note
 from heldout.results.evaluation import Evaluation
 from heldout.review import Limits
 
-# What a reader must know of predictions whose rows were not kept, in the words that are used of rows in memory.
-
 
 def counted_positive(counted: Counted, asked: Label | None, labels: Sequence[Label]) -> Label | None:
     """The positive class; scores that were counted for one class cannot be taken for those of another.

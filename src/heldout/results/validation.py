@@ -35,8 +35,6 @@ from heldout.results.evaluation_builder import Folded, Settings, judge
 from heldout.review import Finding, Review
 from heldout.show.blocks import Block
 
-# The overfitting gap: how much better a learner does on its training cases than on others, with an interval.
-
 
 def overfitting_gap(test: Estimate, training_error: float, training_cases: int, level: float) -> Estimate:
     """The error on test cases less that on training cases.

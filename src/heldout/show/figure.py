@@ -199,9 +199,6 @@ def _escape(text: str) -> str:
     return html.escape(visible(text), quote=True)
 
 
-# Writing charts to files: SVG, PNG, a page that works offline, or the Vega-Lite document.
-
-
 ENDINGS = (".svg", ".png", ".html", ".json")
 # Pixels of a PNG per unit of the chart: sharp on today's screens and on paper.
 DENSITY = 2.0

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-# What the markup of one block must know of the whole: headings, names that links point to, who moves which mark.
-
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 

@@ -14,8 +14,6 @@ from heldout.show.escape import visible
 from heldout.show.numbers import plain, words
 from heldout.show.text_width import shorten
 
-# Where an axis is marked: round numbers, a few of them, evenly apart.
-
 
 def find_ticks(axis: Axis, about: int = 5) -> tuple[tuple[float, str], ...]:
     """The places that are marked on an axis, each with what is written there.

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from rich.measure import Measurement
 
 
-# Tables laid out in lines of text that never exceed a width.
-
 Piece: TypeAlias = tuple[str, str]
 """A text and the name of its terminal style; no style is the empty name."""
 Line: TypeAlias = list[Piece]

@@ -21,8 +21,6 @@ from heldout.show.blocks import Style
 from heldout.thresholds.objective import Classes, Objective, quantity_values
 from heldout.thresholds.uncertainty import Resampled
 
-# Counts as they would be with another share of positives.
-
 
 def reweight_to_prevalence(confusion: Confusion, prevalence: float) -> Confusion:
     """The same cases, weighted by class so that this share of them is of the second class.

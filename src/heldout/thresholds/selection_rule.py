@@ -17,8 +17,6 @@ from heldout.show.numbers import number, percent
 from heldout.thresholds.objective import Objective
 from heldout.thresholds.requirement import ThresholdRequirement
 
-# The counts at every threshold that could be chosen, and which of them is best.
-
 # Values nearer than this share of their scale are ties: they differ by rounding only.
 SAME = 1e-12
 

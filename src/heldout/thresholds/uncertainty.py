@@ -17,8 +17,6 @@ from heldout.evidence.ranking import Ranking, cut_at
 from heldout.thresholds.objective import Classes
 from heldout.thresholds.selection_rule import Points, SelectionRule
 
-# The honest figure: choose on all folds but one, judge on the one left out, and pool what was left out.
-
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
@@ -142,8 +140,6 @@ def pool_folds(
     index = int(np.count_nonzero(ranking.scores >= 1))
     return cut_at(ranking, index, classes, rows)
 
-
-# The bootstrap of a choice: the cases are drawn again, and the threshold is chosen again, in every replicate.
 
 Draw = Callable[[np.random.Generator, int], Floats]
 

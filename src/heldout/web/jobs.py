@@ -18,8 +18,6 @@ from typing import Any, Literal
 
 from heldout.web.limits import Limits, size_words
 
-# One task for a worker: how far it is, what came of it, and whether its files are free again.
-
 State = Literal["waiting", "working", "done", "failed", "cancelled"]
 Words = tuple[str, str]
 # Takes note of bytes that are about to be written, or says why they may not be.

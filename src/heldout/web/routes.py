@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-# A report as the server shows it: the same document that is downloaded, with a bar above it.
-
 META = re.compile(
     r"""<meta\s+http-equiv=["']?Content-Security-Policy["']?\s+content=("[^"]*"|'[^']*')\s*/?>""", re.IGNORECASE
 )

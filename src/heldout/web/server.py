@@ -30,8 +30,6 @@ from heldout.web.limits import Limits
 from heldout.web.routes import STATIC
 from heldout.web.uploads import Uploads
 
-# The folder that a server keeps its files in: it goes with the server, or with the next one that starts.
-
 PREFIX = "heldout-"
 LOCK = "lock"
 

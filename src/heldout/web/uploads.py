@@ -23,8 +23,6 @@ from heldout.web.choices import Choices
 from heldout.web.jobs import Job, Room, Words, Workers
 from heldout.web.limits import Limits, size_words
 
-# The name that a client gives its file: shown, and never used as a path.
-
 LONGEST = 80
 NAMELESS = "unnamed file"
 

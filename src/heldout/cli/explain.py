@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-# `heldout measures`: the catalogue, or one entry of it.
-
 
 def measures(
     name: Annotated[
@@ -23,7 +21,7 @@ def measures(
       heldout measures TPR
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     from heldout.cli.output import print_document, show
-    from heldout.report.catalogue import catalogue_blocks, measure_blocks
+    from heldout.report.explanations import catalogue_blocks, measure_blocks
     from heldout.show.markdown import render_markdown
 
     blocks = catalogue_blocks() if name is None else measure_blocks(name)
@@ -31,9 +29,6 @@ def measures(
         print_document(render_markdown(blocks) + "\n")
         return
     show(blocks)
-
-
-# `heldout explain`: the rules by which results are reviewed, or one of them.
 
 
 def explain(
@@ -50,7 +45,7 @@ def explain(
       heldout explain H012
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     from heldout.cli.output import print_document, show
-    from heldout.report.catalogue import rule_blocks, rules_blocks
+    from heldout.report.explanations import rule_blocks, rules_blocks
     from heldout.show.markdown import render_markdown
 
     blocks = rules_blocks() if code is None else rule_blocks(code)
