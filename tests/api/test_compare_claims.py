@@ -53,9 +53,14 @@ def test_the_cases_needed_are_those_of_the_corrected_level():
     for pair in undecided:
         error = (pair.tested.high - pair.tested.low) / 2 / stats.norm.ppf(0.975)
         strict = stats.norm.isf(0.05 * pair.tested.p / pair.p / 2)
-        needed = N * ((strict + stats.norm.ppf(0.8)) * error / pair.tested.difference) ** 2
-        assert pair.needed == math.ceil(needed)
-        assert pair.needed > N
+        ends = sorted((abs(pair.tested.low), abs(pair.tested.high)))
+        for got, end in ((pair.needed.low, ends[1]), (pair.needed.high, ends[0])):
+            cases = N * ((strict + stats.norm.ppf(0.8)) * error / end) ** 2
+            if end == ends[0] and (pair.tested.low <= 0 <= pair.tested.high or cases > 1_000_000):
+                assert got is None
+            else:
+                # Two digits, rounded up; never fewer than there were.
+                assert max(cases, N) <= got <= 1.1 * max(cases, N)
 
 
 def test_a_number_of_cases_that_there_are_already_is_not_asked_for():
@@ -64,11 +69,33 @@ def test_a_number_of_cases_that_there_are_already_is_not_asked_for():
         rows = np.random.default_rng(seed).permutation(N)[: rng.integers(5, 12)]
         found = compare({**THREE, "more": wrong_in(*rows)}, measure="accuracy", correction="bonferroni")
         for pair in found:
-            assert pair.needed is None or pair.needed > N
+            assert pair.needed is None or N <= pair.needed.low <= (pair.needed.high or math.inf)
             assert ("would be needed" in pair.verdict) == (pair.needed is not None)
     # Where test and interval are of two minds, the interval may say that there are cases enough.
     assert count_cases_needed(PairTest(0.05, 0.03, 0.07, 0.95, "tango", 0.06, 500), 0.06) is None
-    assert (count_cases_needed(PairTest(0.05, -0.01, 0.11, 0.95, "tango", 0.11, 500), 0.11) or 0) > 500
+    open_ = count_cases_needed(PairTest(0.05, -0.01, 0.11, 0.95, "tango", 0.11, 500), 0.11)
+    assert open_ is not None
+    assert (open_.low, open_.high) == (500, None)
+
+
+def test_a_margin_says_for_which_difference_cases_are_counted():
+    sides = wrong_in(*range(20)), wrong_in(*range(10, 34))
+    pair = compare(*sides, measure="accuracy", margin=0.02)["accuracy"]
+    error = (pair.tested.high - pair.tested.low) / 2 / stats.norm.ppf(0.975)
+    cases = N * ((stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * error / 0.02) ** 2
+    assert cases <= pair.needed.low == pair.needed.high <= 1.1 * cases
+    assert f"About {pair.needed.low:,} cases would be needed to show a difference of .020, the margin." in pair.verdict
+
+
+def test_under_no_difference_the_number_of_cases_is_never_told_as_a_fact():
+    rng = np.random.default_rng(7)
+    for _ in range(30):
+        sides = [wrong_in(*rng.permutation(N)[:20]) for _ in range(2)]
+        pair = compare(*sides, measure="accuracy")["accuracy"]
+        if pair.better == "undecided":
+            assert pair.needed.high is None
+            assert pair.needed.low < 5 * N
+            assert "and more than a million cases would be needed" in pair.verdict
 
 
 def test_what_the_correction_changed_is_said_in_the_verdict():

@@ -163,9 +163,13 @@ def test_how_many_cases_a_claim_takes():
     found = fired("H013").review["H013"].facts
     assert found["difference"] == pytest.approx(21 / 30 - 18 / 30)
     assert found["low"] <= 0 < found["high"]
-    # The standard error shrinks with the root of n: at the needed n the difference is z + z(.8) of them.
-    error = (found["high"] - found["low"]) / (2 * 1.959964) * math.sqrt(30 / found["needed"])
-    assert found["difference"] / error == pytest.approx(1.959964 + 0.841621, rel=1e-3)
+    # The standard error shrinks with the root of n: of the largest gain that the interval allows it is z + z(.8) of
+    # them, unless as many cases as there were are enough. The gain may be nothing, which no number of cases shows.
+    error = (found["high"] - found["low"]) / (2 * 1.959964)
+    least = 30 * ((1.959964 + 0.841621) * error / max(found["high"], -found["low"])) ** 2
+    assert found["needed_low"] == pytest.approx(max(least, 30), abs=1)
+    assert found["needed_high"] is None
+    assert "more than a million" in fired("H013").review["H013"].title
 
 
 def test_the_width_of_the_headline_and_the_cases_for_half_of_it():

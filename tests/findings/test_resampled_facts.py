@@ -324,11 +324,14 @@ def test_an_undecided_difference_and_the_cases_that_it_takes():
     first = facts["pairs"][0]
     assert first["low"] < 0 < first["high"]
     assert first["difference"] == pytest.approx(1 / 200)
-    # Twice the standard errors and 80 % power: (1.96 + .84)² · variance / difference², near the exact answer.
-    variance = 1 / 200 - (1 / 200) ** 2
-    rough = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2 * variance / (1 / 200) ** 2
-    assert rough < first["needed"] < 6 * rough
-    assert f"{seen['accuracy'].needed:,}" in seen.review["H054"].advice
+    # The interval holds no difference at all, which no number of cases shows.
+    assert first["needed_high"] is None
+    error = (first["high"] - first["low"]) / (2 * stats.norm.ppf(0.975))
+    least = 200 * ((stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * error / first["high"]) ** 2
+    assert max(least, 200) <= first["needed_low"] <= 1.1 * max(least, 200)
+    needed = seen["accuracy"].needed
+    assert needed is not None
+    assert needed.describe() in seen.review["H054"].advice
 
 
 def test_a_margin_that_is_not_shown():

@@ -12,8 +12,8 @@ from heldout.api.baseline import Baseline, baseline_of
 from heldout.api.evaluate import evaluate
 from heldout.api.options import CheckArguments, EngineArguments, defaults_of, takes
 from heldout.arguments import closest, listing
+from heldout.comparisons.cases_needed import CasesNeeded, cases_needed
 from heldout.comparisons.pair_test import PROCEDURES
-from heldout.comparisons.sample_size import cases_needed
 from heldout.errors import FileError, OptionError
 from heldout.evidence.storage import is_evidence_file
 from heldout.files.input_stream import load, utf8_text
@@ -239,8 +239,8 @@ def _of_splits(tested: PairTest) -> bool:
     return found is not None and found.setting == "same splits"
 
 
-def _cases(written: Written, tested: PairTest) -> int | None:
-    """How many cases would decide it with 80 % power, if what was seen is true; None where none would."""
+def _cases(written: Written, tested: PairTest) -> CasesNeeded | None:
+    """How many cases would decide it with 80 % power, for a value as far or as near as the interval allows."""
     moved = replace(
         tested,
         difference=tested.difference - written.limit,

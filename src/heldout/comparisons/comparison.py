@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from heldout.arguments import listing
+from heldout.comparisons.cases_needed import CasesNeeded
 from heldout.comparisons.optimal_ranges import OptimalRanges
 from heldout.comparisons.pair_test import Margin, OmnibusTest, Setting
 from heldout.comparisons.roc_pair import RocComparison
@@ -64,10 +65,11 @@ class Pair:
     """Two classifiers by one measure.
 
     `p` is corrected for the number of pairs, `tested.p` is not. `better` says which of them is better beyond doubt at
-    the level asked for, "same" where there is no difference at all, "undecided" otherwise. `needed` is the number of
-    cases that would show a difference of this size with 80 % power; `apart` are the numbers of cases that A alone and
-    that B alone gets right, where both judged the same ones. `alike` says what both give alike in every case: answers,
-    for a measure of answers, or scores. Over splits the values are means, and `pooled` those of all splits together.
+    the level asked for, "same" where there is no difference at all, "undecided" otherwise. `needed` is between
+    how many cases would show it with 80 % power, by its interval or for the margin; `apart` are the numbers of cases
+    that A alone and that B alone gets right, where both judged the same ones. `alike` says what both give
+    alike in every case: answers, for a measure of answers, or scores. Over splits the values are means, and `pooled`
+    those of all splits together.
     """
 
     a: str
@@ -81,7 +83,7 @@ class Pair:
     p: float
     better: Outcome
     verdict: str
-    needed: int | None = None
+    needed: CasesNeeded | None = None
     margin: Margin | None = None
     apart: tuple[int, int] | None = None
     alike: Alike = ""
@@ -120,7 +122,8 @@ class Pair:
             "effect_name": t.effect_name,
             "better": {"a": self.a, "b": self.b}.get(self.better, ""),
             "verdict": self.verdict,
-            "cases_needed": self.needed,
+            "cases_needed_low": None if self.needed is None else self.needed.low,
+            "cases_needed_high": None if self.needed is None else self.needed.high,
             "undefined": t.undefined,
             "note": t.note,
         }

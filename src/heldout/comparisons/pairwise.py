@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from heldout.arguments import closest, listing
+from heldout.comparisons.cases_needed import CasesNeeded, cases_needed
 from heldout.comparisons.comparison import UNNAMED, Alike, Comparison, Known, Outcome, Pair
 from heldout.comparisons.corrections import (
     FOR_A_CONTROL,
@@ -22,16 +23,14 @@ from heldout.comparisons.fold_tests import CERTAIN, Posterior, make_rope_error
 from heldout.comparisons.learner_ranks import LearnerRanks, rank_learners
 from heldout.comparisons.pair_test import PROCEDURES, check_margin, find_procedure, interval_level, judge_margin
 from heldout.comparisons.ranks import ResultTable, read_results
-from heldout.comparisons.sample_size import cases_needed
 from heldout.comparisons.wilcoxon import DATA_SET_TESTS, compare_over_data_sets
 from heldout.errors import ColumnError, OptionError
-from heldout.intervals.quantiles import z_value
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.declare import Direction
 from heldout.measures.quantity import Quantity
 from heldout.results.difference import PairTest
 from heldout.show.blocks import Style
-from heldout.show.numbers import count, digits_between, limits, number, plain, show_p
+from heldout.show.numbers import digits_between, limits, number, plain, show_p
 
 NO_SPREAD = "all splits differ by the same amount, so their spread says nothing of how sure that is"
 
@@ -111,12 +110,12 @@ def _show_p(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p = {show_p(p)}"
 
 
-def count_cases_needed(tested: PairTest, p: float) -> int | None:
-    """How many cases would show the difference at the corrected level; None where there are enough, or none help.
+def count_cases_needed(tested: PairTest, p: float, margin: float | None = None) -> CasesNeeded | None:
+    """How many cases would show a difference at the corrected level; None where there are enough, or none help.
 
     >>> test = PairTest(difference=0.02, low=-0.01, high=0.05, level=0.95, method="tango", p=0.19, n=500)
-    >>> count_cases_needed(test, 0.19), count_cases_needed(test, 0.57)
-    (2299, 3066)
+    >>> [count_cases_needed(test, p, margin=0.02).low for p in (0.19, 0.57)]
+    [2300, 3100]
     """
     # More splits of the same cases would not help: only more cases would.
     over_cases = tested.method not in PROCEDURES or PROCEDURES[tested.method].setting in (
@@ -126,12 +125,7 @@ def count_cases_needed(tested: PairTest, p: float) -> int | None:
     if not (over_cases and tested.p > 0 and p > 0):
         return None
     level = 1 - (1 - tested.level) * min(tested.p / p, 1.0)
-    # The standard error stays the same; only the level changes.
-    widened = z_value(level) / z_value(tested.level)
-    ends = (tested.difference - tested.low) * widened, (tested.high - tested.difference) * widened
-    at_level = replace(tested, level=level, low=tested.difference - ends[0], high=tested.difference + ends[1])
-    cases = cases_needed(at_level)
-    return cases if cases is not None and cases > tested.n else None
+    return cases_needed(tested, level=level, margin=margin)
 
 
 DEFAULT_CORRECTION = "holm"
@@ -184,7 +178,7 @@ def run_pairwise_tests(
             # Only where there is no difference is it worth looking at every case.
             alike = "" if test.difference else design.identical(a, b, quantity)
             pair = replace(
-                _pair((names[a], names[b]), quantity, values, test, p, alike),
+                _pair((names[a], names[b]), quantity, values, test, p, alike, claims.margin),
                 apart=None if is_score(quantity) else design.discordant(a, b),
                 pooled=_pooled(design, (a, b), quantity),
             )
@@ -240,10 +234,16 @@ def _pooled(design: PairingDesign, indices: tuple[int, int], quantity: Quantity)
 
 
 def _pair(
-    names: tuple[str, str], quantity: Quantity, values: tuple[float, float], tested: PairTest, p: float, alike: Alike
+    names: tuple[str, str],
+    quantity: Quantity,
+    values: tuple[float, float],
+    tested: PairTest,
+    p: float,
+    alike: Alike,
+    margin: float | None,
 ) -> Pair:
     better = decide_winner(tested, p, quantity.bound.measure.direction)
-    cases = count_cases_needed(tested, p) if better == "undecided" else None
+    cases = count_cases_needed(tested, p, margin) if better == "undecided" else None
     return Pair(
         *names,
         quantity.bound.name,
@@ -266,7 +266,7 @@ def _verdict(
     tested: PairTest,
     p: float,
     better: Outcome,
-    cases: int | None,
+    cases: CasesNeeded | None,
     alike: Alike,
 ) -> str:
     measure = quantity.bound.title
@@ -290,8 +290,18 @@ def _verdict(
         return f"{names[0]} {'is better than' if directed else 'differs from'} {names[1]}: {figures}."
     if alike:
         return f"{names[0]} and {names[1]} give the same {alike}: {figures}."
-    more = f" About {count(cases)} cases would be needed to show a difference of this size." if cases else ""
-    return f"{names[0]} and {names[1]} cannot be told apart: {figures}.{more}"
+    return f"{names[0]} and {names[1]} cannot be told apart: {figures}.{_describe_needed(cases, style)}"
+
+
+def _describe_needed(cases: CasesNeeded | None, style: Style) -> str:
+    """How many cases it would take, and for which difference."""
+    if cases is None:
+        return ""
+    number_needed = cases.describe()
+    start = f" {number_needed[:1].upper()}{number_needed[1:]} would be needed to show"
+    if cases.margin is not None:
+        return f"{start} a difference of {number(cases.margin, style)}, the margin."
+    return f"{start} a difference as large, or as small, as that interval allows."
 
 
 def note_uncorrected(pairs: Sequence[Pair]) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from heldout.intervals import proportion
 from heldout.intervals.areas import hanley_mcneil_variance
 from heldout.intervals.quantiles import z_value
 from heldout.result import Result
-from heldout.results.difference import PairTest
 from heldout.show.blocks import Block, Note, Prose
 
 
@@ -260,23 +259,6 @@ def cases_for_auc_difference(
         assumed={"auc_a": float(auc_a), "auc_b": float(auc_b), "correlation": float(correlation),
                  "positives_share": float(positives_share)},
     )  # fmt: skip
-
-
-def cases_needed(tested: PairTest, power: float = 0.8) -> int | None:
-    """How many cases in all would show the difference that was seen, if it is the true one; None if none would.
-
-    The standard error is half the width of the interval over z, and shrinks with the root of the number of cases.
-
-    >>> cases_needed(PairTest(difference=0.02, low=-0.01, high=0.05, level=0.95, method="tango", p=0.19, n=500))
-    2299
-    """
-    power = _power(power)
-    z = z_value(tested.level)
-    error = (tested.high - tested.low) / (2 * z)
-    if not (tested.difference and error > 0 and math.isfinite(error) and math.isfinite(tested.difference) and tested.n):
-        return None
-    n = tested.n * ((z + _quantile(power)) * error / tested.difference) ** 2
-    return math.ceil(n) if n < MOST else None
 
 
 def _exact_cases(start: int, discordant: float, gap: float, power: float, level: float) -> tuple[int, float]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from heldout.comparisons.sample_size import cases_for_width, cases_needed
+from heldout.comparisons.cases_needed import CasesNeeded, cases_needed, round_up
+from heldout.comparisons.sample_size import cases_for_width
 from heldout.findings.evaluation_evidence import NOT_KEPT, case_number
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, figure, quoted, rule
 from heldout.findings.rules_imbalance import gain_over_commonest
@@ -101,8 +102,9 @@ def gain_not_shown(subject: Evaluation, *, power: float = 0.8) -> Answer:
     if found.low > 0:
         return Passed(f"It is more accurate than always answering {quoted(found.answer)} by {said}.", facts)
     needed = cases_needed(gap, power)
-    facts["needed"] = needed
-    about = "" if needed is None else f"; about {needed:,} cases would show such a gain"
+    facts["needed_low"] = None if needed is None else needed.low
+    facts["needed_high"] = None if needed is None else needed.high
+    about = "" if needed is None else f"; {needed.describe()} would show a gain that this interval allows"
     return Fired(f"That it beats always answering {quoted(found.answer)} is not shown: {said}{about}.", facts)
 
 
@@ -142,7 +144,9 @@ def headline_too_wide(subject: Evaluation, *, width: float = 0.2) -> Answer:
     needed = _for_half(widest, subject.level)
     facts["needed"] = needed
     of = {"recall": " of it", "precision": f" that it calls {quoted('' if positive is None else positive)}"}
-    return Fired(f"{said}; half that width takes about {needed:,} cases{of.get(widest.measure, '')}.", facts)
+    rounded = round_up(needed)
+    cases = CasesNeeded(rounded, rounded).describe(f"cases{of.get(widest.measure, '')}")
+    return Fired(f"{said}; half that width takes {cases}.", facts)
 
 
 def _for_half(estimate: Estimate, level: float) -> int:

@@ -122,7 +122,7 @@ def too_wide(seen: Comparison) -> Answer:
 
     That two cannot be told apart does not show that they are the same. An interval is that of its pair alone, and may
     leave out zero where the p-value, corrected for all pairs, decides nothing. Where it is known, the number of cases
-    that would show a difference of this size stands beside it.
+    that would show a difference as large, or as small, as the interval allows stands beside it.
     """
     claims = [p for p in seen.pairs if p.margin is not None and math.isfinite(p.margin.low)]
     if claims:
@@ -142,10 +142,10 @@ def too_wide(seen: Comparison) -> Answer:
     )
     own = " for this pair alone" if first.tested.low > 0 or first.tested.high < 0 else ""
     more = f"; {len(open_) - 1:,} more {'is' if len(open_) == 2 else 'are'} undecided too" if len(open_) > 1 else ""
-    advice = f"Judge them on about {count(first.needed)} cases, or claim no difference." if first.needed else ""
+    advice = "" if first.needed is None else f"Judge them on {first.needed.describe()}, or claim no difference."
     return Fired(
         f"{first.a} and {first.b} are not told apart by {first.name}: the difference is {gap} [{ends}]{own}{more}.",
-        {"undecided": len(open_), "pairs": [_short(p) | {"needed": p.needed} for p in open_]},
+        {"undecided": len(open_), "pairs": [_short(p) | _needed(p) for p in open_]},
         advice,
     )
 
@@ -356,6 +356,11 @@ def _margins(claims: Sequence[Pair]) -> Answer:
 def _short(pair: Pair) -> dict[str, object]:
     t = pair.tested
     return {"a": pair.a, "b": pair.b, "measure": pair.name, "difference": t.difference, "low": t.low, "high": t.high}
+
+
+def _needed(pair: Pair) -> dict[str, object]:
+    cases = pair.needed
+    return {"needed_low": None if cases is None else cases.low, "needed_high": None if cases is None else cases.high}
 
 
 def _bounded(pair: Pair) -> bool:

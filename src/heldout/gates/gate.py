@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from heldout.comparisons.cases_needed import CasesNeeded
 from heldout.comparisons.comparison import Alike
 from heldout.errors import FileError
 from heldout.evidence import Label
@@ -58,8 +59,8 @@ class Requirement:
     """One requirement and what became of it.
 
     `outcome` is what the interval says, or "undecided" for a forbidden finding whose rule had nothing to look at;
-    `fails` whether the gate fails by it. `why` says in a sentence why it came out so. `needed` is the
-    number of cases that would decide it with 80 % power, if what was seen is true.
+    `fails` whether the gate fails by it. `why` says in a sentence why it came out so. `needed` is between
+    how many cases would decide it with 80 % power, as the interval has it.
     """
 
     text: str
@@ -69,7 +70,7 @@ class Requirement:
     written: Written | None = None
     estimate: Estimate | None = None
     against: Against | None = None
-    needed: int | None = None
+    needed: CasesNeeded | None = None
     finding: Finding | None = None
 
     @property
@@ -106,7 +107,8 @@ class Requirement:
             "difference_high": nan if against is None else against.tested.high,
             "difference_method": None if against is None else against.tested.method,
             "paired": None if against is None else against.paired,
-            "cases_needed": self.needed,
+            "cases_needed_low": None if self.needed is None else self.needed.low,
+            "cases_needed_high": None if self.needed is None else self.needed.high,
             "undefined": "" if e is None else e.undefined,
             "code": None if self.finding is None else self.finding.code,
         }

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from heldout.arguments import closest, listing
+from heldout.comparisons.cases_needed import CasesNeeded
 from heldout.errors import OptionError
 from heldout.findings.review import RULE_CATALOGUE, find_rule
 from heldout.gates.gate import Requirement
@@ -29,12 +30,12 @@ MOST_DIGITS = 7
 LONGEST_NAME = 60
 
 
-def why_value(written: Written, estimate: Estimate, outcome: str, needed: int | None) -> str:
+def why_value(written: Written, estimate: Estimate, outcome: str, needed: CasesNeeded | None) -> str:
     """Why a requirement on a value came out so.
 
     >>> from heldout.thresholds.requirement import read_written
     >>> seen = Estimate("recall", "spam", None, 0.85, 0.78, 0.9, 0.95, "wilson", 120)
-    >>> why_value(read_written("recall >= 0.8"), seen, "undecided", 391).partition(": ")[0]
+    >>> why_value(read_written("recall >= 0.8"), seen, "undecided", None).partition(": ")[0]
     'recall[spam] .850 meets it, but its 95 % interval [.780 – .900] also holds values below 0.8'
     """
     name = brief(estimate.name)
@@ -56,7 +57,7 @@ def why_baseline(
     baseline: float,
     tested: PairTest,
     outcome: str,
-    needed: int | None,
+    needed: CasesNeeded | None,
     unit: str,
     alike: str = "",
 ) -> str:
@@ -86,12 +87,10 @@ def _sentence(start: str, met: str, span: str, written: Written, bound: str, out
     return f"{start} {met} it, but its {span} also holds values {other} {bound}: {more}."
 
 
-def _more(needed: int | None, n: float, unit: str) -> str:
+def _more(needed: CasesNeeded | None, n: float, unit: str) -> str:
     if needed is None:
         return f"these {count(n)} {unit} cannot decide it, and a few more would not either"
-    # Two digits: the number rests on what was seen on few cases.
-    step = 10 ** max(len(str(needed)) - 2, 0)
-    return f"about {count(-(-needed // step) * step)} {unit} would decide it (now {count(n)})"
+    return f"{needed.describe(unit)} would decide it (now {count(n)})"
 
 
 def _because(note: str) -> str:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 # More than this many times the rows there are is more than most people can collect.
 WITHIN_REACH = 3
 POINT = 0.01
+# Beyond this a number of rows is no plan.
+MOST_SAID = 1_000_000
 
 
 def verdict(law: PowerLaw, sizes: tuple[int, ...]) -> str:
@@ -64,7 +66,7 @@ def _falling(law: PowerLaw, between: str) -> str:
         )
     if rows.value <= WITHIN_REACH * law.present:
         return (
-            f"More data would help: about {_rounded(rows.value)} more rows{_between(rows)} for {words}, "
+            f"More data would help: {_about(rows.value)} more rows{_between(rows)} for {words}, "
             f"beside the {law.present:,.0f} there are."
         )
     if math.isinf(rows.value):
@@ -74,7 +76,7 @@ def _falling(law: PowerLaw, between: str) -> str:
         )
     times = (rows.value + law.present) / law.present
     return (
-        f"More data will hardly help: {words} would take about {_rounded(rows.value)} more rows{_between(rows)}, "
+        f"More data will hardly help: {words} would take {_about(rows.value)} more rows{_between(rows)}, "
         f"{number(times, 'plain', 2)} times as many as there are."
     )
 
@@ -113,7 +115,13 @@ def _rounded(rows: float) -> str:
     if not math.isfinite(rows):
         return number(rows, "plain")
     whole = max(round(rows), 1)
+    if whole > MOST_SAID:
+        return "more than a million"
     return f"{round(whole, 2 - len(str(whole))):,}"
+
+
+def _about(rows: float) -> str:
+    return f"{'' if rows > MOST_SAID else 'about '}{_rounded(rows)}"
 
 
 # Predictions of one row by several models are not independent cases: repeated random splits of one data set tell about
