@@ -68,6 +68,20 @@ def _one_slip(name: str, other: str) -> bool:
     return rest[1:] == wanted[1:] or (rest[1::-1] == wanted[:2] and rest[2:] == wanted[2:])
 
 
+def suggest(name: object, known: Iterable[object], otherwise: str = "use one of these.") -> str:
+    """The hint for a name that is not known: the one that was most likely meant, or what to do where none is near.
+
+    >>> suggest("acuracy", ["accuracy", "recall"]), suggest("x", ["accuracy"])
+    ("did you mean 'accuracy'?", 'use one of these.')
+    """
+    near = closest(str(name), map(str, known))
+    return f"did you mean {near!r}?" if near else otherwise
+
+
+# The hint where a name must be that of a thing outside, which has its own spelling.
+SPELLED_EXACTLY = "use one of these, spelled exactly as it is."
+
+
 # Numbers that an error may show as examples.
 USUAL = {"replicates": 2000, "seed": 1, "most": 10}
 
@@ -79,12 +93,20 @@ def check_level(level: Any) -> float:
     0.9
     """
     is_number = isinstance(level, numbers.Real) and not isinstance(level, bool)
-    if not is_number or not 0 < float(level) < 1:
-        raise OptionError(
-            f"The level must lie between 0 and 1. Got {level!r}.",
-            hint="write 95 % as 0.95." if is_number and float(level) >= 1 else "for example 0.95.",
-        )
-    return float(level)
+    hint = "write 95 % as 0.95." if is_number and float(level) >= 1 else "for example 0.95."
+    return check_share("The level", level, hint)
+
+
+def check_share(name: str, value: Any, hint: str, *, ends: bool = False) -> float:
+    """A number strictly between 0 and 1, or with `ends` also one of them.
+
+    >>> check_share("p", 1, "write 90 % as 0.9.", ends=True)
+    1.0
+    """
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not (0 <= float(value) <= 1 if ends else 0 < float(value) < 1):
+        raise OptionError(f"{name} must lie between 0 and 1. Got {value!r}.", hint=hint)
+    return float(value)
 
 
 def check_whole(name: str, value: Any, least: int) -> int:
@@ -128,13 +150,7 @@ def checked_seed(value: Any) -> int | None:
 
 def training_share(value: Any) -> float:
     """The share of the rows that train, between 0 and 1."""
-    given = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not given or not 0 < float(value) < 1:
-        raise OptionError(
-            f"The share of the rows that train must lie between 0 and 1. Got {value!r}.",
-            hint="give it as 2/3 or 0.7, for example.",
-        )
-    return float(value)
+    return check_share("The share of the rows that train", value, "give it as 2/3 or 0.7, for example.")
 
 
 def share_text(share: float) -> str:

@@ -112,7 +112,6 @@ class Result(ABC):
 
     @final
     def _draw(self, **options: bool) -> Chart:
-        """The chart of the answer, to be shown in a notebook or saved."""
         chart: Chart = bound_late(self._drawn_by)(self, **options)
         return chart
 
@@ -228,16 +227,8 @@ class Result(ABC):
                 f"{target.name} ends in {ending!r}, but a result is written as one of {listing(ENDINGS)}.",
                 hint=f"name the file {target.stem}{near or '.json'}.",
             )
-        text = self._form(ending)
-        try:
-            # Half a surrogate pair in a CSV file is spelled out, as it is in the other forms.
-            target.write_bytes(text.encode("utf-8", errors="backslashreplace"))
-        except OSError as error:
-            raise FileError(
-                f"{target} cannot be written: {error.strerror or error}.",
-                hint="check that the folder exists and that you may write there.",
-            ) from error
-        return target
+        # Half a surrogate pair in a CSV file is spelled out, as it is in the other forms.
+        return write_file(target, self._form(ending).encode("utf-8", errors="backslashreplace"))
 
     def _form(self, ending: str) -> str:
         if ending == ".csv":
@@ -252,6 +243,19 @@ class Result(ABC):
             return render_page(blocks, title=titles[0] if titles else self.schema)
         text = {".md": self.to_markdown, ".tex": self.to_latex, ".txt": self.__str__}[ending]
         return text() + "\n"
+
+
+def write_file(path: str | Path, content: bytes) -> Path:
+    """Write a file, and say what is wrong where that cannot be done."""
+    target = Path(path)
+    try:
+        target.write_bytes(content)
+    except OSError as error:
+        raise FileError(
+            f"{target} cannot be written: {error.strerror or error}.",
+            hint="check that the folder exists and that you may write there.",
+        ) from error
+    return target
 
 
 def json_safe(value: object) -> Any:

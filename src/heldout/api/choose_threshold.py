@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from heldout.api.evaluate import refuse_other_labels
 from heldout.api.options import EngineArguments, takes
 from heldout.arguments import Missing, check_whole, listing
 from heldout.costs import read_costs
@@ -148,10 +149,7 @@ def _check_classes(counted: Counted, positive: Label | None, labels: Sequence[La
     counted_labels = counted.labels if counted.scores is None else counted.scores.labels or counted.labels
     named = () if labels is None else fitted(tuple(labels), counted_labels)
     if labels is not None and set(named) != set(counted_labels):
-        raise OptionError(
-            f"The evidence was counted with the labels {listing(counted_labels)}, and {listing(named)} were named.",
-            hint="name them when counting, or leave out labels= (--labels).",
-        )
+        raise refuse_other_labels(counted_labels, named, "when")
     if (
         positive is not None
         and counted.positive is not None

@@ -15,7 +15,7 @@ from heldout.api.evaluate import evaluate
 from heldout.arguments import Missing, listing
 from heldout.comparisons.lazy_cases import LazyContestant
 from heldout.comparisons.pairing import Contestant
-from heldout.engines.engine_choice import ELSEWHERE, LazyTable, from_files, lazy_frame
+from heldout.engines.engine_choice import ELSEWHERE, LazyTable, check_no_engine, from_files, lazy_frame
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.files import column_names, read_table
@@ -160,12 +160,10 @@ def find_lazy_source(data: Any, engine: str | None, master: str | None, opened: 
     """The source, where the data are lazy or too large for memory; None where they are to be read."""
     if not isinstance(data, str | Path):
         frame = lazy_frame(data)
-        if frame is not None and engine is not None:
-            raise OptionError(
-                f"A lazy data frame ({type(data).__name__}) brings its own engine, and {engine!r} was named.",
-                hint="leave out engine=.",
-            )
-        return None if frame is None else LazySource(data, frame)
+        if frame is None:
+            return None
+        check_no_engine(data, engine)
+        return LazySource(data, frame)
     if _is_evidence(data):
         # The reader of evidence refuses an engine itself.
         return None

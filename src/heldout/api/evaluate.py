@@ -13,12 +13,13 @@ from heldout.arguments import listing
 from heldout.engines import memory
 from heldout.engines.accumulator import checked_threshold
 from heldout.engines.engine_choice import EngineOptions, counted_elsewhere, known_evidence, only_evidence
-from heldout.engines.memory import LEAVE_OUT_COPIES
-from heldout.errors import OptionError, ValuesError
+from heldout.engines.memory import refuse_copies
+from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.files import check_matrix
 from heldout.intervals.dependence import fold_dependence
+from heldout.predictions.label_encoding import check_label_list
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import ReadOptions, Source, gather
 from heldout.predictions.table import Predictions
@@ -122,11 +123,15 @@ def _check_ids(predictions: Predictions) -> None:
     counts = np.bincount(predictions.id.codes.astype(np.int64) - predictions.id.offset)
     twice = np.flatnonzero(counts > 1)
     if len(twice):
-        raise ValuesError(
-            f"The id {predictions.id.labels[twice[0]]!r} stands in {counts[twice[0]]:,} rows; "
-            f"{len(twice):,} ids stand in more than one.",
-            hint=LEAVE_OUT_COPIES,
-        )
+        raise refuse_copies(predictions.id.labels[twice[0]], int(counts[twice[0]]), len(twice))
+
+
+def refuse_other_labels(counted: Sequence[Label], named: Sequence[Label], when: str) -> OptionError:
+    """The error of classes other than those that the evidence was counted with."""
+    return OptionError(
+        f"The evidence was counted with the labels {listing(counted)}, and {listing(named)} were named.",
+        hint=f"name them {when} counting, or leave out labels= (--labels).",
+    )
 
 
 def _relabelled(counted: Counted, labels: Sequence[Label] | None) -> Confusion:
@@ -135,10 +140,7 @@ def _relabelled(counted: Counted, labels: Sequence[Label] | None) -> Confusion:
         return counted.confusion
     given = fitted(tuple(labels), counted.labels)
     if tuple(given) != counted.labels:
-        raise OptionError(
-            f"The evidence was counted with the labels {listing(counted.labels)}, and {listing(given)} were named.",
-            hint="name them before counting, or leave out labels= (--labels).",
-        )
+        raise refuse_other_labels(counted.labels, given, "before")
     return counted.confusion
 
 
@@ -148,8 +150,8 @@ def _from_matrix(matrix: Any, labels: Sequence[Label] | None, rows: str, columns
         raise OptionError(
             f"A confusion matrix was given together with {listing(given)}.", hint="give the matrix or the columns."
         )
-    if isinstance(labels, str):
-        raise OptionError(f"labels must be a list of the classes. Got {labels!r}.", hint="write ['no', 'yes'].")
+    if labels is not None:
+        check_label_list(labels, "write ['no', 'yes'].")
     table = check_matrix(matrix, labels)
     if table.dtype.kind == "f" and table.sum() <= 1 + 1e-6:
         raise OptionError(

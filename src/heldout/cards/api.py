@@ -40,6 +40,7 @@ from heldout.learners.features import as_table
 from heldout.learners.learner import describe_learner, read_learner
 from heldout.learners.problem import Problem
 from heldout.plans.splits import Splits
+from heldout.predictions.column_roles import begin_sentence
 from heldout.predictions.label_encoding import as_label
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.source import Source
@@ -126,7 +127,8 @@ def _read_problem(model: Any, data: Any, y: Any, reading: dict[str, Any]) -> tup
     if problem.nominal:
         names = [problem.names[at] for at in problem.nominal]
         raise ColumnError(
-            f"{table.start} has columns of categories, {listing(names)}, and how the model takes these is not known.",
+            f"{begin_sentence(table.source)} has columns of categories, {listing(names)}, and how the model takes "
+            "these is not known.",
             hint="pass the data frame or the matrix that the model's predict takes.",
         )
     own = getattr(model, "classes_", None)

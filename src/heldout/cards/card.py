@@ -65,7 +65,7 @@ class Card(Result):
 
     @property
     def unanswered(self) -> tuple[str, ...]:
-        """The names of the questions that nobody answered."""
+        """The questions to which the card has no answer, by name."""
         return self.answers.unanswered
 
     def questions(self) -> str:

@@ -150,7 +150,7 @@ def related_sentence(card: Card) -> str:
 
 
 def fidelity_sentence(card: Card) -> str:
-    """How far a small tree can stand for the model."""
+    """How far the tree of the card can stand for the model, in a sentence."""
     fidelity = card.fidelity
     if fidelity.undefined:
         return f"No tree was fitted: {fidelity.undefined}."

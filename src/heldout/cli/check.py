@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from heldout.api.options import OUTPUT
 from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, REVIEW, ROLES, Predictions, takes_flags
-from heldout.cli.output import STANDARD_OUTPUT, Outputs, check_writable, deliver, tell, write_files
+from heldout.cli.output import STANDARD_OUTPUT, Outputs, check_own_file, check_writable, deliver, tell, write_files
 from heldout.errors import FileError
 
 GATE = "Gate"
@@ -111,6 +110,4 @@ def _check_junit(path: str | None, taken: list[str | None]) -> None:
     if path == STANDARD_OUTPUT:
         raise FileError("--junit writes a file, which CI servers look for.", hint="name it, as in --junit gate.xml.")
     check_writable("junit", path)
-    others = [other for other in taken if other not in (None, STANDARD_OUTPUT)]
-    if any(os.path.realpath(other) == os.path.realpath(path) for other in others if other):
-        raise FileError(f"--junit would overwrite another file: {path}.", hint="give each file its own name.")
+    check_own_file("junit", path, taken)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from heldout.api.options import INPUT, OUTPUT, RUNNING
-from heldout.arguments import closest, listing
 from heldout.cli.flags import ENGINE, FILES, OPTIONS, takes_flags
-from heldout.cli.output import Outputs, check_writable, deliver, tell
-from heldout.errors import FileError, OptionError
+from heldout.cli.output import Outputs, check_own_file, check_writable, deliver, tell
+from heldout.errors import OptionError
 
 CLAIM = "Claim"
 USUAL_PLAN = "30 x holdout 2/3"
-CHARTS = (".svg", ".png", ".html", ".json", ".tex")
 # Options that only one kind of input takes, and those that validating learners shares with comparing files.
 OF_FILES = ("truth", "predicted", "score", "threshold", "id", "fold", "paired", *ENGINE.split())
 OF_LEARNERS = ("target", "plan", "features", "drop", "jobs")
@@ -184,16 +180,11 @@ def _check_chart(chart: str | None, inputs: list[str], outputs: Outputs, *, lear
             "There are no ROC curves of learners that are compared over many splits.", hint="leave out --chart."
         )
     check_writable("chart", chart)
-    path = Path(chart)
-    if path.suffix.lower() not in CHARTS:
-        near = closest(path.suffix.lower(), CHARTS)
-        raise OptionError(
-            f"{path.name} ends in {path.suffix!r}, but a chart is written as one of {listing(CHARTS)}.",
-            hint=f"name the file {path.stem}{near or '.svg'}.",
-        )
-    others = [other for other in (*inputs, *outputs.forms().values()) if other != "-"]
-    if any(os.path.realpath(other) == os.path.realpath(chart) for other in others):
-        raise FileError(f"--chart would overwrite another file: {chart}.", hint="give each file its own name.")
+    from heldout.show.figure import ENDINGS, check_ending
+
+    # Ranks over data sets are also drawn for LaTeX.
+    check_ending(chart, endings=(*ENDINGS, ".tex"))
+    check_own_file("chart", chart, [*inputs, *outputs.forms().values()])
 
 
 def _one_or_all(columns: list[str], *, alone: bool) -> Any:

@@ -11,7 +11,7 @@ import typer
 from heldout.api.options import INPUT, OUTPUT
 from heldout.cli.evaluate import deliver_evaluation
 from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, REVIEW, takes_flags
-from heldout.cli.output import Outputs, check_writable, tell
+from heldout.cli.output import OWN_NAME, Outputs, check_writable, tell
 from heldout.errors import FileError, HeldoutError, OptionError
 
 if TYPE_CHECKING:
@@ -91,9 +91,7 @@ def check_output(output: str | None, inputs: list[str]) -> str:
     check_writable("output", output)
     for path in inputs:
         if path != "-" and Path(path).exists() and Path(output).exists() and Path(path).samefile(output):
-            raise FileError(
-                f"--output would overwrite what is read: both are {output}.", hint="give each file its own name."
-            )
+            raise FileError(f"--output would overwrite what is read: both are {output}.", hint=OWN_NAME)
     return output
 
 

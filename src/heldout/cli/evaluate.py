@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heldout.arguments import listing
-from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, REVIEW, ROLES, takes_flags
+from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, REVIEW, ROLES, ROW_PER_CASE, takes_flags
 from heldout.cli.output import Outputs, deliver, tell
 from heldout.errors import OptionError
-from heldout.files.formats import titles_in_batches, titles_of_formats
+from heldout.files.formats import titles_in_batches
 
 if TYPE_CHECKING:
     from heldout.results.evaluation import Evaluation
@@ -28,9 +28,8 @@ def evaluate(
         str | None,
         typer.Argument(
             metavar="PREDICTIONS",
-            help=f"A file with one row per case: {titles_of_formats()}, also as .gz; a folder or "
-            f"a pattern in quotes of {titles_in_batches()} files; an address such as s3://…; evidence "
-            "that heldout count wrote; - is standard input.",
+            help=f"{ROW_PER_CASE}; a folder or a pattern in quotes of {titles_in_batches()} files; an "
+            "address such as s3://…; evidence that heldout count wrote; - is standard input.",
         ),
     ] = None,
     *,

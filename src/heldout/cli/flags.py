@@ -28,6 +28,7 @@ from heldout.learners.registry import SHORTCUTS
 
 SHORT_NAMES = ", ".join(shortcut.usage.replace("[", "\\[") for shortcut in SHORTCUTS.values())
 WHAT_TO_FIT = f"What to fit: {SHORT_NAMES}, or package.module:Class(arguments)"
+ROW_PER_CASE = f"A file with one row per case: {titles_of_formats()}, also as .gz"
 
 Predictions = Annotated[
     str,
@@ -41,7 +42,7 @@ Data = Annotated[
     str | None,
     typer.Argument(
         metavar="DATA",
-        help=f"A file with one row per case: {titles_of_formats()}, also as .gz.",
+        help=f"{ROW_PER_CASE}.",
     ),
 ]
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from heldout.api.options import OUTPUT, RUNNING
-from heldout.arguments import listing
 from heldout.cli.flags import FILES, FITTED, Data, check_data, takes_flags
 from heldout.cli.output import Outputs, check_writable, deliver, learners_may_print, tell
 from heldout.errors import OptionError
@@ -70,14 +68,9 @@ def learn(
 
 def check_chart(chart: str) -> None:
     """Refuse a chart that could not be drawn or written, before anything is fitted."""
-    from heldout.show.figure import ENDINGS
+    from heldout.show.figure import check_ending
 
-    path = Path(chart)
-    if path.suffix.lower() not in ENDINGS:
-        raise OptionError(
-            f"--chart {chart} ends in {path.suffix!r}, but a chart is written as one of {listing(ENDINGS)}.",
-            hint=f"name the file {path.stem}.svg.",
-        )
+    check_ending(chart, f"--chart {chart}")
     check_writable("chart", chart)
 
 

@@ -6,7 +6,7 @@ import codecs
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,6 +178,7 @@ def _put_in_place(target: Path, beside: Path | None, data: bytes) -> None:
     target.write_bytes(data)
 
 
+OWN_NAME = "give each file its own name."
 STANDARD_OUTPUT = "-"
 LAYOUTS = ("heldout", "weka")
 FORMS = ("json", "html", "markdown", "latex")
@@ -224,9 +225,7 @@ class Outputs:
                 check_writable(form, path)
             other = taken.setdefault(_identify(path), f"--{form}")
             if other != f"--{form}" and (other == "the input" or not _is_device(path)):
-                raise FileError(
-                    f"--{form} would overwrite {other}: both are {path}.", hint="give each file its own name."
-                )
+                raise FileError(f"--{form} would overwrite {other}: both are {path}.", hint=OWN_NAME)
 
     def _check_layout(self) -> None:
         if self.layout not in (None, *LAYOUTS):
@@ -262,6 +261,13 @@ def _identify(path: str) -> object:
 
 def _is_device(path: str) -> bool:
     return Path(path).exists() and not Path(path).is_file()
+
+
+def check_own_file(flag: str, path: str, taken: Iterable[str | None]) -> None:
+    """Refuse to write over another file of the same call."""
+    others = [other for other in taken if other not in (None, STANDARD_OUTPUT)]
+    if any(os.path.realpath(other) == os.path.realpath(path) for other in others if other):
+        raise FileError(f"--{flag} would overwrite another file: {path}.", hint=OWN_NAME)
 
 
 def check_writable(form: str, name: str) -> None:

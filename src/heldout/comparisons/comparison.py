@@ -32,7 +32,7 @@ class Curves(ABC):
 
     @abstractmethod
     def pair(self, a: str, b: str) -> RocComparison:
-        """Two curves on the same cases."""
+        """The ROC curves of two classifiers."""
 
     @abstractmethod
     def ranges(self, prevalence: float | None) -> OptimalRanges:
@@ -223,13 +223,13 @@ class Comparison(Result):
 
     @cached_property
     def review(self) -> Review:
-        """What a careful statistician would point out: every rule, with what it found."""
+        """What a careful statistician would point out of the pairs and how they were compared."""
         review: Review = bound_late(self._reviewed_by)(self)
         return review
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the rules found, the severe ones first."""
+        """What the rules found in the pairs, the severe ones first."""
         return self.review.fired
 
     @property

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from heldout.arguments import listing
 from heldout.arrays import Flags, Floats
 from heldout.comparisons.pair_test import PER_CASE, OmnibusTest, per_case, per_case_of_two, register_procedure
-from heldout.engines.score_sort import FINITE_SCORES, rank
+from heldout.engines.score_sort import rank, refuse_scores
 from heldout.errors import ValuesError
 from heldout.evidence import Ranking
 from heldout.evidence.joint_counts import IndexPair, JointScores
@@ -400,13 +400,8 @@ def resolve_scores(scores: ArrayLike | list[NDArray[Any]], positive: ArrayLike) 
             hint="give one row of scores per model, all for the same cases in the same order.",
         )
     for at, row in enumerate(rows):
-        bad = np.flatnonzero(~np.isfinite(row))
-        if len(bad):
-            raise ValuesError(
-                f"Scores must be finite numbers. {len(bad):,} of {len(row):,} of model {at + 1} are not; the first is "
-                f"{row[bad[0]]} in row {bad[0] + 1:,}.",
-                hint=FINITE_SCORES,
-            )
+        if not np.isfinite(row).all():
+            raise refuse_scores(row, f" of model {at + 1}")
     return rows, mask
 
 

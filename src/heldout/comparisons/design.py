@@ -441,7 +441,6 @@ class PairedCases(SharedCases):
 
     @cached_property
     def _dependent(self) -> bool:
-        """Whether the cases come in groups or have weights."""
         every = [self._predictions(index) for index in range(len(self.evaluations))]
         return any(own.group is not None or own.weight is not None for own in every)
 

@@ -83,11 +83,10 @@ class LazyPairedCases(SharedCases):
 
     @property
     def _dependent(self) -> bool:
-        """Whether the cases come in groups or have weights."""
         return any(own.confusion.clusters is not None or own.confusion.weighted for own in self.evaluations)
 
     def identical(self, a: int, b: int, quantity: Quantity) -> Alike:
-        """Whether the answers or the scores behind a quantity are the same in every case."""
+        """Whether the joint counts show two contestants alike in every case."""
         if not is_score(quantity):
             return "" if self.counts(a, b).differ else "answers"
         return "" if self.joined.scores.apart[_ordered(a, b)] else "scores"
@@ -157,7 +156,7 @@ class LazyPairedCases(SharedCases):
         return counted_areas(self.joined.scores)
 
     def curves(self, options: CompareOptions) -> LazyRocCurves | None:  # noqa: ARG002 - one signature
-        """The ROC curves, where all contestants scored two classes."""
+        """The ROC curves from counts, where all contestants scored two classes."""
         return LazyRocCurves(self) if self.has_curves else None
 
 
@@ -176,7 +175,7 @@ class LazyRocCurves(Curves):
         )
 
     def ranges(self, prevalence: float | None) -> OptimalRanges:
-        """All curves, and in which range of costs each is best."""
+        """All counted curves, and in which range of costs each is best."""
         rankings = {name: evaluation.ranking() for name, evaluation in self.design.by_name.items()}
         return optimal_ranges(rankings, prevalence=prevalence, positive=self.design.evaluations[0].positive)
 

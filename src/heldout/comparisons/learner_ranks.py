@@ -29,7 +29,7 @@ from heldout.comparisons.ranks import (
     wins_and_ties,
 )
 from heldout.errors import OptionError, ValuesError
-from heldout.result import ROW_KEYS, Result, bound_late
+from heldout.result import ROW_KEYS, Result, bound_late, write_file
 from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
 from heldout.show.text_width import shorten
@@ -173,7 +173,7 @@ class LearnerRanks(Result):
         }
 
     def facts(self) -> dict[str, object]:
-        """What stands beside the rows in the document."""
+        """The data sets, the tests over all learners, the groups that are not told apart, and the verdict."""
         return {
             "data_sets": list(self.table.data_sets),
             "learners": list(self.table.learners),
@@ -210,10 +210,10 @@ class LearnerRanks(Result):
 
     def save(self, path: str | Path) -> Path:
         """Write the diagram to a file, as its ending says: svg, png, html, json (Vega-Lite) or tex (TikZ)."""
-        from heldout.show.figure import save_chart, write_file
-
         if Path(path).suffix.lower() == ".tex":
             return write_file(path, self.to_tikz().encode("utf-8", "backslashreplace"))
+        from heldout.show.figure import save_chart
+
         return save_chart(self._draw(), path)
 
 

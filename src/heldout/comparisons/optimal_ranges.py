@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import listing
-from heldout.curves.curve import Curve, hull_places
+from heldout.curves.curve import CHECK_CLASSES, Curve, hull_places
 from heldout.curves.decision import normalized_cost
 from heldout.curves.roc import roc
 from heldout.errors import OptionError, ValuesError
@@ -30,7 +30,6 @@ from heldout.show.numbers import limits, percent
 
 if TYPE_CHECKING:
     from heldout.show.altair import AnyChart
-
 
 ALWAYS_NO = "always no"
 ALWAYS_YES = "always yes"
@@ -181,7 +180,7 @@ class OptimalRanges(Result):
         return altair_chart(self._draw())
 
     def save(self, path: str | Path) -> Path:
-        """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
+        """Write the curves and their joint hull to a file, as its ending says: svg, png, html or json (Vega-Lite)."""
         from heldout.show.figure import save_chart
 
         return save_chart(self._draw(), path)
@@ -214,9 +213,7 @@ def optimal_ranges(
     curves = {str(name): roc(ranking, None, positive=positive) for name, ranking in rankings.items()}
     for name, curve in curves.items():
         if curve.undefined:
-            raise ValuesError(
-                f"{name} has no ROC curve: {curve.undefined}.", hint="check the labels and which class is positive."
-            )
+            raise ValuesError(f"{name} has no ROC curve: {curve.undefined}.", hint=CHECK_CLASSES)
         if name in {ALWAYS_NO, ALWAYS_YES}:
             raise OptionError(f"A model cannot be called {name!r}: no model is.", hint="give it another name.")
     n = round(max(float(ranking.n) for ranking in rankings.values()))

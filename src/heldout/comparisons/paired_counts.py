@@ -35,6 +35,7 @@ from heldout.comparisons.pair_test import (
 from heldout.errors import OptionError
 from heldout.evidence.joint_counts import PairCounts
 from heldout.intervals.draws import MOST_CELLS, order_limits
+from heldout.intervals.methods import METHODS
 from heldout.intervals.proportion import wilson
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.score_limits import paired_difference_limits
@@ -72,7 +73,7 @@ DIRICHLET = register_procedure(
     "dirichlet",
     "same cases",
     "Quantiles of the posterior of the joint table of truth, A and B; default for all but shares of all cases.",
-    "Gelman et al. (2013), Bayesian Data Analysis, ch. 3",
+    METHODS["dirichlet"].reference,
     "cautious with few cases of one class; an average over classes with 4 cases each rejects .10 to .17 of true nulls",
 )
 BOOTSTRAP = register_procedure(

@@ -221,7 +221,7 @@ class PairedSplits(PairingDesign):
         return float("nan") if is_score(quantity) else compute_value(self.confusion(index), quantity)
 
     def identical(self, a: int, b: int, quantity: Quantity) -> Alike:
-        """Whether the answers or the scores behind a quantity are the same in every case."""
+        """Whether two sides give the same answers or scores to every case, in the order of the cases."""
         first, second = (self._predictions_in_order(index) for index in (a, b))
         return find_identical(first, second, quantity)
 

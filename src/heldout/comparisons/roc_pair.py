@@ -310,7 +310,7 @@ class RocComparison(Result):
         return altair_chart(self._draw(difference=difference))
 
     def save(self, path: str | Path, *, difference: bool = False) -> Path:
-        """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
+        """Write the chart of both curves, or with `difference` of their difference, to a file, as its ending says."""
         from heldout.show.figure import save_chart
 
         return save_chart(self._draw(difference=difference), path)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from heldout.arguments import check_level, closest, listing, method_key
+from heldout.arguments import check_level, check_share, closest, listing, method_key
 from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.intervals import proportion
@@ -101,9 +101,8 @@ def cases_for_width(p: float, width: float, level: float = 0.95, method: str = "
     '554 cases are needed for a 95 % interval (wilson) of a share near .900 that is at most .050 wide on average.'
     """
     level = check_level(level)
-    _share("p", p, ends=True)
-    if not 0 < width < 1:
-        raise OptionError(f"The width must lie between 0 and 1. Got {width!r}.", hint="for example 0.05 for ± .025.")
+    check_share("p", p, "write 90 % as 0.9.", ends=True)
+    check_share("The width", width, "for example 0.05 for ± .025.")
     key = method_key(method)
     if key not in METHODS:
         near = closest(key, METHODS)
@@ -203,8 +202,8 @@ def cases_for_two(p1: float, p2: float, power: float = 0.8, level: float = 0.95)
     .850, with 80 % power at level 0.95.
     """
     level, power = check_level(level), _power(power)
-    _share("p1", p1, ends=True)
-    _share("p2", p2, ends=True)
+    check_share("p1", p1, "write 90 % as 0.9.", ends=True)
+    check_share("p2", p2, "write 90 % as 0.9.", ends=True)
     if p1 == p2:
         raise OptionError(f"Both shares are {p1:g}: no number of cases shows a difference.", hint="give two shares.")
     mean = (p1 + p2) / 2
@@ -237,7 +236,7 @@ def cases_for_auc_difference(
     """
     level, power = check_level(level), _power(power)
     for name, value in (("auc_a", auc_a), ("auc_b", auc_b), ("positives_share", positives_share)):
-        _share(name, value, ends=False)
+        check_share(name, value, "write 90 % as 0.9.")
     if not 0 <= correlation < 1:
         raise OptionError(f"The correlation must be from 0 up and below 1. Got {correlation!r}.", hint="use about 0.5.")
     if auc_a == auc_b:
@@ -337,14 +336,7 @@ def _quantile(power: float) -> float:
 
 
 def _power(power: float) -> float:
-    if not 0 < power < 1:
-        raise OptionError(f"The power must lie between 0 and 1. Got {power!r}.", hint="for example 0.8.")
-    return float(power)
-
-
-def _share(name: str, value: float, *, ends: bool) -> None:
-    if not (0 <= value <= 1 if ends else 0 < value < 1):
-        raise OptionError(f"{name} must lie between 0 and 1. Got {value!r}.", hint="write 90 % as 0.9.")
+    return check_share("The power", power, "for example 0.8.")
 
 
 def _brief(value: float) -> str:

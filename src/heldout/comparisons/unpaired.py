@@ -32,6 +32,7 @@ from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.cluster_errors import cluster_variance, effective_scale
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.draws import CELL_PRIOR, MOST_CELLS, Draws, order_limits, posterior_draws
+from heldout.intervals.methods import METHODS
 from heldout.intervals.proportion import wilson
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.target import Subject
@@ -64,8 +65,9 @@ DIRICHLET = register_procedure(
     "unpaired-dirichlet",
     "different cases",
     "Quantiles of the difference of two posteriors, drawn independently. Default for measures that are not shares.",
-    "Gelman et al. (2013), Bayesian Data Analysis, ch. 3",
+    METHODS["dirichlet"].reference,
 )
+OVER_GROUPS = "standard error over groups"
 # A procedure's name says its setting; a person who has said "different cases" need not say it twice.
 SHORT = {
     "newcombe": NEWCOMBE.name,
@@ -282,7 +284,7 @@ def _normal(sides: list[_Side], level: float) -> PairTest:
     return PairTest(
         difference, difference - half, difference + half, level, NORMAL.name, math.erfc(abs(z) / math.sqrt(2)),
         sum(side.confusion.n_cases for side in sides), statistic=z, effect=_effect(sides), effect_name=PER_CASE,
-        note="standard error over groups" if grouped else "", interval_method=NORMAL.name,
+        note=OVER_GROUPS if grouped else "", interval_method=NORMAL.name,
     )  # fmt: skip
 
 

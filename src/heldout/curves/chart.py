@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from heldout.arguments import listing
 from heldout.arrays import Floats
-from heldout.curves.curve import Curve, Scale
+from heldout.curves.curve import CHECK_CLASSES, Curve, Scale
 from heldout.curves.declare import Range, find_kind
 from heldout.curves.thinning import placed, thinned
 from heldout.errors import OptionError, ValuesError
@@ -158,7 +158,7 @@ def check_drawable(curves: Sequence[Curve]) -> None:
         if curve.undefined or not np.isfinite(curve.y).any():
             raise ValuesError(
                 f"There is no {curve.title} to draw: {curve.undefined or 'no point of it is defined'}.",
-                hint="check the labels and which class is positive.",
+                hint=CHECK_CLASSES,
             )
 
 

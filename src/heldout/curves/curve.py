@@ -122,7 +122,7 @@ class Curve(Result):
 
     @property
     def n(self) -> int | float:
-        """The number of cases, or their weight."""
+        """The number of positives and negatives, or their weight."""
         return self.n_positive + self.n_negative
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -148,7 +148,7 @@ class Curve(Result):
         ]
 
     def facts(self) -> dict[str, object]:
-        """What stands beside the points in the document."""
+        """What kind of curve it is, of which class, and where its band comes from."""
         band = self.band
         return {
             "kind": self.kind,
@@ -239,6 +239,8 @@ class Curve(Result):
         return save_chart(self._draw(), path)
 
 
+# The hint where a curve cannot be drawn.
+CHECK_CLASSES = "check the labels and which class is positive."
 COUNTED = frozenset({"positives", "n"})
 
 

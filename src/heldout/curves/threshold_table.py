@@ -105,7 +105,7 @@ class ThresholdTable(Result):
         return {"tp": self.tp + self.more_tp, "fp": self.fp + self.more_fp}
 
     def facts(self) -> dict[str, object]:
-        """What stands beside the rows in the document."""
+        """The rule of the table and how many cases there are of both kinds."""
         return {
             "rule": "score >= threshold",
             "n_positive": self.n_positive,

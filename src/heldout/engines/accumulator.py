@@ -19,12 +19,12 @@ from heldout.evidence import Confusion, Label, join_labels, sort_labels
 from heldout.evidence.confusion import Counts
 from heldout.evidence.counted import Counted
 from heldout.evidence.storage import load, save
-from heldout.predictions.case_values import may_be_score, raw_scores
-from heldout.predictions.label_encoding import encode
+from heldout.predictions.case_values import ask_for_positive, may_be_score, raw_scores
+from heldout.predictions.label_encoding import check_label_list, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, usual_pair, usual_positive
 from heldout.predictions.slice_plans import slice_values, slices_of_arrays
 from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, gather
-from heldout.predictions.table import NothingWholeError, Predictions, assemble, check_missing_word
+from heldout.predictions.table import NothingWholeError, Predictions, ask_for_other_class, assemble, check_missing_word
 
 # One batch of cases as it was given to be counted: its scores, its classes, and a copy that outlives it.
 
@@ -219,8 +219,8 @@ class Evidence:
         missing: Missing = "refuse",
     ) -> None:
         check_missing_word(missing)
-        if isinstance(labels, str):
-            raise LabelError(f"labels must be a list of the classes. Got {labels!r}.", hint="write ['no', 'yes'].")
+        if labels is not None:
+            check_label_list(labels, "write ['no', 'yes'].")
         self._labels = None if labels is None else _checked_labels(labels, positive)
         self._positive = positive
         self._threshold = checked_threshold(threshold)
@@ -350,10 +350,8 @@ class Evidence:
     def _add(self, batch: Batch, labels: tuple[Label, ...] | None) -> None:
         """Take a batch whose classes are known; nothing is changed where it is refused."""
         if labels is not None and self._is_unclear(batch, labels):
-            raise OptionError(
-                f"The scores speak for one class, and it is not known which of {listing(labels)}.",
-                hint=f"name it before the first batch: Evidence(labels={list(labels)!r}, positive=…).",
-            )
+            hint = f"name it before the first batch: Evidence(labels={list(labels)!r}, positive=…)."
+            raise ask_for_positive(labels, hint)
         try:
             predictions = batch.gathered(self._asked(labels))
         except NothingWholeError as error:
@@ -379,11 +377,8 @@ class Evidence:
         if len(known) == 1 and columns == 2:
             pair = usual_pair(known[0])
             if pair is None:
-                raise LabelError(
-                    f"All {rows:,} cases so far are of class {quoted(known[0])}, and it is not known what the other "
-                    "class is.",
-                    hint="name both before the first batch: Evidence(labels=…, positive=…).",
-                )
+                hint = "name both before the first batch: Evidence(labels=…, positive=…)."
+                raise ask_for_other_class(f"All {rows:,} cases so far are of class {quoted(known[0])}", hint)
             known = pair
         elif len(known) < columns and self._unsettled[0].score is not None:
             raise LabelError(
@@ -428,12 +423,12 @@ class Evidence:
 
     @property
     def n(self) -> int:
-        """The number of rows that were counted."""
+        """The number of rows in all batches so far."""
         return self.counted.n if self._unsettled else self._grown.n
 
     @property
     def matrix(self) -> Counts:
-        """The square table, rows are the truth; refused where it would not fit in memory."""
+        """The square table of the confusion; rows are the truth."""
         return self.confusion.matrix
 
     def save(self, path: str | Path) -> None:
@@ -442,7 +437,7 @@ class Evidence:
 
     @classmethod
     def load(cls, path: str | Path) -> Evidence:
-        """Read evidence from a file, or say why it cannot be used."""
+        """Evidence that was saved in a file."""
         return cls.of(load(path))
 
     def __add__(self, other: object) -> Evidence:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heldout.arrays import Floats, Integers
-from heldout.engines.score_sort import FINITE_SCORES, rank
-from heldout.errors import ValuesError
+from heldout.engines.score_sort import rank, refuse_scores
 from heldout.evidence.bin_grid import POINT, index_of
 from heldout.evidence.score_bins import MOST, ScoreBins
 
@@ -231,11 +230,7 @@ def _ends(scores: NDArray[Any]) -> tuple[float, float]:
     least, greatest = float(scores.min()) + 0.0, float(scores.max()) + 0.0
     if np.isfinite(least) and np.isfinite(greatest):
         return least, greatest
-    bad = np.flatnonzero(~np.isfinite(scores))
-    raise ValuesError(
-        f"Scores must be finite numbers. {len(bad):,} of {len(scores):,} are not; the first is {scores[bad[0]]}.",
-        hint=FINITE_SCORES,
-    )
+    raise refuse_scores(scores, rows_known=False)
 
 
 class BinCounter:

@@ -167,12 +167,17 @@ def counted_elsewhere(
                 hint="give a path, or leave out engine=.",
             )
         return None
-    if where.engine is not None:
+    check_no_engine(data, where.engine)
+    return _aggregated(frame, name, roles, asked, where)
+
+
+def check_no_engine(data: Any, engine: str | None) -> None:
+    """Refuse an engine that is named beside a lazy data frame."""
+    if engine is not None:
         raise OptionError(
-            f"A lazy data frame ({type(data).__name__}) brings its own engine, and {where.engine!r} was named.",
+            f"A lazy data frame ({type(data).__name__}) brings its own engine, and {engine!r} was named.",
             hint="leave out engine=.",
         )
-    return _aggregated(frame, name, roles, asked, where)
 
 
 def lazy_frame(data: Any) -> Any:

@@ -23,7 +23,6 @@ from heldout.predictions.slice_plans import SliceColumn
 from heldout.predictions.table import Predictions
 
 # Said of the same fault by all who find it.
-LEAVE_OUT_COPIES = "leave out the copies, or say with fold= (--fold) which model made which prediction."
 
 
 # Counting predictions that are in memory, with NumPy, exactly.
@@ -403,11 +402,23 @@ def check_once(predictions: Predictions) -> None:
     times = np.bincount(case)
     if times.max(initial=0) > 1:
         often = int(times.argmax())
-        raise ValuesError(
-            f"The id {predictions.id.labels[often]!r} stands in {times[often]:,} rows, and counts do not tell which "
-            "predictions are of one case.",
-            hint="evaluate cases that were predicted more than once from their rows.",
-        )
+        raise refuse_repeated(predictions.id.labels[often], int(times[often]))
+
+
+def refuse_repeated(name: object, times: int, way: str = "") -> ValuesError:
+    """The error of an id that stands in several rows where only counts are kept; `way` says how to keep the rows."""
+    return ValuesError(
+        f"The id {name!r} stands in {times:,} rows, and counts do not tell which predictions are of one case.",
+        hint=f"evaluate cases that were predicted more than once from their rows{way}.",
+    )
+
+
+def refuse_copies(name: object, times: int, ids: int) -> ValuesError:
+    """The error of ids that stand in several rows where every row is a case of its own."""
+    return ValuesError(
+        f"The id {name!r} stands in {times:,} rows; {ids:,} ids stand in more than one.",
+        hint="leave out the copies, or say with fold= (--fold) which model made which prediction.",
+    )
 
 
 def score_tally(predictions: Predictions, rows: NDArray[np.int64] | None = None) -> ScoreTally:

@@ -76,7 +76,7 @@ class Refinement:
 
     @cached_property
     def ends(self) -> Floats:
-        """The first float above each bin."""
+        """The first float above each refined bin."""
         return ends_of(self.low, self.exponent)
 
     @cached_property

@@ -46,12 +46,12 @@ class ScoreEvidence(ABC):
     @property
     @abstractmethod
     def weighted(self) -> bool:
-        """Whether the cases carry weights."""
+        """Whether the scored cases carry weights."""
 
     @property
     @abstractmethod
     def grouped(self) -> bool:
-        """Whether rows come in groups."""
+        """Whether the scored cases come in groups."""
 
     @property
     @abstractmethod
@@ -117,12 +117,12 @@ class RowScores(ScoreEvidence):
 
     @property
     def weighted(self) -> bool:
-        """Whether the cases carry weights."""
+        """Whether the scored cases carry weights."""
         return self.predictions.weight is not None
 
     @property
     def grouped(self) -> bool:
-        """Whether rows come in groups."""
+        """Whether the scored cases come in groups."""
         return self.predictions.group is not None
 
     @property
@@ -271,12 +271,12 @@ class CountedScores(ScoreEvidence):
 
     @property
     def weighted(self) -> bool:
-        """Whether the cases carry weights."""
+        """Whether the scored cases carry weights."""
         return self._first.weights is not None
 
     @property
     def grouped(self) -> bool:
-        """Whether rows come in groups."""
+        """Whether the scored cases come in groups."""
         return self._first.groups is not None
 
     @property

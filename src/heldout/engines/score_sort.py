@@ -21,7 +21,6 @@ from heldout.evidence.probabilities import sums_by
 from heldout.evidence.ranking import RankedGroups, Ranking, smallest
 
 # Said of the same fault by all who find it.
-FINITE_SCORES = "find out where nan or infinite scores come from; a large number can stand for an infinite one."
 
 
 BLOCK = 1 << 15
@@ -109,7 +108,7 @@ def _pack(scores: NDArray[Any], positive: NDArray[np.bool_], layout: _KeyLayout)
         # The shift drops the sign, and with it the difference between -0.0 and 0.0: they are one score.
         np.left_shift(block.view(layout.keys), 1, out=key)
         if int(key.max()) >= endless:
-            raise _not_finite(scores)
+            raise refuse_scores(scores)
         label = labels[start : start + size]
         if block.min() >= 0:
             np.bitwise_xor(key, layout.ones, out=key)
@@ -128,13 +127,14 @@ def _pack(scores: NDArray[Any], positive: NDArray[np.bool_], layout: _KeyLayout)
     return keys, front
 
 
-def _not_finite(scores: NDArray[Any]) -> ValuesError:
+def refuse_scores(scores: NDArray[Any], of: str = "", *, rows_known: bool = True) -> ValuesError:
+    """The error of scores that are not finite; `rows_known` where the first of them is the first row."""
     bad = np.flatnonzero(~np.isfinite(scores))
-    first = int(bad[0])
+    row = f" in row {int(bad[0]) + 1:,}" if rows_known else ""
     return ValuesError(
-        f"Scores must be finite numbers. {len(bad):,} of {len(scores):,} are not; the first is {scores[first]} in row "
-        f"{first + 1:,}.",
-        hint=FINITE_SCORES,
+        f"Scores must be finite numbers. {len(bad):,} of {len(scores):,}{of} are not; the first is "
+        f"{scores[bad[0]]}{row}.",
+        hint="find out where nan or infinite scores come from; a large number can stand for an infinite one.",
     )
 
 
@@ -234,7 +234,7 @@ def _indexed(
 ) -> Ranking:
     """The same where every case must be followed to its place, for its weight or its group."""
     if not np.isfinite(scores).all():
-        raise _not_finite(scores)
+        raise refuse_scores(scores)
     distinct, where = np.unique(scores.astype(np.float64) + 0.0, return_inverse=True)
     size = len(distinct)
     where = size - 1 - where

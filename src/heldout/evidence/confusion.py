@@ -16,11 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arguments import Label, listing
 from heldout.errors import MatrixError
-from heldout.evidence.labels import join_keys, join_labels, places
+from heldout.evidence.labels import check_same_kind, join_keys, join_labels, places
 from heldout.files.matrix import check_matrix
 
 # Said of the same fault by all who find it.
-SAME_LABELS = "count both with the same labels, so that 1 and '1' are one class."
 NAME_EVERY_CLASS = "name every class that occurs in truth or prediction."
 
 
@@ -175,7 +174,7 @@ class Confusion:
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
-        """What was derived from this evidence and will be asked for again."""
+        """What was derived from these counts and will be asked for again."""
         return {}
 
     @property
@@ -278,13 +277,7 @@ class Confusion:
                 "Evidence with groups and evidence without cannot be merged. One side has groups, the other has none.",
                 hint="count both with group, or both without.",
             )
-        kinds = [{issubclass(kind, str) for kind in set(map(type, part.labels))} for part in (self, other)]
-        if len(kinds[0] | kinds[1]) > 1 and kinds[0] != kinds[1]:
-            raise MatrixError(
-                f"One side has labels of text, the other numbers: {listing(map(repr, self.labels), most=4)}; "
-                f"{listing(map(repr, other.labels), most=4)}.",
-                hint=SAME_LABELS,
-            )
+        check_same_kind(self.labels, other.labels)
         labels = join_labels(self.labels, other.labels)
         return _combined(labels, [(part, places(part.labels, labels)) for part in (self, other)])
 

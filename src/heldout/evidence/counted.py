@@ -61,7 +61,7 @@ class ScoreTally:
 
     @property
     def per_class(self) -> bool:
-        """Whether every class has a column."""
+        """Whether there are bins for every class."""
         return len(self.bins) > 1
 
     @property
@@ -176,7 +176,7 @@ class Counted:
 
     @property
     def n(self) -> int:
-        """The number of rows that were counted."""
+        """The number of rows in the confusion."""
         return self.confusion.n_cases
 
     def __add__(self, other: object) -> Counted:

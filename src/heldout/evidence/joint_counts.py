@@ -11,11 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import Label, listing
+from heldout.arguments import Label
 from heldout.arrays import Codes, Floats
-from heldout.errors import MatrixError
-from heldout.evidence.confusion import SAME_LABELS, Confusion
-from heldout.evidence.labels import join_labels
+from heldout.evidence.confusion import Confusion
+from heldout.evidence.labels import check_same_kind, join_labels
 from heldout.evidence.score_bins import POINT, ScoreBins
 
 # Up to this many possible cells are counted in one array, 8 MB of it; beyond, those that are met are sorted.
@@ -99,13 +98,7 @@ class PairCounts:
     def __add__(self, other: object) -> PairCounts:
         if not isinstance(other, PairCounts):
             return NotImplemented
-        kinds = [{isinstance(label, str) for label in part.labels} for part in (self, other)]
-        if len(kinds[0] | kinds[1]) > 1 and kinds[0] != kinds[1]:
-            raise MatrixError(
-                f"One side has labels of text, the other numbers: {listing(map(repr, self.labels), most=4)}; "
-                f"{listing(map(repr, other.labels), most=4)}.",
-                hint=SAME_LABELS,
-            )
+        check_same_kind(self.labels, other.labels)
         labels = join_labels(self.labels, other.labels)
         index_of = {label: position for position, label in enumerate(labels)}
         moves = [np.array([index_of[label] for label in part.labels], dtype=np.int64) for part in (self, other)]
@@ -120,7 +113,6 @@ class PairCounts:
         return self if other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        """Equal counts for equal labels, in whatever order the labels stand."""
         if not isinstance(other, PairCounts):
             return NotImplemented
         return set(self.labels) == set(other.labels) and _content(self) == _content(other)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import Label
+from heldout.arguments import Label, listing
+from heldout.errors import MatrixError
 
 
 def sort_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
@@ -27,6 +28,17 @@ def _one_kind(labels: Iterable[Label]) -> bool:
     """Whether all are text, or none is."""
     kinds = set(map(type, labels))
     return all(issubclass(kind, str) for kind in kinds) or not any(issubclass(kind, str) for kind in kinds)
+
+
+def check_same_kind(first: Sequence[Label], second: Sequence[Label]) -> None:
+    """Refuse labels of text beside numbers, which would become classes of their own."""
+    kinds = [{issubclass(kind, str) for kind in set(map(type, labels))} for labels in (first, second)]
+    if len(kinds[0] | kinds[1]) > 1 and kinds[0] != kinds[1]:
+        raise MatrixError(
+            f"One side has labels of text, the other numbers: {listing(map(repr, first), most=4)}; "
+            f"{listing(map(repr, second), most=4)}.",
+            hint="count both with the same labels, so that 1 and '1' are one class.",
+        )
 
 
 def _in_order(labels: tuple[Label, ...]) -> bool:

@@ -162,7 +162,7 @@ class ProbabilityGroups:
 
     @property
     def number(self) -> int:
-        """How many groups there are."""
+        """How many groups the sums were taken in."""
         return len(self.keys)
 
     def merged(self, other: ProbabilityGroups, bins: int, classes: int) -> ProbabilityGroups:
@@ -226,7 +226,7 @@ class Probabilities:
 
     @property
     def weight(self) -> float:
-        """The number of cases, or their weight."""
+        """The weights of all cases together; without weights, the number of cases."""
         return self._moments.weight
 
     @property
@@ -242,7 +242,7 @@ class Probabilities:
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
-        """What was derived from this evidence and will be asked for again."""
+        """What was derived from these sums and will be asked for again."""
         return {}
 
     def _shape(self) -> tuple[object, ...]:

@@ -68,7 +68,7 @@ class Ranking:
 
     @property
     def weighted(self) -> bool:
-        """Whether the cases carry weights."""
+        """Whether the ranked cases carry weights."""
         return self.positive_squares is not None
 
     @cached_property
@@ -97,7 +97,7 @@ class Ranking:
 
     @property
     def n(self) -> int | float:
-        """The number of cases, or their weight."""
+        """The number of cases that were ranked, or their weight."""
         return self.n_positive + self.n_negative
 
     @property
@@ -128,7 +128,7 @@ class Ranking:
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
-        """What was derived from this evidence and will be asked for again."""
+        """What was derived from this ranking and will be asked for again."""
         return {}
 
     def swapped(self) -> Ranking:

@@ -139,7 +139,7 @@ class ColumnarBatches(Batches):
         return tuple(footer.types for footer in self._footers)
 
     def kinds(self, columns: Sequence[str]) -> dict[str, pl.DataType]:
-        """The type that each of these columns has in all batches."""
+        """The type that each of these columns has by the footers of all files."""
         for name in columns:
             if name not in self._known:
                 self._known[name] = key_type(self._keys[name]) if name in self._keys else self._kind(name)

@@ -366,7 +366,7 @@ class DelimitedBatches(TextBatches):
                 self._words.pop(name, None)
 
     def text_in(self, column: str) -> tuple[str, str] | None:
-        """A file in which a column holds text where others hold numbers, and such a text."""
+        """A file whose text was met in this column, and the first such text."""
         return self._seen.get(column, {}).get("text")
 
     def _names(self, part: FilePart) -> tuple[str, ...]:

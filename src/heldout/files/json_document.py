@@ -7,16 +7,18 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import listing
-from heldout.errors import ColumnError, FileError
+from heldout.errors import FileError
 from heldout.files.column_types import no_rows, wanted_names
 from heldout.files.formats import Format
 from heldout.files.input_stream import BOM, Content, load, utf8_text
 from heldout.files.json_lines import (
-    ONE_TYPE,
     JsonLinesBatches,
+    check_object,
     column_of_values,
     name_of_value,
     parse_json,
+    refuse_empty_objects,
+    refuse_mixture,
     with_absent,
 )
 
@@ -73,11 +75,10 @@ def _values_by_column(content: Content) -> dict[str, list[Any]]:
 
 def _transposed(rows: list[Any], file: str) -> dict[str, list[Any]]:
     for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict):
-            raise FileError(f"{file}, row {number}: expected a JSON object, found {name_of_value(row)}.", hint=_HINT)
+        check_object(row, f"{file}, row {number}", _HINT)
     names = dict.fromkeys(key for row in rows for key in row)
     if rows and not names:
-        raise FileError(f"{file} has no columns: all of its objects are empty.", hint=_HINT)
+        raise refuse_empty_objects(file, _HINT)
     return {name: [row.get(name) for row in rows] for name in names}
 
 
@@ -99,10 +100,7 @@ def _column(name: str, values: list[Any], file: str) -> pl.Series:
         return pl.Series(name, [None if value is None else [json.dumps(value)] for value in values])
     if str in kinds and len(kinds) > 1:
         row, value = next((row, value) for row, value in enumerate(values, 1) if not isinstance(value, str | None))
-        raise ColumnError(
-            f"{file} mixes text with numbers or booleans in {name!r}: row {row} holds {json.dumps(value)}.",
-            hint=ONE_TYPE,
-        )
+        raise refuse_mixture(file, name, f"row {row} holds {json.dumps(value)}")
     return column_of_values(name, values)
 
 

@@ -41,10 +41,8 @@ def read_json_lines(content: Content, columns: Sequence[str] | None = None) -> p
     if frame is None:
         frame = _parsed_line_by_line(data, content.name)
     if not frame.columns:
-        raise FileError(
-            f"{content.name} has no columns: all of its objects are empty.",
-            hint='give each line its values, such as {"truth": "yes", "predicted": "no"}.',
-        )
+        hint = 'give each line its values, such as {"truth": "yes", "predicted": "no"}.'
+        raise refuse_empty_objects(content.name, hint)
     chosen = widened(frame.select(wanted_names(frame.columns, columns, content.name)))
     for name in chosen.columns:
         if chosen.schema[name] == "String":
@@ -58,10 +56,24 @@ def _refuse_mixed(data: bytes, name: str, file: str) -> None:
     match = bare.search(data)
     if match:
         line = data.count(b"\n", 0, match.start()) + 1
-        raise ColumnError(
-            f"{file} mixes text with numbers or booleans in {name!r}: line {line} holds a value without quotes.",
-            hint=ONE_TYPE,
-        )
+        raise refuse_mixture(file, name, f"line {line} holds a value without quotes")
+
+
+def refuse_mixture(file: str, name: str, where: str) -> ColumnError:
+    """The error of a column that holds text and other values; `where` says which value is the other one."""
+    return ColumnError(f"{file} mixes text with numbers or booleans in {name!r}: {where}.", hint=ONE_TYPE)
+
+
+def refuse_empty_objects(file: str, hint: str) -> FileError:
+    """The error of JSON objects of which none has a key."""
+    return FileError(f"{file} has no columns: all of its objects are empty.", hint=hint)
+
+
+def check_object(value: Any, where: str, hint: str) -> dict[str, Any]:
+    """The JSON object that stands there, refused where it is another value."""
+    if not isinstance(value, dict):
+        raise FileError(f"{where}: expected a JSON object, found {name_of_value(value)}.", hint=hint)
+    return value
 
 
 def _parsed(data: bytes) -> pl.DataFrame | None:
@@ -86,10 +98,8 @@ def _parsed_line_by_line(data: bytes, file: str) -> pl.DataFrame:
 
 def _object(line: bytes, number: int, file: str) -> dict[str, Any]:
     hint = 'each line must be one whole object, such as {"truth": "yes", "predicted": "no"}.'
-    value = parse_json(line, f"{file}, line {number}", hint)
-    if not isinstance(value, dict):
-        raise FileError(f"{file}, line {number}: expected a JSON object, found {name_of_value(value)}.", hint=hint)
-    return value
+    where = f"{file}, line {number}"
+    return check_object(parse_json(line, where, hint), where, hint)
 
 
 def parse_json(text: bytes, where: str, hint: str) -> Any:
@@ -164,7 +174,6 @@ class JsonLinesBatches(TextBatches):
             line += piece.count(b"\n")
 
     def _find_types(self, columns: Sequence[str]) -> None:
-        """Read everything once to find out what each column is, and how many rows each file has."""
         files: dict[str, dict[Any, str]] = {name: {} for name in columns}
         beyond: dict[str, str] = {}
         for part, (frame, _) in self._watched_pieces(columns):

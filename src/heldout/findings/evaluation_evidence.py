@@ -34,12 +34,14 @@ def ranking_of(subject: Evaluation) -> Ranking | str:
     if subject.scores.evidence.per_class:
         return "there is a score for each class, not one for the positive class"
     if subject.positive is None:
-        return "no class is the positive one"
+        return NO_POSITIVE_CLASS
     return subject.scores.evidence.ranking(subject.positive)
 
 
 # Why a rule that looks at single scores, or at single rows, has nothing to look at.
 IN_BINS = "the scores were counted in bins, so that scores that are near cannot be told from scores that are equal"
+NO_POSITIVE_CLASS = "no class is the positive one"
+ONE_CLASS = "all cases are of one class"
 NOT_KEPT = "the rows were counted and not kept"
 
 

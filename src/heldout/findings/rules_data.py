@@ -139,6 +139,7 @@ def _sparse(matrix: Any) -> Bits:
 
 
 TRAINING_CASES = "it was tested on the cases it was trained on"
+KOHAVI = "Kohavi (1995), IJCAI 14; Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 4.5"
 TIMES = frozenset({"date", "datetime", "day", "hour", "month", "time", "timestamp", "week", "year"})
 DATE = re.compile(r"\d{4}-\d{2}(-\d{2}|$)")
 
@@ -186,7 +187,7 @@ def copies_in_training(seen: Validation, *, share: float = 0.01, times: float = 
     title="Class shares of a test part far from the whole",
     severity="know",
     advice="Use a stratified plan; where the splits must be as they are, look at measures of each class by itself.",
-    reference="Kohavi (1995), IJCAI 14; Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 4.5",
+    reference=KOHAVI,
     limits={"apart": "ten points: stratified parts are never further off than one case is worth; a convention"},
 )
 def shares_apart(seen: Validation, *, apart: float = 0.1) -> Answer:

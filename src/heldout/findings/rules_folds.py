@@ -12,7 +12,7 @@ from heldout.arrays import Floats
 from heldout.evidence.partitions import FoldCounts
 from heldout.findings.evaluation_evidence import NOT_KEPT
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, quoted, rule
-from heldout.intervals.fold_estimates import FoldEstimate, FoldEstimator
+from heldout.intervals.fold_estimates import REFERENCES, FoldEstimate, FoldEstimator
 from heldout.measures.catalogue import find
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import share
@@ -59,7 +59,7 @@ def small_folds(seen: Evaluation, *, cases: float = 30) -> Answer:
     title="F averaged over folds, or ROC area pooled over folds",
     severity="act",
     advice="Leave out the method over folds: F is then made once from all counts, and the ROC area fold by fold.",
-    reference="Forman & Scholz (2010), SIGKDD Explorations 12(1)",
+    reference=REFERENCES["pooled"],
 )
 def wrong_way_together(seen: Evaluation) -> Answer:
     """F is a mean over folds, or the ROC area is made from the scores of several models together.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heldout.evidence import Confusion, Label
-from heldout.findings.evaluation_evidence import class_sizes, reported
+from heldout.findings.evaluation_evidence import NO_POSITIVE_CLASS, class_sizes, reported
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, quoted, rule
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.dependence import Dependence
@@ -297,7 +297,7 @@ def f1_no_better_than_always_positive(subject: Evaluation, *, gain: float = 0.0)
     F1 of 2π / (1 + π).
     """
     if subject.positive is None:
-        return NotApplicable("no class is the positive one")
+        return NotApplicable(NO_POSITIVE_CLASS)
     confusion = subject.confusion
     held = float(confusion.truth_totals[confusion.index(subject.positive)]) / float(confusion.n)
     if not held:

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.evidence.ranking import Ranking
-from heldout.findings.evaluation_evidence import IN_BINS, case_number, class_sizes, is_exact, ranking_of, reported
+from heldout.findings.evaluation_evidence import (
+    IN_BINS,
+    ONE_CLASS,
+    case_number,
+    class_sizes,
+    is_exact,
+    ranking_of,
+    reported,
+)
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, quoted, rule
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
@@ -154,7 +162,7 @@ def few_distinct_scores(subject: Evaluation, *, distinct: float = 10, tied: floa
     if isinstance(ranking, str):
         return NotApplicable(ranking)
     if not ranking.n_positive or not ranking.n_negative:
-        return NotApplicable("all cases are of one class")
+        return NotApplicable(ONE_CLASS)
     facts: dict[str, object] = {"distinct": len(ranking)}
     if len(ranking) > distinct:
         # A bin holds one distinct score or more.
@@ -197,7 +205,7 @@ def too_good(
     met = size[size > 0]
     n = case_number(subject)
     if len(met) < 2:
-        return NotApplicable("all cases are of one class")
+        return NotApplicable(ONE_CLASS)
     if n < cases or met.min() < least:
         return NotApplicable(f"there are fewer than {cases:g} cases, or fewer than {least:g} of a class")
     areas = {e.average or e.class_: e for e in reported(subject, "roc_auc")}

@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from heldout.engines.score_sort import rank
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
-from heldout.findings.evaluation_evidence import IN_BINS, NOT_KEPT, is_exact, needs_rows, ranking_of, why_no_scores
+from heldout.findings.evaluation_evidence import (
+    IN_BINS,
+    NO_POSITIVE_CLASS,
+    NOT_KEPT,
+    ONE_CLASS,
+    is_exact,
+    needs_rows,
+    ranking_of,
+    why_no_scores,
+)
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, figure, rule
 from heldout.measures.catalogue import find
 from heldout.predictions.table import Predictions
@@ -261,7 +270,7 @@ def _searchable(subject: Evaluation, distinct: float) -> Ranking | str:
     if isinstance(ranking, str):
         return ranking
     if not ranking.n_positive or not ranking.n_negative:
-        return "all cases are of one class"
+        return ONE_CLASS
     if not is_exact(ranking):
         return IN_BINS
     if len(ranking) < distinct:
@@ -303,7 +312,7 @@ def predictions_beside_scores(subject: Evaluation, *, share: float = 0.01) -> An
     else:
         order = None if subject.positive is None else order_of(held, subject.positive)
         if order is None:
-            return NotApplicable("no class is the positive one")
+            return NotApplicable(NO_POSITIVE_CLASS)
         astray, what = order.astray, "what any one threshold would give"
     facts = {"share": astray, "cases": round(astray * held.n)}
     if astray > share:

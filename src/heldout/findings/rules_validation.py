@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, rule
+from heldout.findings.rules_data import KOHAVI, TRAINING_CASES
 from heldout.resampling.learning_curve import LearningCurve
-from heldout.results.validation import Validation
+from heldout.results.validation import NO_TRAINING_PREDICTIONS, Validation
 from heldout.show.numbers import limits, share
 
 RESUBSTITUTION = "resubstitution"
-TRAINING_CASES = "it was tested on the cases it was trained on"
 
 
 @rule(
@@ -153,7 +153,7 @@ def missing_splits(seen: Validation) -> Answer:
     title="One holdout of few cases",
     severity="know",
     advice="Use 10-fold, which tests every case once, or 30 x holdout 2/3.",
-    reference="Kohavi (1995), IJCAI 14; Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 4.5",
+    reference=KOHAVI,
     limits={"cases": "convention: with 1,000 test cases the 95 % interval of a share is at most 6.2 points wide"},
 )
 def one_holdout(seen: Validation, *, cases: float = 1000) -> Answer:
@@ -178,7 +178,7 @@ def _no_two_errors(seen: Validation) -> str:
     if seen.optimism is not None:
         return ".632 rules mix the two errors"
     if not len(seen.run.training_rows):
-        return "there are no predictions of training cases"
+        return NO_TRAINING_PREDICTIONS
     if len(np.unique(seen.run.predicted)) < 2:
         return "it answers one class only, so that both errors are the share of the other classes"
     return ""

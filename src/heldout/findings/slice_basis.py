@@ -54,12 +54,12 @@ class Basis(ABC):
     @property
     @abstractmethod
     def grouped(self) -> bool:
-        """Whether rows come in groups."""
+        """Whether the sliced cases come in groups."""
 
     @property
     @abstractmethod
     def weighted(self) -> bool:
-        """Whether the cases carry weights."""
+        """Whether the sliced cases carry weights."""
 
     @abstractmethod
     def counts(self, columns: Sequence[Divided]) -> SliceCounts:
@@ -103,12 +103,12 @@ class RowBasis(Basis):
 
     @property
     def grouped(self) -> bool:
-        """Whether rows come in groups."""
+        """Whether the sliced cases come in groups."""
         return self.predictions.group is not None
 
     @property
     def weighted(self) -> bool:
-        """Whether the cases carry weights."""
+        """Whether the sliced cases carry weights."""
         return self.predictions.weight is not None
 
     def column(self, name: str) -> SliceColumn:
@@ -141,12 +141,12 @@ class CountedBasis(Basis):
 
     @property
     def grouped(self) -> bool:
-        """Whether rows come in groups."""
+        """Whether the sliced cases come in groups."""
         return self.counted.confusion.clusters is not None
 
     @property
     def weighted(self) -> bool:
-        """Whether the cases carry weights."""
+        """Whether the sliced cases carry weights."""
         return self.counted.confusion.weighted
 
     def counts(self, columns: Sequence[Divided]) -> SliceCounts:

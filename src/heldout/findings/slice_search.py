@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heldout.arguments import check_whole
 from heldout.arrays import Floats
 from heldout.comparisons.corrections import adjust_p_values, describe_left_out
-from heldout.comparisons.unpaired import MOVER, NEWCOMBE, NORMAL, compare_unpaired, mover_difference
+from heldout.comparisons.unpaired import MOVER, NEWCOMBE, NORMAL, OVER_GROUPS, compare_unpaired, mover_difference
 from heldout.engines.score_evidence import RowScores
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
@@ -206,7 +206,7 @@ def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: 
     p = 2 * float(stdtr(df, -abs(difference) / error))
     return PairTest(
         difference, low, high, level, CLUSTERED, p, cases, statistic=difference / error, df=float(df),
-        note="standard error over groups", interval_method=CLUSTERED,
+        note=OVER_GROUPS, interval_method=CLUSTERED,
     )  # fmt: skip
 
 
@@ -484,11 +484,7 @@ def _is_small(inside: Confusion, outside: Confusion, quantity: Quantity) -> bool
 
 def _scored(basis: Basis, quantity: Quantity, columns: Sequence[Divided]) -> Iterator[Found]:
     """A measure of scores in every slice, from the scores of the cases inside and of those outside."""
-    if basis.scores is None:
-        raise OptionError(
-            f"{quantity.bound.name} is a measure of scores, and none were given.",
-            hint="pass score= (--score COLUMN), one score per case or one per class.",
-        )
+    scores = quantity.check_scored(basis.scores)
     if not isinstance(basis, RowBasis):
         raise OptionError(
             f"{quantity.bound.name} is a measure of scores, and of scores in single slices nothing was kept.",
@@ -501,11 +497,11 @@ def _scored(basis: Basis, quantity: Quantity, columns: Sequence[Divided]) -> Ite
         for code in np.flatnonzero(sizes).tolist():
             inside = column.codes == code
             parts = [basis.predictions.part(np.flatnonzero(rows)) for rows in (inside, ~inside)]
-            one, size = _score_estimate(basis.scores, parts[0], quantity), int(sizes[code])
+            one, size = _score_estimate(scores, parts[0], quantity), int(sizes[code])
             if not parts[1].n:
                 yield column, column.labels[code], size, one, _undefined(level, size)
                 continue
-            tested = of_estimates(one, _score_estimate(basis.scores, parts[1], quantity), level, basis.predictions.n)
+            tested = of_estimates(one, _score_estimate(scores, parts[1], quantity), level, basis.predictions.n)
             why = basis.untested or (SHARED_GROUPS if _groups_shared(parts) else "")
             if why:
                 tested = replace(tested, low=math.nan, high=math.nan, p=math.nan, method="none", note=why)

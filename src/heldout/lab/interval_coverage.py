@@ -7,29 +7,19 @@ to compare with: Brown, Cai & DasGupta (2001), Statistical Science 16, 101-133.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from heldout.arguments import check_level, check_whole, closest, listing, method_key
+from heldout.arguments import check_level, check_share, check_whole, closest, listing, method_key
 from heldout.arrays import Floats
+from heldout.comparisons.sample_size import METHODS
 from heldout.errors import OptionError
-from heldout.intervals import proportion
 from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Number, Prose, Table, Title
 from heldout.show.numbers import number
-
-METHODS: dict[str, Callable[..., proportion.Limits]] = {
-    "wilson": proportion.wilson,
-    "wilson-cc": proportion.wilson_cc,
-    "clopper-pearson": proportion.clopper_pearson,
-    "jeffreys": proportion.jeffreys,
-    "agresti-coull": proportion.agresti_coull,
-    "mid-p": proportion.mid_p,
-    "normal": proportion.normal,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +95,10 @@ def coverage(
     """
     check_level(level)
     sizes = [check_whole("n", size, 1) for size in (n if isinstance(n, Sequence | np.ndarray) else [n])]
-    shares = [_check_share(value) for value in (p if isinstance(p, Sequence | np.ndarray) else [p])]
+    shares = [
+        check_share("p", value, "write 20 % as 0.2.", ends=True)
+        for value in (p if isinstance(p, Sequence | np.ndarray) else [p])
+    ]
     requested = list(METHODS) if methods is None else [methods] if isinstance(methods, str) else list(methods)
     names = list(dict.fromkeys(_resolve_method(name) for name in requested))
     if not (sizes and shares and names):
@@ -143,9 +136,3 @@ def _resolve_method(name: Any) -> str:
             hint=f"use {near or 'wilson'!r}.",
         )
     return key
-
-
-def _check_share(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= float(value) <= 1:
-        raise OptionError(f"p must lie between 0 and 1. Got {value!r}.", hint="write 20 % as 0.2.")
-    return float(value)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import check_whole
+from heldout.arguments import check_share, check_whole
 from heldout.arrays import Codes, Floats
 from heldout.errors import OptionError
 
@@ -178,7 +178,7 @@ class Gaussians(World):
 
     def __post_init__(self) -> None:
         check_whole("features", self.features, 1)
-        _check_share("prevalence", self.prevalence)
+        check_share("The prevalence", self.prevalence, "0.5 is the default.")
         if not self.separation >= 0 or math.isinf(self.separation):
             raise OptionError(
                 f"The separation must be a number from 0 up. Got {self.separation!r}.", hint="2.0 is the default."
@@ -237,7 +237,7 @@ class Noise(World):
 
     def __post_init__(self) -> None:
         check_whole("features", self.features, 1)
-        _check_share("prevalence", self.prevalence)
+        check_share("The prevalence", self.prevalence, "0.5 is the default.")
 
     @property
     def dimension(self) -> int:
@@ -342,8 +342,3 @@ def _compute_area(rule: LinearRule, x: float, y: float, side: float) -> float:
     a, b = np.array(kept).T
     # Half the sum of cross products of neighbouring corners.
     return abs(float(a @ np.roll(b, -1) - b @ np.roll(a, -1))) / 2
-
-
-def _check_share(name: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise OptionError(f"The {name} must lie between 0 and 1. Got {value!r}.", hint="0.5 is the default.")

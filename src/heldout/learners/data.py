@@ -18,7 +18,7 @@ from heldout.learners.features import FeatureTable, as_table, keep_features, not
 from heldout.learners.learner import Learner
 from heldout.learners.problem import Problem, encode_target, settle_target
 from heldout.predictions.case_values import groups
-from heldout.predictions.column_roles import check_column
+from heldout.predictions.column_roles import begin_sentence, check_column
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.table import CHECK_COLUMNS, check_missing_word
 
@@ -114,7 +114,7 @@ def _resolve_roles(table: FeatureTable, y: Any, target: Any, group: Any, feature
     if y is None:
         if table.frame is None:
             raise OptionError(
-                f"{table.start} holds features but no classes.",
+                f"{begin_sentence(table.source)} holds features but no classes.",
                 hint="pass the classes as the second argument, one per row.",
             )
         if target is None:
@@ -142,7 +142,8 @@ def _resolve_roles(table: FeatureTable, y: Any, target: Any, group: Any, feature
     chosen = [name for name in (table.columns if requested is None else dict.fromkeys(requested)) if name not in taken]
     if not chosen:
         raise ColumnError(
-            f"{table.start} has no features left to learn from. It has: {listing(table.columns) or 'no columns'}.",
+            f"{begin_sentence(table.source)} has no features left to learn from. It has: "
+            f"{listing(table.columns) or 'no columns'}.",
             hint="name fewer columns to drop, or more features.",
         )
     called = target if y is None else getattr(y, "name", None)
@@ -166,11 +167,11 @@ def _guess_target(table: FeatureTable) -> Any:
     how = "--target COLUMN" if table.from_file else "target="
     if candidates:
         raise ColumnError(
-            f"{table.start} has several columns that may be the target: {listing(candidates)}.",
+            f"{begin_sentence(table.source)} has several columns that may be the target: {listing(candidates)}.",
             hint=f"choose one with {how}.",
         )
     raise ColumnError(
-        f"{table.start} has no column named {', '.join(USUAL_TARGETS[:-1])} or {USUAL_TARGETS[-1]}. "
+        f"{begin_sentence(table.source)} has no column named {', '.join(USUAL_TARGETS[:-1])} or {USUAL_TARGETS[-1]}. "
         f"It has: {listing(table.columns)}.",
         hint=f"say which column holds the classes with {how}.",
     )

@@ -22,6 +22,7 @@ from heldout.files.arff_header import read_header
 from heldout.files.input_stream import STANDARD_INPUT, inner_ending, load, utf8_text
 from heldout.learners.problem import Nominal
 from heldout.predictions.case_values import groups, weights
+from heldout.predictions.column_roles import begin_sentence
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import is_missing
 
@@ -43,11 +44,6 @@ class FeatureTable:
     from_file: bool = False
     class_last: bool = False
     row_weight: str | None = None
-
-    @property
-    def start(self) -> str:
-        """The source at the beginning of a sentence; the name of a file keeps its own case."""
-        return f"T{self.source[1:]}" if self.source.startswith("the ") else self.source
 
     @property
     def sparse(self) -> bool:
@@ -465,7 +461,7 @@ def _check_useful(columns: Sequence[FeatureColumn], table: FeatureTable) -> None
 def _no_features_error(table: FeatureTable, left: Sequence[str]) -> ColumnError:
     why = f" {listing((f'{note[0].upper()}{note[1:]}' for note in left), most=3)}." if left else ""
     return ColumnError(
-        f"{table.start} has no features to learn from besides the class.{why}",
+        f"{begin_sentence(table.source)} has no features to learn from besides the class.{why}",
         hint="check which column is the target, and which columns were left out.",
     )
 
@@ -507,7 +503,8 @@ def _check_finite(matrix: NDArray[Any], names: Sequence[str], table: FeatureTabl
         shown = [f"{name} ({count:,})" for name, count in zip(names, counts.tolist(), strict=True) if count]
         where = f"infinite values in {listing(shown)}"
     raise ValuesError(
-        f"{table.start} holds {where}.", hint="mend them, or make them missing (NaN) and let them be filled."
+        f"{begin_sentence(table.source)} holds {where}.",
+        hint="mend them, or make them missing (NaN) and let them be filled.",
     )
 
 

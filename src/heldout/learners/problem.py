@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -15,7 +15,7 @@ from heldout.arrays import Codes
 from heldout.errors import LabelError
 from heldout.evidence import Label, sort_labels
 from heldout.predictions.containers import unwrap
-from heldout.predictions.label_encoding import Coded, as_label, encode
+from heldout.predictions.label_encoding import Coded, as_label, check_label_list, encode
 from heldout.predictions.positive_class import fitted, quoted, suspicions
 
 
@@ -163,8 +163,7 @@ def _continuous_error(name: str, distinct: int, n: int, example: str) -> LabelEr
 
 
 def _order_labels(given: Any, labels: Sequence[Label], present: Sequence[Label], name: str) -> tuple[Label, ...]:
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise LabelError(f"labels must be a list of the classes. Got {given!r}.", hint="say labels=['no', 'yes'].")
+    check_label_list(given, "say labels=['no', 'yes'].")
     ordered = fitted([as_label(label, "labels") for label in given], labels)
     if len(set(ordered)) != len(ordered):
         twice = sorted({str(label) for label in ordered if ordered.count(label) > 1})

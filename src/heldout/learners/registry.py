@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from heldout.arguments import closest, listing
+from heldout.arguments import SPELLED_EXACTLY, closest, listing, suggest
 from heldout.errors import OptionError, first_line
 
 # The learners that have a short name, declared once: which class each is, with which settings, and why.
@@ -312,11 +312,10 @@ def _belongs(file: str, module: str) -> bool:
 
 def _no_such_name(module: ModuleType, name: str) -> OptionError:
     names = [known for known in dir(module) if not known.startswith("_")]
-    near = closest(name, names)
     classes = [known for known in names if isinstance(getattr(module, known, None), type)]
     return OptionError(
         f"The module {module.__name__!r} has no {name!r}. It has: {listing(classes or names) or 'nothing'}.",
-        hint=f"did you mean {near!r}?" if near else "use one of these, spelled exactly as it is.",
+        hint=suggest(name, names, SPELLED_EXACTLY),
     )
 
 

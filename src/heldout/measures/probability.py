@@ -10,7 +10,7 @@ from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.ranking import Ranking
 from heldout.measures.declare import UNBOUNDED, Headline, Measure, measure
-from heldout.measures.recalibration import LogisticFit, recalibrate
+from heldout.measures.recalibration import ONE_CLASS, LogisticFit, recalibrate
 
 GOOD = "Good (1952), Rational decisions"
 BRIER = "Brier (1950), Verification of forecasts expressed in terms of probability"
@@ -29,7 +29,6 @@ NO_CASES = "there are no cases"
 NOT_SUMMED = "there are no cases, or they were counted by a version that did not know this score"
 NO_BINS = "there are no cases in bins"
 NOT_BINARY = "there are no cases in bins, or there is more than one probability per case"
-ONE_CLASS = "there are cases of one class only"
 NO_FIT = "there is one class only, the probabilities separate the classes, or the scores are no probabilities"
 NO_RANKS = "there are no cases, or only one probability per case"
 

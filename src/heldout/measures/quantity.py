@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -236,6 +236,14 @@ def averaged_gradient(bound: Bound, average: Average, confusion: Confusion) -> N
     return np.asarray(slope)
 
 
+Scores = TypeVar("Scores")
+
+
+def lack_costs(asked: str, hint: str) -> OptionError:
+    """The error where a cost is asked for and no costs were given."""
+    return OptionError(f"{asked} needs costs, and none were given.", hint=hint)
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """What is asked for: a measure of one class, an average, or (neither) of the whole table."""
@@ -252,8 +260,17 @@ class Quantity:
     def check_costs(self, costs: Any) -> Quantity:
         """The same quantity, refused where it is a cost and no costs were given."""
         if self.bound.measure.kind == "cost" and costs is None:
-            raise OptionError(f"{self.bound.name} needs costs, and none were given.", hint="pass costs= (--costs).")
+            raise lack_costs(self.bound.name, "pass costs= (--costs).")
         return self
+
+    def check_scored(self, scores: Scores | None) -> Scores:
+        """What holds the scores that this measure is of; refused where there are none."""
+        if scores is None:
+            raise OptionError(
+                f"{self.bound.name} is a measure of scores, and none were given.",
+                hint="pass score= (--score COLUMN), one score per case or one per class.",
+            )
+        return scores
 
     def check(self, positive: Label | None) -> Quantity:
         """The same quantity, with the positive class filled in where one is needed."""

@@ -20,10 +20,6 @@ from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import Coded, encode, is_missing
 
 # Said of the same fault by all who find it.
-ALL_WEIGHTS_ZERO = "All weights are zero, so no case counts."
-GIVE_A_WEIGHT = "give at least one case a weight."
-USE_WEIGHT_ZERO = "give weight 0 to a case that should not count."
-DIVIDE_WEIGHTS = "divide all of them by their mean: only their ratios count."
 REPLACE_INFINITIES = "replace infinities by the largest finite score, or leave those rows out."
 CONVERT_TO_NUMBERS = "choose another column, or convert it to numbers."
 
@@ -55,14 +51,19 @@ def weights(values: Any, name: str = "weight") -> NDArray[np.float64]:
 def _no_numbers(values: list[Any], name: str) -> ValuesError:
     """What a column holds that should be numbers, and where that begins."""
     bad = [index for index, value in enumerate(values) if not is_number(value)]
-    what = f"{name} must be numbers. It holds {listing(map(repr, values), most=3)}"
-    if bad:
-        examples = listing(dict.fromkeys(repr(values[index]) for index in bad), most=3)
-        what = (
-            f"{name} must be numbers. {len(bad):,} of {len(values):,} {'values is' if len(bad) == 1 else 'values are'} "
-            f"not: {examples}; {'it is' if len(bad) == 1 else 'the first is'} in row {bad[0] + 1:,}"
-        )
-    return ValuesError(f"{what}.", hint=CONVERT_TO_NUMBERS)
+    if not bad:
+        return refuse_content(name, listing(map(repr, values), most=3), CONVERT_TO_NUMBERS)
+    examples = listing(dict.fromkeys(repr(values[index]) for index in bad), most=3)
+    return ValuesError(
+        f"{name} must be numbers. {len(bad):,} of {len(values):,} {'values is' if len(bad) == 1 else 'values are'} "
+        f"not: {examples}; {'it is' if len(bad) == 1 else 'the first is'} in row {bad[0] + 1:,}.",
+        hint=CONVERT_TO_NUMBERS,
+    )
+
+
+def refuse_content(name: str, content: object, hint: str) -> ValuesError:
+    """The error of a column that should be numbers and holds something else throughout."""
+    return ValuesError(f"{name} must be numbers. It holds {content}.", hint=hint)
 
 
 def is_number(value: Any) -> bool:
@@ -78,17 +79,25 @@ def check_weight(weight: NDArray[np.float64]) -> None:
     """Refuse weights that are negative, not finite, all zero, or beyond what can be squared."""
     bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
     if len(bad):
-        raise ValuesError(
-            f"Weights must be finite and not negative. Row {int(bad[0]) + 1:,} has {weight[bad[0]]:g}.",
-            hint=USE_WEIGHT_ZERO,
-        )
-    if not weight.any():
-        raise ValuesError(ALL_WEIGHTS_ZERO, hint=GIVE_A_WEIGHT)
-    low, high = weight[weight > 0].min(), weight.max()
+        raise refuse_weights(f"Row {int(bad[0]) + 1:,} has {weight[bad[0]]:g}.")
+    check_weight_range(float(weight[weight > 0].min(initial=np.inf)), float(weight.max(initial=0.0)))
+
+
+def refuse_weights(what: str) -> ValuesError:
+    """The error of weights that are negative or not finite; `what` says which."""
+    return ValuesError(
+        f"Weights must be finite and not negative. {what}", hint="give weight 0 to a case that should not count."
+    )
+
+
+def check_weight_range(low: float, high: float) -> None:
+    """Refuse weights that are all zero, or beyond what can be squared, by the least and the greatest above zero."""
+    if not high:
+        raise ValuesError("All weights are zero, so no case counts.", hint="give at least one case a weight.")
     if low < SMALLEST or high > LARGEST:
         raise ValuesError(
             f"Weights must lie between {SMALLEST:g} and {LARGEST:g}, or be 0. They run from {low:g} to {high:g}.",
-            hint=DIVIDE_WEIGHTS,
+            hint="divide all of them by their mean: only their ratios count.",
         )
 
 
@@ -160,7 +169,7 @@ class Scores:
 
     @property
     def per_class(self) -> bool:
-        """Whether every class has a column."""
+        """Whether there is a column for every class, not one for the positive class."""
         return self.values.ndim == 2
 
     def predicted(self, labels: Sequence[Label], positive: Label | None, threshold: float | None) -> Coded:
@@ -226,7 +235,7 @@ def _square(values: Any, called: str) -> NDArray[Any] | None:
             f"The rows of {called} differ in length.", hint="give every case one score per class."
         ) from None
     if array.dtype.kind not in "iufb":
-        raise ValuesError(f"{called} must be numbers. It holds {array.dtype}.", hint="convert it to numbers.")
+        raise refuse_content(called, array.dtype, "convert it to numbers.")
     array = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
     return array[:, 0] if array.shape[1] == 1 else array
 
@@ -274,6 +283,11 @@ def settle_scores(
     return Scores(values, reason)
 
 
+def ask_for_positive(labels: Sequence[Label], hint: str) -> OptionError:
+    """The error where one column of scores was given for two classes, and none of them is the positive one."""
+    return OptionError(f"The scores speak for one class, and it is not known which of {listing(labels)}.", hint=hint)
+
+
 def _one_column(raw: RawScores, labels: Sequence[Label], positive: Label | None) -> Scores:
     if len(labels) > 2:
         raise ColumnError(
@@ -281,10 +295,7 @@ def _one_column(raw: RawScores, labels: Sequence[Label], positive: Label | None)
             hint="give one column of scores per class.",
         )
     if positive is None and len(labels) == 2:
-        raise OptionError(
-            f"The scores speak for one class, and it is not known which of {listing(labels)}.",
-            hint="name it with positive= (--positive).",
-        )
+        raise ask_for_positive(labels, "name it with positive= (--positive).")
     owner = class_of(raw.names[0], labels) if raw.names else None
     if owner is not None and owner != positive:
         raise ColumnError(

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from heldout.arguments import closest, listing
+from heldout.arguments import SPELLED_EXACTLY, listing, suggest
 from heldout.errors import ColumnError, HeldoutError
 from heldout.predictions.case_values import groups
 
@@ -61,14 +61,15 @@ def guess(role: str, columns: Sequence[Any], source: str, *, from_file: bool = T
     if candidates:
         shown = shlex.quote(str(candidates[0]))
         raise ColumnError(
-            f"{_opening(source)} has several columns that may be {role}: {listing(candidates)}.",
+            f"{begin_sentence(source)} has several columns that may be {role}: {listing(candidates)}.",
             hint=f"choose one, for example --{role} {shown}."
             if from_file
             else f"choose one: {role}={candidates[0]!r}.",
         )
     usual = listing(USUAL_NAMES[role][:3])
     raise ColumnError(
-        f"{_opening(source)} has no column with a usual name for {role}, such as {usual}. It has: {listing(columns)}.",
+        f"{begin_sentence(source)} has no column with a usual name for {role}, such as {usual}. It has: "
+        f"{listing(columns)}.",
         hint=f"say which one it is with --{role} COLUMN; the first line of a text file must name the columns."
         if from_file
         else f"say which one it is with {role}=.",
@@ -88,10 +89,9 @@ def check_column(name: Any, columns: Sequence[Any], source: str) -> Any:
     """
     if name in columns:
         return name
-    near = closest(str(name), map(str, columns))
     raise ColumnError(
-        f"{_opening(source)} has no column {name!r}. It has: {listing(columns)}.",
-        hint=f"did you mean {near!r}?" if near else "use one of these, spelled exactly as it is.",
+        f"{begin_sentence(source)} has no column {name!r}. It has: {listing(columns)}.",
+        hint=suggest(name, columns, SPELLED_EXACTLY),
     )
 
 
@@ -99,7 +99,7 @@ def _folded(column: Any) -> str:
     return re.sub(r"[\s._-]+", "_", str(column).strip().casefold()).strip("_")
 
 
-def _opening(source: str) -> str:
+def begin_sentence(source: str) -> str:
     """The source at the beginning of a sentence; the name of a file keeps its own case."""
     return f"T{source[1:]}" if source.startswith("the ") else source
 

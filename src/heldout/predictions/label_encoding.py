@@ -20,7 +20,6 @@ from heldout.evidence import Label, sort_labels
 from heldout.predictions.containers import array_of, unwrap
 
 # Said of the same fault by all who find it.
-CONVERT_TO_TEXT = "convert the column to text first."
 
 
 # Encoding NumPy's fixed-width text without making a Python string of every row.
@@ -246,10 +245,7 @@ def _encode_array(array: NDArray[Any], name: str) -> Coded:
         return _encode_objects(array.astype(object), name)
     if kind == "O":
         return _encode_objects(array, name)
-    raise LabelError(
-        f"{name} holds values of type {array.dtype}. Labels are numbers, text, booleans or categories.",
-        hint=CONVERT_TO_TEXT,
-    )
+    raise refuse_labels(f"{name} holds values of type {array.dtype}")
 
 
 def _encode_integers(array: NDArray[Any]) -> Coded:
@@ -386,10 +382,20 @@ def as_label(value: Any, name: str) -> Label:
             raise _not_whole(plain, name)
         whole: Any = math.trunc(plain)
         return int(whole)
-    raise LabelError(
-        f"{name} holds {_shown(value)}, a {type(value).__name__}. Labels are numbers, text, booleans or categories.",
-        hint=CONVERT_TO_TEXT,
+    raise refuse_labels(f"{name} holds {_shown(value)}, a {type(value).__name__}")
+
+
+def refuse_labels(what: str) -> LabelError:
+    """The error of values that can be no labels."""
+    return LabelError(
+        f"{what}. Labels are numbers, text, booleans or categories.", hint="convert the column to text first."
     )
+
+
+def check_label_list(labels: Any, hint: str) -> None:
+    """Refuse classes that were not given as a list, such as one text."""
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        raise LabelError(f"labels must be a list of the classes. Got {labels!r}.", hint=hint)
 
 
 def _shown(value: Any) -> str:

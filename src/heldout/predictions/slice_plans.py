@@ -27,7 +27,6 @@ from heldout.show.text_width import shorten
 # Said of the same fault by all who find it.
 SLICE_BY_REPEATED = "slice by a column whose values repeat; id= takes a column that names the cases."
 SLICE_BY_VALUES = "slice by a column that has values."
-NAME_A_SLICE = "name one with slices= (--slice COLUMN), or leave it out."
 
 
 # What slices are called: values as text, and the ends of bins with as many digits as tell them apart.
@@ -525,16 +524,26 @@ def chosen_slices(
             divided.append(column)
     columns, notes = _noted(divided)
     if out:
-        notes.append(
-            "left out of the slices, because they name the cases, are classes or have one value: "
-            f"{listing(out, most=len(out))}"
-        )
+        notes.append(describe_left_out(out))
     if not columns:
-        raise ColumnError(
-            f"No column of {source} is left to slice by: all have another role or name the cases.",
-            hint=NAME_A_SLICE,
-        )
+        raise lack_slices(source)
     return columns, notes
+
+
+def describe_left_out(names: Sequence[str]) -> str:
+    """Which columns do not divide the cases where every column was asked for, and why."""
+    return (
+        "left out of the slices, because they name the cases, are classes or have one value: "
+        f"{listing(names, most=len(names))}"
+    )
+
+
+def lack_slices(source: str) -> ColumnError:
+    """The error where every column was asked for, and none divides the cases."""
+    return ColumnError(
+        f"No column of {source} is left to slice by: all have another role or name the cases.",
+        hint="name one with slices= (--slice COLUMN), or leave it out.",
+    )
 
 
 def slices_of_arrays(asked: Any) -> tuple[tuple[SliceColumn, ...], list[str]]:

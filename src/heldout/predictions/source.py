@@ -435,13 +435,17 @@ def _guessed(columns: Columns, values: dict[str, Any], free: list[Any], asked: R
     raw = raw_scores({str(column): columns.values(column) for column in names})
     bad = ~np.isfinite(raw.values).reshape(len(raw), -1).all(axis=1)
     if bad.any() and asked.missing != "drop" and not needed:
-        number, first = int(bad.sum()), int(bad.argmax()) + 1
-        what = "1 row has one" if number == 1 else f"{number:,} rows have some"
-        return FoundScores(
-            note=f"the scores in {listing(names)} were not used, because {what} that is missing or not finite: "
-            f"{'' if number == 1 else 'first '}row {first:,}"
-        )
+        return FoundScores(note=describe_unused(names, int(bad.sum()), f"row {int(bad.argmax()) + 1:,}"))
     return FoundScores(raw, tuple(map(str, names)), guessed=True)
+
+
+def describe_unused(names: Sequence[Any], rows: int, first: str) -> str:
+    """Why guessed scores were not used: in so many rows one is missing or not finite, in `first` before others."""
+    what = "1 row has one" if rows == 1 else f"{rows:,} rows have some"
+    return (
+        f"the scores in {listing(names)} were not used, because {what} that is missing or not finite: "
+        f"{'' if rows == 1 else 'first '}{first}"
+    )
 
 
 def guessed_scores(

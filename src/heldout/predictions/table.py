@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -19,7 +19,7 @@ from heldout.evidence.confusion import NAME_EVERY_CLASS
 from heldout.evidence.labels import places
 from heldout.predictions.case_values import RawScores, Scores, check_weight, groups, settle_scores, weights
 from heldout.predictions.case_values import against_rest as one_against_rest
-from heldout.predictions.label_encoding import HEAD, Coded, as_label, encode
+from heldout.predictions.label_encoding import HEAD, Coded, as_label, check_label_list, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, renamed, suspicions, usual_pair
 from heldout.predictions.slice_plans import SliceColumn
 
@@ -244,6 +244,11 @@ def rows_of(kept: NDArray[Any]) -> NDArray[Any]:
     return places.astype(np.uint32) if not len(places) or int(places.max()) < 2**32 else places
 
 
+def ask_for_other_class(known: str, hint: str) -> LabelError:
+    """The error where scores are of two classes, and only one of them was met."""
+    return LabelError(f"{known}, and it is not known what the other class is.", hint=hint)
+
+
 def _two_classes(
     names: tuple[Label, ...], positive: Label | None, score: RawScores
 ) -> tuple[tuple[Label, ...], Label | None]:
@@ -252,10 +257,8 @@ def _two_classes(
         return names, positive
     pair = usual_pair(names[0])
     if pair is None:
-        raise LabelError(
-            f"All cases are of class {names[0]!r}, and it is not known what the other class is.",
-            hint="name both with labels= (--labels), and the positive one with positive=.",
-        )
+        hint = "name both with labels= (--labels), and the positive one with positive=."
+        raise ask_for_other_class(f"All cases are of class {names[0]!r}", hint)
     return pair, choose_positive(positive, pair)
 
 
@@ -351,10 +354,7 @@ def dropped_note(lost: int, rows: int, lacking: Mapping[str, int]) -> str:
 
 
 def _given(labels: Sequence[Label], columns: dict[str, Any], names: tuple[Label, ...]) -> tuple[Label, ...]:
-    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
-        raise LabelError(
-            f"labels must be a list of the classes. Got {labels!r}.", hint="for example labels=['no', 'yes']."
-        )
+    check_label_list(labels, "for example labels=['no', 'yes'].")
     given = fitted([as_label(label, "labels") for label in labels], names)
     if len(set(given)) != len(given):
         twice = sorted({str(label) for label, times in Counter(given).items() if times > 1})

@@ -13,6 +13,7 @@ from heldout.comparisons.comparison import UNNAMED, Comparison, Pair
 from heldout.comparisons.corrections import is_significant
 from heldout.comparisons.pair_test import OmnibusTest
 from heldout.curves.chart import TONES, draw_together, overlay
+from heldout.curves.curve import CHECK_CLASSES
 from heldout.curves.roc import FPR
 from heldout.errors import HeldoutError, ValuesError
 from heldout.measures.catalogue import read_quantity
@@ -268,7 +269,7 @@ def draw_pair(pair: RocComparison, *, difference: bool = False) -> Chart:
     if pair.undefined:
         raise ValuesError(
             f"There are no ROC curves to draw: {pair.undefined}.",
-            hint="check the labels and which class is positive.",
+            hint=CHECK_CLASSES,
         )
     if difference:
         return draw_difference(pair)

@@ -258,7 +258,7 @@ def chosen_blocks(evaluation: Evaluation) -> list[Block]:
 
 
 def chosen_tables(evaluation: Evaluation) -> list[Block]:
-    """Only the estimates that were asked for."""
+    """A table of the estimates that were asked for."""
     names = [titled(e) for e in evaluation.estimates]
     over_folds = folded(evaluation.estimates)
     if over_folds is not None:
@@ -369,11 +369,7 @@ EXPLAINED = frozenset({"precision", "recall", "hand_till_auc", *(bound.name for 
 
 
 def _notes(evaluation: Evaluation, said: Sequence[str]) -> list[Block]:
-    blocks: list[Block] = [noted(note) for note in said]
-    if evaluation.confusion.clusters is not None:
-        blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
-    if evaluation.confusion.weighted:
-        blocks.append(Note("Intervals use the effective number of cases that the weights leave."))
+    blocks = note_cases(evaluation, said)
     undefined: dict[str, list[Estimate]] = {}
     for e in evaluation.estimates:
         if math.isnan(e.value) and e.measure in EXPLAINED:
@@ -386,6 +382,16 @@ def _notes(evaluation: Evaluation, said: Sequence[str]) -> list[Block]:
     held = [e for e in evaluation.estimates if e.average is None and e.measure in OF_CLASS]
     told = {note: e.name for e in held if (note := e.note.replace(NAIVE, "").strip("; "))}
     return [*blocks, *(Note(f"{name}: {note}.") for note, name in told.items())]
+
+
+def note_cases(evaluation: Evaluation, notes: Iterable[str]) -> list[Block]:
+    """The notes, and what groups and weights do to the intervals."""
+    blocks: list[Block] = [noted(note) for note in notes]
+    if evaluation.confusion.clusters is not None:
+        blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
+    if evaluation.confusion.weighted:
+        blocks.append(Note("Intervals use the effective number of cases that the weights leave."))
+    return blocks
 
 
 def noted(note: str) -> Note:

@@ -24,13 +24,13 @@ from heldout.intervals.fold_scores import FoldScores
 from heldout.measures.catalogue import find, headline_quantities
 from heldout.measures.declare import Scope
 from heldout.measures.quantity import AVERAGES
-from heldout.report.evaluation import fold_table, folded, noted, rule_notes, titled
+from heldout.report.evaluation import fold_table, folded, note_cases, rule_notes, titled
 from heldout.report.explanations import explorer_sections, how_sections, section_name
 from heldout.report.review import findings_section, unsaid
 from heldout.report.slider import threshold_explorer, why_none
 from heldout.report.verdict import sentences
 from heldout.results.evaluation import Evaluation
-from heldout.show.blocks import Block, Cell, Column, Heat, Note, Number, Prose, Range, Section, Span, Table, Title
+from heldout.show.blocks import Block, Cell, Column, Heat, Number, Prose, Range, Section, Span, Table, Title
 from heldout.show.chart import Chart
 from heldout.show.escape import visible
 from heldout.show.numbers import count, number, percent, plain
@@ -420,11 +420,7 @@ def _asked(evaluation: Evaluation, name: str, **options: Any) -> list[Block]:
 
 
 def _notes(evaluation: Evaluation) -> list[Block]:
-    blocks: list[Block] = [noted(note) for note in unsaid(evaluation.notes, evaluation.source, evaluation.review.fired)]
-    if evaluation.confusion.clusters is not None:
-        blocks.append(Note("Rows of one group are not independent: the intervals take whole groups as the cases."))
-    if evaluation.confusion.weighted:
-        blocks.append(Note("Intervals use the effective number of cases that the weights leave."))
+    blocks = note_cases(evaluation, unsaid(evaluation.notes, evaluation.source, evaluation.review.fired))
     return [Section("Notes", tuple(blocks), "notes")] if blocks else []
 
 

@@ -119,7 +119,7 @@ def _closed(bound: Bound, corners: Floats, name: str, estimator: Estimator) -> L
 def _costs(bound: Bound, positive: int, corners: Floats, level: float) -> Limits:
     costs = bound.costs
     if costs is None:
-        message = "a cost needs a cost matrix"
+        message = "the slider of a cost needs a cost matrix"
         raise TypeError(message)
     other = 1 - positive
     order = [(positive, positive), (positive, other), (other, positive), (other, other)]

@@ -112,7 +112,7 @@ class BiasVariance(Result):
         return rows
 
     def facts(self) -> dict[str, object]:
-        """What stands beside the rows in the document."""
+        """How many models were trained on how many cases, and the verdict."""
         return {
             "learner": self.name,
             "n": self.n,

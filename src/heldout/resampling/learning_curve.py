@@ -166,13 +166,13 @@ class LearningCurve(Result):
 
     @cached_property
     def review(self) -> Review:
-        """What a careful statistician would point out: every rule, with what it found."""
+        """What a careful statistician would point out of the curve."""
         review: Review = bound_late(self._reviewed_by)(self)
         return review
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the rules found, the severe ones first."""
+        """What the rules found in the curve, the severe ones first."""
         return self.review.fired
 
     @property
@@ -216,7 +216,7 @@ class LearningCurve(Result):
         return rows
 
     def facts(self) -> dict[str, object]:
-        """What stands beside the points in the document."""
+        """How the curve was drawn, the power law that was fitted to it, and the verdict."""
         law = self.law
         figures = {"floor": law.floor, "scale": law.scale, "exponent": law.exponent, "per_doubling": law.slope}
         return {
@@ -244,7 +244,7 @@ class LearningCurve(Result):
         return altair_chart(self._draw())
 
     def save(self, path: str | Path) -> Path:
-        """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
+        """Write the curve to a file, as its ending says: svg, png, html or json (Vega-Lite)."""
         from heldout.show.figure import save_chart
 
         return save_chart(self._draw(), path)

@@ -69,7 +69,7 @@ class Evaluation(Result):
 
     @property
     def n(self) -> int | float:
-        """The number of cases, or their weight."""
+        """The number of cases that were judged, or their weight."""
         return self.confusion.n
 
     @property
@@ -101,7 +101,7 @@ class Evaluation(Result):
     def fold_values(self, quantity: Quantity) -> NDArray[np.float64]:
         """The value of a quantity in every fold, nan where it is undefined there."""
         quantity = quantity.check_costs(self.costs)
-        source = self._scored(quantity) if quantity.bound.measure.scope in SCORE_SCOPES else self.estimator
+        source = quantity.check_scored(self.scores) if quantity.bound.measure.scope in SCORE_SCOPES else self.estimator
         if not isinstance(source, FoldEstimator | FoldScores):
             raise OptionError("The predictions do not come in folds.", hint="name the column with fold= (--fold).")
         return source.per_fold(quantity)
@@ -204,16 +204,8 @@ class Evaluation(Result):
         if found is not None:
             return found
         if quantity.bound.measure.scope in SCORE_SCOPES:
-            return self._scored(quantity).ask(quantity)
+            return quantity.check_scored(self.scores).ask(quantity)
         return self.estimator.ask(quantity.check_costs(self.costs))
-
-    def _scored(self, quantity: Quantity) -> ScoreEstimator:
-        if self.scores is None:
-            raise OptionError(
-                f"{quantity.bound.name} is a measure of scores, and none were given.",
-                hint="pass score= (--score COLUMN), one score per case or one per class.",
-            )
-        return self.scores
 
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)
@@ -236,7 +228,7 @@ class Evaluation(Result):
         }
         quantity = read_quantity(name, self.labels, costs=self.costs).check(self.positive).check_costs(self.costs)
         if quantity.bound.measure.scope in SCORE_SCOPES:
-            return replace(self._scored(quantity), **changes).ask(quantity, method)
+            return replace(quantity.check_scored(self.scores), **changes).ask(quantity, method)
         return replace(made, **changes).ask(quantity, method)
 
     def rows(self) -> list[dict[str, object]]:

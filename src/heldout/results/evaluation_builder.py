@@ -332,12 +332,7 @@ def _estimates(
 
 
 def _score(scored: ScoreEstimator | None, quantity: Quantity, positive: Label | None, method: str | None) -> Estimate:
-    if scored is None:
-        raise OptionError(
-            f"{quantity.bound.name} is a measure of scores, and none were given.",
-            hint="pass score= (--score COLUMN), one score per case or one per class.",
-        )
-    return scored.ask(quantity.check(positive), method)
+    return quantity.check_scored(scored).ask(quantity.check(positive), method)
 
 
 def _all(estimator: Estimator, costs: Any) -> list[Estimate]:

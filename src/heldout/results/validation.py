@@ -35,6 +35,8 @@ from heldout.results.evaluation_builder import Folded, Settings, judge
 from heldout.review import Finding, Review
 from heldout.show.blocks import Block
 
+NO_TRAINING_PREDICTIONS = "there are no predictions of training cases"
+
 
 def overfitting_gap(test: Estimate, training_error: float, training_cases: int, level: float) -> Estimate:
     """The error on test cases less that on training cases.
@@ -55,7 +57,7 @@ def overfitting_gap(test: Estimate, training_error: float, training_cases: int, 
         high = value + math.hypot(test.high - test.value, training_error - best)
     return Estimate(
         "overfitting_gap", None, None, value, low, high, level, "mover", test.n,
-        "there are no predictions of training cases" if math.isnan(value) else "",
+        NO_TRAINING_PREDICTIONS if math.isnan(value) else "",
     )  # fmt: skip
 
 
@@ -203,7 +205,7 @@ class Validation(Result):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the rules found, the severe ones first."""
+        """What the rules found in the validation, the severe ones first."""
         return self.review.fired
 
     @property
@@ -218,7 +220,7 @@ class Validation(Result):
 
     @property
     def level(self) -> float:
-        """The level of the intervals."""
+        """The level of the intervals of all measures."""
         return self.evaluation.level
 
     @cached_property
@@ -328,7 +330,7 @@ class Validation(Result):
         return self._render("full")
 
     def chosen_blocks(self) -> list[Block]:
-        """Only the estimates that were asked for."""
+        """The estimates that were asked for, of all splits together."""
         return self._render("chosen")
 
 
@@ -375,7 +377,7 @@ class Validations(Result):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the rules found, the severe ones first."""
+        """What the rules found in any of the learners, the severe ones first."""
         return self.review.fired
 
     @property

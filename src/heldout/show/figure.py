@@ -7,12 +7,13 @@ import itertools
 import json
 import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from heldout.arguments import closest, listing
-from heldout.errors import FileError, OptionError
+from heldout.errors import OptionError
+from heldout.result import write_file
 from heldout.show.chart import Axis, Caption, Chart, Dots, Stroke, Tips, Tone
 from heldout.show.escape import visible
 from heldout.show.numbers import count, plain
@@ -212,28 +213,20 @@ def save_chart(chart: Chart, path: str | Path) -> Path:
     heldout.errors.OptionError: roc.pgn ends in '.pgn', but a chart is written as one of .svg, .png, .html, .json.
     Hint: name the file roc.png.
     """
+    return write_file(path, _content(chart, check_ending(path)))
+
+
+def check_ending(path: str | Path, called: str = "", endings: Sequence[str] = ENDINGS) -> str:
+    """The ending of a file that a chart is to be written to, in lower case."""
     target = Path(path)
     ending = target.suffix.lower()
-    if ending not in ENDINGS:
-        near = closest(ending, ENDINGS)
+    if ending not in endings:
+        near = closest(ending, endings)
         raise OptionError(
-            f"{target.name} ends in {ending!r}, but a chart is written as one of {listing(ENDINGS)}.",
+            f"{called or target.name} ends in {target.suffix!r}, but a chart is written as one of {listing(endings)}.",
             hint=f"name the file {target.stem}{near or '.svg'}.",
         )
-    return write_file(target, _content(chart, ending))
-
-
-def write_file(path: str | Path, content: bytes) -> Path:
-    """Write a file, and say what is wrong where that cannot be done."""
-    target = Path(path)
-    try:
-        target.write_bytes(content)
-    except OSError as error:
-        raise FileError(
-            f"{target} cannot be written: {error.strerror or error}.",
-            hint="check that the folder exists and that you may write there.",
-        ) from error
-    return target
+    return ending
 
 
 def _content(chart: Chart, ending: str) -> bytes:

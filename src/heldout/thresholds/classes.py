@@ -134,7 +134,7 @@ class CostOfDecision(Result):
         return [*rows, saved | {"role": "saved", "expected": self.expected[1] - self.expected[0]}]
 
     def facts(self) -> dict[str, object]:
-        """What stands beside the rows in the document."""
+        """How many cases there are, and how many of them get another class."""
         return {"n": self.n, "changed": self.changed, "labels": list(self.confusions[0].labels)}
 
     def blocks(self) -> list[Block]:

@@ -99,7 +99,7 @@ class Decision(Result):
 
     @property
     def level(self) -> float:
-        """The level of the intervals."""
+        """The level of the intervals at both thresholds."""
         return self.figures.level
 
     @property
@@ -138,7 +138,7 @@ class Decision(Result):
         return [row | {"role": role, "threshold": at} for role, at, estimate in named for row in estimate.rows()]
 
     def facts(self) -> dict[str, object]:
-        """What stands beside the rows in the document."""
+        """The threshold, how it was chosen, and what is known of it."""
         return {
             "n": self.n,
             "threshold": self.threshold,

@@ -13,7 +13,7 @@ from heldout.errors import MatrixError, OptionError
 from heldout.evidence import Label
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.cells import SUMS, Cells, TableBatch, class_cells
-from heldout.measures.quantity import Quantity, averaged_tables
+from heldout.measures.quantity import Quantity, averaged_tables, lack_costs
 from heldout.show.blocks import Style
 from heldout.show.numbers import plain
 
@@ -63,7 +63,7 @@ def resolve_quantity(text: str, classes: Classes, costs: Floats | None) -> Quant
             hint="use a measure of the counts, such as f1, matthews or cost.",
         )
     if measure.kind == "cost" and costs is None:
-        raise OptionError(f"{measure.name} needs costs, and none were given.", hint="pass costs=.")
+        raise lack_costs(measure.name, "pass costs=.")
     return quantity if measure.overall else quantity.check(classes[1])
 
 
@@ -131,10 +131,8 @@ def _make_corner_objective() -> Objective:
 
 def _make_cost_objective(word: str, classes: Classes, costs: Floats | None, prevalence: float) -> Objective:
     if costs is None:
-        raise OptionError(
-            f"by={word!r} needs costs, and none were given.",
-            hint="pass costs={(truth, predicted): cost}, such as {(1, 0): 100, (0, 1): 1}.",
-        )
+        example = "pass costs={(truth, predicted): cost}, such as {(1, 0): 100, (0, 1): 1}."
+        raise lack_costs(f"by={word!r}", example)
     objective = objective_from_quantity(resolve_quantity("expected_cost", classes, costs), classes)
     sentence = f"the least expected cost ({costs_sentence(costs, classes)})"
     if word == "iso":

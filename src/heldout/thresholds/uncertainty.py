@@ -28,7 +28,7 @@ class CrossFit:
 
     @property
     def folds(self) -> int:
-        """How many folds there were."""
+        """In how many folds a threshold was chosen."""
         return len(self.thresholds)
 
 
@@ -254,7 +254,7 @@ def _make_group_draw(ranking: Ranking, grid: NDArray[np.int64]) -> Draw:
 
     groups = ranking.groups
     if groups is None:
-        message = "there are no groups to draw"
+        message = "the ranking has no groups to draw"
         raise TypeError(message)
     number, width = len(groups.keys), len(grid) - 1
     where = np.searchsorted(grid, groups.place, side="right") - 1

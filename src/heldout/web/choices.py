@@ -10,6 +10,7 @@ from typing import Any
 from heldout.costs import parse_costs
 from heldout.errors import OptionError
 
+LOAD_AGAIN = "load the page again and choose there."
 ONE_COLUMN = ("truth", "predicted", "weight", "group", "fold", "id")
 MANY_COLUMNS = ("score", "slices")
 MISSING = ("refuse", "drop")
@@ -141,4 +142,4 @@ def _level(text: str) -> float:
 
 
 def _unreadable(role: str) -> OptionError:
-    return OptionError(f"What was sent as {role} cannot be understood.", hint="load the page again and choose there.")
+    return OptionError(f"What was sent as {role} cannot be understood.", hint=LOAD_AGAIN)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from heldout.web.limits import Limits, size_words
+from heldout.web.limits import SEND_LESS, Limits, size_words
 
 State = Literal["waiting", "working", "done", "failed", "cancelled"]
 Words = tuple[str, str]
@@ -337,7 +337,7 @@ class Workers:
                     "failed",
                     (
                         f"This needed more memory than there is: {size_words(memory[largest])}.",
-                        "send fewer rows or columns, or use a larger machine.",
+                        SEND_LESS,
                     ),
                 )
                 largest.stop.set()

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from heldout.errors import OptionError
 
+# What to do where the memory of the machine does not suffice.
+SEND_LESS = "send fewer rows or columns, or use a larger machine."
+
 MEGABYTE = 1_000_000
 UNITS = {"": 1, "b": 1, "kb": 1_000, "mb": MEGABYTE, "gb": 1_000 * MEGABYTE}
 SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?b?)\s*", re.IGNORECASE)

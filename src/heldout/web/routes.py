@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 
 from heldout.errors import HeldoutError, OptionError
 from heldout.show.escape import visible
-from heldout.web.choices import MANY_COLUMNS, ONE_COLUMN, Choices
+from heldout.web.choices import LOAD_AGAIN, MANY_COLUMNS, ONE_COLUMN, Choices
 from heldout.web.jobs import CANCELLED, FAULT
 from heldout.web.limits import size_words
 from heldout.web.uploads import (
@@ -385,16 +385,16 @@ async def _form(request: Request, patience: float) -> dict[str, Any]:
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > LONGEST_FORM:
-                    raise OptionError("The form is too large.", hint="load the page again and choose there.")
+                    raise OptionError("The form is too large.", hint=LOAD_AGAIN)
         form = json.loads(body)
     except TimeoutError:
-        raise StalledError("The form did not arrive whole.", hint="load the page again and choose there.") from None
+        raise StalledError("The form did not arrive whole.", hint=LOAD_AGAIN) from None
     except (ValueError, RecursionError, ClientDisconnect) as error:
         if isinstance(error, HeldoutError):
             raise
         form = None
     if not isinstance(form, dict):
-        raise OptionError("What was sent is not a form.", hint="load the page again and choose there.")
+        raise OptionError("What was sent is not a form.", hint=LOAD_AGAIN)
     return form
 
 

@@ -24,7 +24,7 @@ from heldout.predictions.case_values import may_be_score, score_columns
 from heldout.predictions.column_roles import is_usual
 from heldout.predictions.positive_class import choose_positive
 from heldout.web.choices import Choices
-from heldout.web.limits import size_words
+from heldout.web.limits import SEND_LESS, size_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -400,10 +400,7 @@ def perform(task: dict[str, Any], say: Say, room: Room) -> dict[str, Any]:
     except HeldoutError as error:
         return {"wrong": [error.what, in_the_form(error.hint)]}
     except MemoryError:
-        said = FileError(
-            "There is not enough memory for this file.", hint="send fewer rows or columns, or use a larger machine."
-        )
-        return {"wrong": [said.what, said.hint]}
+        return {"wrong": ["There is not enough memory for this file.", SEND_LESS]}
 
 
 if __name__ == "__main__":

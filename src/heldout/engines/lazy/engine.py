@@ -17,7 +17,7 @@ from heldout.engines.lazy.count_tables import ConfusionCells, keyed
 from heldout.engines.lazy.label_pass import SettledLabels, blanked, is_nan, kept, settle, with_scores
 from heldout.engines.lazy.roles import LazyRoles, collected, lazy_roles, unreadable
 from heldout.engines.lazy.score_pass import Budget, LazyScores, finer, on_grid
-from heldout.engines.memory import LEAVE_OUT_COPIES, MOST_PAIRED
+from heldout.engines.memory import MOST_PAIRED, refuse_copies, refuse_repeated
 from heldout.errors import ColumnError, HeldoutError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.bin_grid import WIDEST
@@ -58,7 +58,7 @@ class LazySlice:
 
     @property
     def name(self) -> str:
-        """What the column is called in the frame."""
+        """The column of this slice in the frame."""
         return f"slice_{self.place}"
 
     @property
@@ -442,12 +442,5 @@ def _check_once(roles: LazyRoles) -> None:
         return
     times = often.filter(nw.col("id") == first).collect().get_column("n").to_list()[0]
     if "fold" in roles.wanted:
-        raise ValuesError(
-            f"The id {first!r} stands in {times:,} rows, and counts do not tell which predictions are of one case.",
-            hint="evaluate cases that were predicted more than once from their rows: engine='memory' (--engine "
-            "memory), or collect the frame.",
-        )
-    raise ValuesError(
-        f"The id {first!r} stands in {times:,} rows; {twice:,} ids stand in more than one.",
-        hint=LEAVE_OUT_COPIES,
-    )
+        raise refuse_repeated(first, times, ": engine='memory' (--engine memory), or collect the frame")
+    raise refuse_copies(first, times, twice)

@@ -23,15 +23,11 @@ from heldout.evidence import Label
 from heldout.evidence.counted import ROLES
 from heldout.evidence.probabilities import Unfit
 from heldout.predictions.case_values import (
-    ALL_WEIGHTS_ZERO,
-    DIVIDE_WEIGHTS,
-    GIVE_A_WEIGHT,
-    LARGEST,
     REPLACE_INFINITIES,
-    SMALLEST,
-    USE_WEIGHT_ZERO,
     RawScores,
     Scores,
+    check_weight_range,
+    refuse_weights,
     settle_scores,
     sum_tolerance,
 )
@@ -254,23 +250,10 @@ def _check_weight(label_pass: LabelPass) -> None:
     wrong = int(label_pass.column("wrong").sum())
     if wrong:
         least = float(label_pass.column("least").min())
-        raise ValuesError(
-            f"Weights must be finite and not negative. {wrong:,} of {label_pass.rows - label_pass.lost:,} are "
-            f"{'negative' if least < 0 else 'infinite'}{f', the least is {least:g}' if least < 0 else ''}.",
-            hint=USE_WEIGHT_ZERO,
-        )
-    lightest, heaviest = (
-        label_pass.column("lightest").astype(np.float64),
-        label_pass.column("heaviest").astype(np.float64),
-    )
-    if np.isnan(lightest).all():
-        raise ValuesError(ALL_WEIGHTS_ZERO, hint=GIVE_A_WEIGHT)
-    low, high = float(np.nanmin(lightest)), float(np.nanmax(heaviest))
-    if low < SMALLEST or high > LARGEST:
-        raise ValuesError(
-            f"Weights must lie between {SMALLEST:g} and {LARGEST:g}, or be 0. They run from {low:g} to {high:g}.",
-            hint=DIVIDE_WEIGHTS,
-        )
+        kind = f"negative, the least is {least:g}" if least < 0 else "infinite"
+        raise refuse_weights(f"{wrong:,} of {label_pass.rows - label_pass.lost:,} are {kind}.")
+    lightest, heaviest = (label_pass.column(name).astype(np.float64) for name in ("lightest", "heaviest"))
+    check_weight_range(float(np.fmin.reduce(lightest, initial=np.inf)), float(np.fmax.reduce(heaviest, initial=0.0)))
 
 
 def check_scores(label_pass: LabelPass) -> None:
@@ -332,7 +315,7 @@ class SettledLabels:
 
     @property
     def grouped(self) -> bool:
-        """Whether rows come in groups."""
+        """Whether a column of groups was named."""
         return "group" in self.roles.wanted
 
     def places(self, truth: Any) -> Codes:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import listing
 from heldout.engines.lazy.count_tables import collect_native
-from heldout.errors import ColumnError, HeldoutError, LabelError, ValuesError
-from heldout.predictions.case_values import CONVERT_TO_NUMBERS, may_be_score
+from heldout.errors import ColumnError, HeldoutError
+from heldout.predictions.case_values import CONVERT_TO_NUMBERS, may_be_score, refuse_content
 from heldout.predictions.column_roles import check_column
-from heldout.predictions.label_encoding import CONVERT_TO_TEXT
+from heldout.predictions.label_encoding import refuse_labels
 from heldout.predictions.slice_plans import slice_names
 from heldout.predictions.source import ROLES, Columns, ReadOptions, columns_of_roles, is_name
 
@@ -46,7 +46,7 @@ class LazyRoles:
 
     @property
     def called(self) -> dict[str, str]:
-        """What errors call the columns."""
+        """The role and the column of each, as errors name them."""
         return {role: f"{role} (column {column!r})" for role, column in self.wanted.items()}
 
     def with_scores(self, names: Sequence[Any], *, guessed: bool) -> LazyRoles:
@@ -73,10 +73,7 @@ class LazyRoles:
 
         kind = self.kinds[column]
         if kind in (nw.List, nw.Array, nw.Struct, nw.Binary):
-            raise LabelError(
-                f"The column {column!r} holds values of type {kind}. Labels are numbers, text, booleans or categories.",
-                hint=CONVERT_TO_TEXT,
-            )
+            raise refuse_labels(f"The column {column!r} holds values of type {kind}")
         # Categories are compressed text in most of these libraries, and texts compare alike in all of them.
         return nw.col(column).cast(nw.String) if kind in (nw.Categorical, nw.Enum) else nw.col(column)
 
@@ -90,7 +87,7 @@ class LazyRoles:
             hint = CONVERT_TO_NUMBERS
             if self.given.implementation.is_dask() and kind == nw.String:
                 hint = f"{hint.removesuffix('.')}; Dask makes text of objects of pandas such as Decimal."
-            raise ValuesError(f"{called} must be numbers. It holds {kind}.", hint=hint)
+            raise refuse_content(called, kind, hint)
         return nw.col(column) if kind == nw.Float64 else nw.col(column).cast(nw.Float64)
 
     def declared(self, role: str) -> tuple[Any, ...]:

@@ -129,7 +129,7 @@ class ScoreColumn:
 
     @property
     def name(self) -> str:
-        """What the column is called in the frame."""
+        """The column of these scores in the frame."""
         return f"score_{self.column}"
 
     def met(self, exponent: int = POINT, *, keys: Sequence[str] = ()) -> Met:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import Missing, listing
+from heldout.arguments import Missing
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.consistency import impossible
@@ -19,32 +19,39 @@ from heldout.evidence.counted import ROLES, Counted
 from heldout.evidence.probabilities import Unfit
 from heldout.files.batches import Batches
 from heldout.predictions.case_values import (
-    ALL_WEIGHTS_ZERO,
     CONVERT_TO_NUMBERS,
-    DIVIDE_WEIGHTS,
-    GIVE_A_WEIGHT,
     LARGEST,
     REPLACE_INFINITIES,
     SMALLEST,
-    USE_WEIGHT_ZERO,
     RawScores,
     Scores,
+    check_weight_range,
     may_be_score,
+    refuse_weights,
     sum_tolerance,
 )
 from heldout.predictions.column_roles import check_column, is_usual
 from heldout.predictions.label_encoding import encode
 from heldout.predictions.slice_plans import (
     EVERY,
-    NAME_A_SLICE,
     NUMBERING,
     SLICE_BY_REPEATED,
     SLICE_BY_VALUES,
     SlicePlan,
+    describe_left_out,
+    lack_slices,
     plan_of,
     slice_names,
 )
-from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, guessed_scores, is_name, no_scores
+from heldout.predictions.source import (
+    Columns,
+    ReadOptions,
+    columns_of_roles,
+    describe_unused,
+    guessed_scores,
+    is_name,
+    no_scores,
+)
 from heldout.predictions.table import DROP_MISSING, NothingWholeError, Predictions, assemble
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
@@ -74,7 +81,7 @@ class StreamRoles:
 
     @property
     def called(self) -> dict[str, str]:
-        """What errors call the columns."""
+        """The role and the column of each, with those of scores, as errors name them."""
         named = {role: f"{role} (column {column!r})" for role, column in self.wanted.items()}
         return named | {column: f"score (column {column!r})" for column in self.scores}
 
@@ -313,15 +320,9 @@ def slice_plans(batches: Batches, names: Sequence[str], asked: Any) -> tuple[tup
     notes = [plan.note for plan in plans if plan.note]
     if out:
         shown = [shorten(visible(name), 40) for name in names if name in out]
-        notes.append(
-            "left out of the slices, because they name the cases, are classes or have one value: "
-            f"{listing(shown, most=len(shown))}"
-        )
+        notes.append(describe_left_out(shown))
     if not plans:
-        raise ColumnError(
-            f"No column of {batches.name} is left to slice by: all have another role or name the cases.",
-            hint=NAME_A_SLICE,
-        )
+        raise lack_slices(batches.name)
     return tuple(plans), notes
 
 
@@ -423,22 +424,12 @@ class ValueFaults:
         return {role: self.missing[role] for role in ROLES if self.missing.get(role)}
 
     def check_weight(self, batches: Batches) -> None:
-        """Refuse weights that are negative, not finite, all zero, or beyond what can be squared."""
+        """Refuse weights that the same rows in memory would be refused for."""
         row, value = self.bad_weight
         if row >= 0:
             where = batches.where(row)
-            raise ValuesError(
-                f"Weights must be finite and not negative. {where[0].upper()}{where[1:]} has {value:g}.",
-                hint=USE_WEIGHT_ZERO,
-            )
-        if not self.heavy:
-            raise ValuesError(ALL_WEIGHTS_ZERO, hint=GIVE_A_WEIGHT)
-        if self.light < SMALLEST or self.heavy > LARGEST:
-            raise ValuesError(
-                f"Weights must lie between {SMALLEST:g} and {LARGEST:g}, or be 0. "
-                f"They run from {self.light:g} to {self.heavy:g}.",
-                hint=DIVIDE_WEIGHTS,
-            )
+            raise refuse_weights(f"{where[0].upper()}{where[1:]} has {value:g}.")
+        check_weight_range(self.light, self.heavy)
 
     def check_scores(self, batches: Batches, *, natural: bool) -> None:
         """Refuse scores that are not finite, and with `natural` such as have no natural threshold."""
@@ -455,14 +446,7 @@ class ValueFaults:
 
     def unused(self, names: tuple[str, ...], batches: Batches) -> str:
         """Why guessed scores were not used: some are missing or not finite. Empty where none is."""
-        if not self.no_score:
-            return ""
-        what = "1 row has one" if self.no_score == 1 else f"{self.no_score:,} rows have some"
-        where = batches.where(self.first_no_score)
-        return (
-            f"the scores in {listing(names)} were not used, because {what} that is missing or not finite: "
-            f"{'' if self.no_score == 1 else 'first '}{where}"
-        )
+        return describe_unused(names, self.no_score, batches.where(self.first_no_score)) if self.no_score else ""
 
 
 def check_unchanged(counted: Counted, batches: Batches, *, parts: bool = True) -> None:

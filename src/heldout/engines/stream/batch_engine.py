@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heldout.engines.bins import BinCounter
-from heldout.engines.memory import LEAVE_OUT_COPIES, MOST_PAIRED, most_bins
+from heldout.engines.memory import MOST_PAIRED, most_bins, refuse_copies, refuse_repeated
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.refinement import Recount, refine
 from heldout.engines.stream.batch_columns import (
@@ -123,15 +123,8 @@ def check_ids(batches: Batches, roles: StreamRoles) -> None:
         return
     name, times = twice.row(0)
     if "fold" in roles.wanted:
-        raise ValuesError(
-            f"The id {name!r} stands in {times:,} rows, and counts do not tell which predictions are of one case.",
-            hint="evaluate cases that were predicted more than once from their rows: engine='memory' (--engine "
-            "memory).",
-        )
-    raise ValuesError(
-        f"The id {name!r} stands in {times:,} rows; {len(twice):,} ids stand in more than one.",
-        hint=LEAVE_OUT_COPIES,
-    )
+        raise refuse_repeated(name, times, ": engine='memory' (--engine memory)")
+    raise refuse_copies(name, times, len(twice))
 
 
 # The scores of all rows and of every fold, counted batch after batch.
