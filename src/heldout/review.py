@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
-from heldout.result import Result
+from heldout.result import Result, bound_late
 from heldout.show.blocks import Block
 
 Severity: TypeAlias = Literal["act", "know"]
@@ -137,6 +138,23 @@ class Review(Result):
             "muted": list(self.muted),
             "limits": _plain(self.limits),
         }
+
+
+class Reviewed(Result):
+    """A result that rules are put to: the layer above that does so is named in `_reviewed_by`, as "module:function"."""
+
+    _reviewed_by: ClassVar[str]
+
+    @cached_property
+    def review(self) -> Review:
+        """What a careful statistician would point out: every rule, with what it found."""
+        review: Review = bound_late(self._reviewed_by)(self)
+        return review
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules found, the severe ones first."""
+        return self.review.fired
 
 
 def _rank(finding: Finding) -> tuple[bool, bool]:

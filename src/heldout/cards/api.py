@@ -44,8 +44,8 @@ from heldout.predictions.column_roles import begin_sentence
 from heldout.predictions.label_encoding import as_label
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.source import Source
-from heldout.resampling.outcome import Run, capture_warnings, collect_predictions, find_dependence
-from heldout.resampling.split_task import Classes, predict_classes, predict_scores
+from heldout.resampling.outcome import Run, collect_predictions, find_dependence
+from heldout.resampling.split_task import Classes, capture_warnings, predict_classes, predict_scores
 from heldout.resampling.tuning import InnerSplits, add_search
 from heldout.resampling.workers import Jobs, Progress
 from heldout.results.evaluation import Evaluation

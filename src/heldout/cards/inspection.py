@@ -43,8 +43,8 @@ from heldout.intervals.dependence import Dependence
 from heldout.learners.learner import clone_learner
 from heldout.learners.problem import Problem
 from heldout.plans.splits import Splits
-from heldout.resampling.outcome import Run, capture_warnings
-from heldout.resampling.split_task import Classes, Inner, predict_classes, take_rows
+from heldout.resampling.outcome import Run
+from heldout.resampling.split_task import Classes, Inner, capture_warnings, predict_classes, take_rows
 from heldout.resampling.workers import WORTHWHILE, Jobs, Progress, Ticker
 from heldout.results.evaluation import Evaluation
 

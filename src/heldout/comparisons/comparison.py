@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -18,9 +17,8 @@ from heldout.comparisons.roc_pair import RocComparison
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.measures.catalogue import read_quantity
-from heldout.result import Result, bound_late
 from heldout.results.difference import PairTest
-from heldout.review import Finding, Review
+from heldout.review import Reviewed
 from heldout.show.blocks import Block
 
 Outcome = Literal["a", "b", "undecided", "same"]
@@ -139,7 +137,7 @@ class Pair:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison(Result):
+class Comparison(Reviewed):
     """Two or more classifiers compared, pair by pair.
 
     `reason` says which procedure was taken and why, `correction` how the p-values were corrected for the number of
@@ -220,17 +218,6 @@ class Comparison(Result):
                 hint="give scores of two classes on the same cases (score=, --score).",
             )
         return self.curves
-
-    @cached_property
-    def review(self) -> Review:
-        """What a careful statistician would point out of the pairs and how they were compared."""
-        review: Review = bound_late(self._reviewed_by)(self)
-        return review
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What the rules found in the pairs, the severe ones first."""
-        return self.review.fired
 
     @property
     def p(self) -> float:

@@ -354,11 +354,13 @@ def _is_arff(head: bytes) -> bool:
     return False
 
 
-FORMAT = Format(
-    name="arff",
-    titles=("ARFF",),
-    endings=(".arff",),
-    is_like=_is_arff,
-    read=read_arff_content,
-    names=arff_names,
+FORMATS = (
+    Format(
+        name="arff",
+        titles=("ARFF",),
+        endings=(".arff",),
+        is_like=_is_arff,
+        read=read_arff_content,
+        names=arff_names,
+    ),
 )

@@ -1,7 +1,9 @@
-"""Reading binary files that tell their columns and types, such as Parquet: whole, or in batches of many files."""
+"""Reading Parquet and Arrow tables, binary files that tell their columns and types: whole, or in batches of many."""
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -20,6 +22,7 @@ from heldout.files.batches import (
     no_rows_in_files,
 )
 from heldout.files.column_types import is_whole, least_bytes, no_rows, wanted_names, widened
+from heldout.files.formats import Format
 from heldout.files.input_stream import Content, no_permission
 from heldout.files.paths import FilePart, Listing, empty_note
 
@@ -321,3 +324,117 @@ def _word(kind: Any) -> str:
     if kind == pl.Boolean:
         return "booleans"
     return "dates" if kind.is_temporal() else str(kind)
+
+
+def _scan_parquet(sources: Sequence[Any]) -> pl.LazyFrame:
+    import polars as pl
+
+    if isinstance(sources[0], str) and "://" in sources[0]:
+        return pl.scan_parquet(sources[0])
+    return pl.scan_parquet(list(sources), glob=False, hive_partitioning=False, extra_columns="ignore")
+
+
+PARQUET = ColumnarTables(
+    title="Parquet",
+    hint="write or copy it again; a Parquet file begins and ends with the bytes PAR1.",
+    scan=_scan_parquet,
+)
+PARQUET_FORMAT = Format(
+    name="parquet",
+    titles=("Parquet",),
+    endings=(".parquet", ".pq"),
+    magic=(b"PAR1",),
+    holds="a Parquet table",
+    read=PARQUET.read,
+    names=PARQUET.names,
+    read_in_place=PARQUET.read,
+    batches=PARQUET.batches,
+    never_empty=True,
+    remote=True,
+    scan="parquet",
+    count_rows=PARQUET.count_rows,
+    unpacked_bytes=PARQUET.unpacked_bytes,
+)
+
+
+# Arrow IPC tables, also called Feather: the file form, and the stream form that programs send each other.
+
+
+FILE_MAGIC, STREAM_MAGIC, OLD_MAGIC = b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
+END_OF_STREAM = STREAM_MAGIC + b"\0\0\0\0"
+
+
+def _scan_arrow(sources: Sequence[Any]) -> pl.LazyFrame:
+    """The rows of all sources; of several, the columns that all have with one type."""
+    import polars as pl
+
+    frames = [_scan_one(source) for source in sources]
+    if len(frames) == 1:
+        return frames[0]
+    schemas = [frame.collect_schema() for frame in frames]
+    shared = [name for name, kind in schemas[0].items() if all(schema.get(name) == kind for schema in schemas)]
+    return pl.concat([frame.select(shared) for frame in frames])
+
+
+def _scan_one(source: str | Path | io.BytesIO) -> pl.LazyFrame:
+    import polars as pl
+
+    head, end = _ends(source)
+    if head.startswith(OLD_MAGIC):
+        # Polars would say that the footer is not right.
+        raise OSError("it is Feather of version 1, which was given up in 2020")
+    if not head.startswith(STREAM_MAGIC):
+        return pl.scan_ipc(source, glob=False, hive_partitioning=False)
+    if end != END_OF_STREAM:
+        # Polars takes a stream that was cut between two batches for a whole one.
+        raise OSError("the stream has no end, so rows may be lost")
+    return _scan_stream(source)
+
+
+def _scan_stream(source: str | Path | io.BytesIO) -> pl.LazyFrame:
+    """A stream, of which only the wanted columns are held; it has no footer by which parts could be found."""
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    def read(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        frame = pl.read_ipc_stream(_reopened(source), columns=columns, n_rows=rows)
+        yield frame if predicate is None else frame.filter(predicate)
+
+    return register_io_source(read, schema=pl.read_ipc_stream(_reopened(source), n_rows=0).schema)
+
+
+def _reopened(source: str | Path | io.BytesIO) -> str | Path | io.BytesIO:
+    return io.BytesIO(source.getvalue()) if isinstance(source, io.BytesIO) else source
+
+
+def _ends(source: str | Path | io.BytesIO) -> tuple[bytes, bytes]:
+    """The first and the last eight bytes."""
+    if isinstance(source, io.BytesIO):
+        data = source.getbuffer()
+        return bytes(data[:8]), bytes(data[-8:])
+    with open(source, "rb") as file:  # noqa: PTH123 - a text or a path
+        head = file.read(8)
+        file.seek(-min(8, file.seek(0, os.SEEK_END)), os.SEEK_END)
+        return head, file.read()
+
+
+ARROW = ColumnarTables(
+    title="Arrow", hint="write or copy it again as Arrow IPC, which is also called Feather version 2.", scan=_scan_arrow
+)
+ARROW_FORMAT = Format(
+    name="arrow",
+    titles=("Arrow",),
+    endings=(".arrow", ".feather", ".ipc"),
+    magic=(FILE_MAGIC, STREAM_MAGIC),
+    holds="an Arrow table",
+    read=ARROW.read,
+    names=ARROW.names,
+    read_in_place=ARROW.read,
+    batches=ARROW.batches,
+    never_empty=True,
+    count_rows=ARROW.count_rows,
+    unpacked_bytes=ARROW.unpacked_bytes,
+)
+FORMATS = (PARQUET_FORMAT, ARROW_FORMAT)

@@ -481,13 +481,15 @@ def _words(text: pl.Series, kind: PieceKind) -> set[str]:
     return {"booleans"} if dtype_of(kind) == pl.Boolean else {"numbers"} if kind else set()
 
 
-FORMAT = Format(
-    name="delimited",
-    titles=("CSV", "TSV"),
-    endings=(".csv", ".tsv", ".tab"),
-    read=read_delimited,
-    names=delimited_names,
-    header_line=True,
-    batches=DelimitedBatches,
-    scan="text",
+FORMATS = (
+    Format(
+        name="delimited",
+        titles=("CSV", "TSV"),
+        endings=(".csv", ".tsv", ".tab"),
+        read=read_delimited,
+        names=delimited_names,
+        header_line=True,
+        batches=DelimitedBatches,
+        scan="text",
+    ),
 )

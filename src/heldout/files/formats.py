@@ -1,6 +1,6 @@
 """The formats of tables: what each is called, how it is told by ending or first bytes, and how it is read.
 
-A format is one `Format`, called FORMAT, in the module that reads it, and the name of that module in `MODULES` here.
+A format is one `Format` among the FORMATS of the module that reads it; `MODULES` names those modules.
 Everything else (reading, folders of many files, batches, engines, help, errors) asks the declaration.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heldout.files.paths import Listing
 
 # In the order in which lists of formats name them. What nothing tells is taken for the first.
-MODULES = ("delimited", "parquet", "arrow", "json_document", "json_lines", "npz", "arff")
+MODULES = ("delimited", "columnar", "json_tables", "npz", "arff")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def formats() -> tuple[Format, ...]:
     >>> [fmt.name for fmt in formats()][:2]
     ['delimited', 'parquet']
     """
-    return tuple(import_module(f"heldout.files.{module}").FORMAT for module in MODULES)
+    return tuple(fmt for module in MODULES for fmt in import_module(f"heldout.files.{module}").FORMATS)
 
 
 def format_by_ending(ending: str) -> Format | None:

@@ -153,13 +153,15 @@ def _unpacked_bytes(path: Path) -> int:
         return 0
 
 
-FORMAT = Format(
-    name="npz",
-    titles=("NPZ",),
-    endings=(".npz",),
-    magic=(b"PK\x03\x04",),
-    holds="a zip archive (NPZ or a workbook)",
-    read=read_npz,
-    names=npz_names,
-    unpacked_bytes=_unpacked_bytes,
+FORMATS = (
+    Format(
+        name="npz",
+        titles=("NPZ",),
+        endings=(".npz",),
+        magic=(b"PK\x03\x04",),
+        holds="a zip archive (NPZ or a workbook)",
+        read=read_npz,
+        names=npz_names,
+        unpacked_bytes=_unpacked_bytes,
+    ),
 )

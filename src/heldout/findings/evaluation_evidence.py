@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from heldout.evidence import Confusion, Ranking
 from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.score_estimator import SCORE_SCOPES
+from heldout.intervals.score_methods import score_limits
 from heldout.measures.catalogue import find
 from heldout.results.evaluation import Evaluation
 
@@ -103,3 +106,35 @@ def case_number(subject: Evaluation) -> int:
     """The number of distinct cases, however often each was predicted."""
     plan = subject.estimator.plan
     return subject.confusion.n_cases if plan is None else min(plan.n, subject.confusion.n_cases)
+
+
+# Probabilities that are off by less than this on average seldom change a decision: a convention.
+MATTERS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The expected calibration error with its interval, and the probabilities that it is of."""
+
+    value: float
+    low: float
+    high: float
+    probabilities: Probabilities
+
+    def is_off(self, error: float = MATTERS) -> bool:
+        """Whether the error is above what matters beyond doubt."""
+        return self.low > error
+
+
+def calibration_of(subject: Evaluation) -> Calibration | str:
+    """The calibration of the probabilities, or why it is not known."""
+    found = probabilities_of(subject)
+    if isinstance(found, str):
+        return found
+    made = reported(subject, "expected_calibration_error")
+    if made:
+        return Calibration(made[0].value, made[0].low, made[0].high, found)
+    bound = find("expected_calibration_error")
+    value = float(bound.value({bound.measure.cells[0]: found}))
+    ends = score_limits(bound, found, subject.level)
+    return Calibration(value, ends.low, ends.high, found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,45 +10,10 @@ from numpy.typing import NDArray
 from heldout.curves.curve import Curve
 from heldout.curves.reliability import reliability
 from heldout.engines.score_evidence import ScoreEvidence
-from heldout.evidence.probabilities import Probabilities
-from heldout.findings.evaluation_evidence import probabilities_of, reported
+from heldout.findings.evaluation_evidence import MATTERS, calibration_of, probabilities_of, reported
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, rule
-from heldout.intervals.score_methods import score_limits
-from heldout.measures.catalogue import find
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of, percent, share
-
-# Probabilities that are off by less than this on average seldom change a decision: a convention.
-MATTERS = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """The expected calibration error with its interval, and the probabilities that it is of."""
-
-    value: float
-    low: float
-    high: float
-    probabilities: Probabilities
-
-    def is_off(self, error: float = MATTERS) -> bool:
-        """Whether the error is above what matters beyond doubt."""
-        return self.low > error
-
-
-def calibration_of(subject: Evaluation) -> Calibration | str:
-    """The calibration of the probabilities, or why it is not known."""
-    found = probabilities_of(subject)
-    if isinstance(found, str):
-        return found
-    made = reported(subject, "expected_calibration_error")
-    if made:
-        return Calibration(made[0].value, made[0].low, made[0].high, found)
-    bound = find("expected_calibration_error")
-    value = float(bound.value({bound.measure.cells[0]: found}))
-    ends = score_limits(bound, found, subject.level)
-    return Calibration(value, ends.low, ends.high, found)
-
 
 HALF = 0.5
 # With so many decimals or fewer, probabilities of 0 are rounded ones.

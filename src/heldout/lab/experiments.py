@@ -21,7 +21,8 @@ from heldout.learners.problem import Problem
 from heldout.plans.parser import read_plan
 from heldout.plans.plan import Cases, Plan
 from heldout.plans.splits import Splits
-from heldout.resampling.outcome import count_every_case_once, count_pairs, mix_632
+from heldout.resampling.optimism import mix_632
+from heldout.resampling.outcome import count_every_case_once, count_pairs
 from heldout.resampling.run import run
 from heldout.result import ROW_KEYS, Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,8 +22,8 @@ from heldout.resampling.power_law import Figure, PowerLaw, fit_power_law
 from heldout.resampling.run import OnError, run
 from heldout.resampling.training_sizes import NestedTrainingSets, Sizes, draw_training_sets
 from heldout.resampling.workers import Jobs, Progress
-from heldout.result import ROW_KEYS, Result, bound_late
-from heldout.review import Finding, Review
+from heldout.result import ROW_KEYS
+from heldout.review import Reviewed
 from heldout.show.numbers import limits, number
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ FEW_DRAWS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class LearningCurve(Result):
+class LearningCurve(Reviewed):
     """The errors of a learner at growing sizes of its training set.
 
     `training` and `test` have one row per draw and one column per size; `low` and `high` are the limits of the mean
@@ -163,17 +162,6 @@ class LearningCurve(Result):
     notes: tuple[str, ...] = ()
     finished: bool = True
     mute: tuple[str, ...] = ()
-
-    @cached_property
-    def review(self) -> Review:
-        """What a careful statistician would point out of the curve."""
-        review: Review = bound_late(self._reviewed_by)(self)
-        return review
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What the rules found in the curve, the severe ones first."""
-        return self.review.fired
 
     @property
     def draws(self) -> int:

@@ -1,13 +1,10 @@
-"""What came out of fitting a learner once for every split of a plan."""
+"""The outcome of a run, a learner fitted once for every split of a plan: predictions, counts, and their dependence."""
 
 from __future__ import annotations
 
 import re
-import threading
-import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,85 +16,11 @@ from heldout.evidence import Clusters, Confusion, Label
 from heldout.evidence.probabilities import Unfit
 from heldout.intervals.dependence import Dependence, find_sharing, size_ratio
 from heldout.learners.problem import Problem
-from heldout.plans.plan import Correction, Plan
+from heldout.plans.plan import Plan
 from heldout.plans.splits import LazyDraws, Splits
 from heldout.predictions.case_values import RawScores, Scores, settle_scores
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.table import Predictions
-
-__all__ = ["Codes", "Failure", "Outcome", "Problem", "Run", "ScoreKind"]
-
-
-# Warnings that learners raise while they are fitted, caught for each split and kept as text.
-
-# Meant for programmers, and silent by default outside of their own code.
-QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
-
-_lock = threading.Lock()
-_own = threading.local()
-_active: list[list[str]] = []
-_installed: list[tuple[int, warnings.catch_warnings[None]]] = []
-
-
-@contextmanager
-def redirect_warnings() -> Iterator[None]:
-    """Send warnings to the lists of `capture_warnings`.
-
-    The machinery of `warnings` is shared by all threads, so it is changed once, by the first that enters, and put back
-    by the last that leaves.
-    """
-    with _lock:
-        if _installed:
-            count, catch = _installed.pop()
-        else:
-            count, catch = 0, warnings.catch_warnings()
-            catch.__enter__()
-            # "default" would tell of a warning once per place, and the other splits would look clean.
-            warnings.simplefilter("always")
-            for category in QUIET:
-                warnings.simplefilter("ignore", category)
-            warnings.showwarning = _keep
-        _installed.append((count + 1, catch))
-    try:
-        yield
-    finally:
-        with _lock:
-            count, catch = _installed.pop()
-            if count > 1:
-                _installed.append((count - 1, catch))
-            else:
-                catch.__exit__(None, None, None)
-
-
-@contextmanager
-def capture_warnings() -> Iterator[list[str]]:
-    """A list that fills with what is warned of meanwhile, as "Category: first line".
-
-    >>> with capture_warnings() as messages:
-    ...     warnings.warn("it did not converge", RuntimeWarning, stacklevel=1)
-    >>> messages
-    ['RuntimeWarning: it did not converge']
-    """
-    messages: list[str] = []
-    before = getattr(_own, "messages", None)
-    with redirect_warnings():
-        _own.messages = messages
-        _active.append(messages)
-        try:
-            yield messages
-        finally:
-            _own.messages = before
-            # By identity: two lists of equal texts are equal.
-            _active[:] = [other for other in _active if other is not messages]
-
-
-def _keep(message: Warning | str, category: type[Warning], *_where: Any, **_more: Any) -> None:
-    # A learner's own threads have no list: what they say goes to the split that was begun last.
-    messages = getattr(_own, "messages", None)
-    if messages is None:
-        messages = _active[-1] if _active else []
-    lines = str(message).strip().splitlines()
-    messages.append(f"{category.__name__}: {lines[0] if lines else 'no text'}")
 
 
 def summarise_warnings(messages: Iterable[tuple[str, ...]], total: int, noun: str = "folds") -> tuple[str, ...]:
@@ -218,9 +141,6 @@ def split_noun(splits: Splits) -> str:
     return "splits" if splits.label(0).startswith("split") else "folds"
 
 
-# From a run to what can be judged: its predictions with their folds, counts of every case once, and its dependence.
-
-
 # Squares of classes with at most this many cells are counted in place.
 DIRECT_CELLS = 1 << 20
 TRAINING_CASES = "the cases are those it was trained on, so no interval says anything of new ones"
@@ -323,80 +243,3 @@ def find_dependence(plan: Plan, run: Run, refused: str = "") -> Dependence:
     # Of repetitions that were made as such the plan knows, even where some of their splits failed.
     independent = shared.independent if repeats == len(splits) else max(1, len(splits) // repeats)
     return Dependence(shared.n, plan.factor_of(splits), ratio, independent, plan.target, refused)
-
-
-# The .632 and .632+ rules: the training set's counts and the out-of-bag counts, mixed.
-#
-# The rules are usually written for the error rate alone, and the no-information rate as a sum over all n² pairs of a
-# case and a prediction. Both are functions of counts: the rate needs the class shares of truth and prediction only,
-# and mixing the tables of counts instead of two error rates gives the same error and every other count measure with
-# it.
-
-# Below this share of the out-of-bag error the training error says nothing, and the interval does not hold: of
-# 1-nearest-neighbour with 1,000 cases it held the truth 4 % of the time.
-APPARENT = 0.1
-
-
-@dataclass(frozen=True)
-class Optimism:
-    """What the rule found: the errors it mixes, the no-information rate, the relative overfitting and the weight.
-
-    >>> train, out = Confusion.of([[50, 0], [0, 50]]), Confusion.of([[25, 25], [25, 25]])
-    >>> found = mix_632(train, out, ".632+")
-    >>> found.no_information, found.overfitting, found.weight, found.error
-    (0.5, 1.0, 1.0, 0.5)
-    """
-
-    rule: Correction
-    training: float
-    out_of_bag: float
-    no_information: float
-    overfitting: float
-    weight: float
-    table: Confusion
-
-    @property
-    def error(self) -> float:
-        """The corrected error."""
-        return _error_rate(self.table)
-
-    @property
-    def refused(self) -> str:
-        """Why there is no interval, where there is none."""
-        if self.training >= APPARENT * self.out_of_bag or self.out_of_bag == 0:
-            return ""
-        return (
-            f"the training error ({self.training:.3f}) is next to nothing beside the out-of-bag error "
-            f"({self.out_of_bag:.3f}): the learner remembers its cases, and no interval of this rule holds then; "
-            "use 10-fold"
-        )
-
-
-def mix_632(training: Confusion, out_of_bag: Confusion, rule: Correction) -> Optimism:
-    """Mix the counts of the training set with those out of bag; both over the same labels."""
-    n = float(training.n)
-    train = np.asarray(training.matrix, dtype=np.float64)
-    out = np.asarray(out_of_bag.matrix, dtype=np.float64)
-    out *= n / out.sum()
-    apparent, tested = _error_rate(training), _error_rate(out_of_bag)
-    truth, predicted = train.sum(axis=1) / n, train.sum(axis=0) / n
-    nothing = float(truth @ (1 - predicted))
-    overfitting, weight = 0.0, 0.632
-    mixed = (1 - weight) * train + weight * out
-    if rule == ".632+":
-        # Efron & Tibshirani (1997), (28) to (32): an error beyond that of knowing nothing counts as knowing nothing.
-        limited = min(tested, nothing)
-        if limited > apparent and nothing > apparent:
-            overfitting = (limited - apparent) / (nothing - apparent)
-        weight = 0.632 / (1 - 0.368 * overfitting)
-        mixed = (1 - weight) * train + weight * out
-        if tested > nothing > apparent:
-            # Their last term then holds the no-information rate in place of the training error.
-            mixed = 0.368 * n * np.outer(truth, predicted) + 0.632 * out
-    table = Confusion.of(mixed, training.labels)
-    weighted = Confusion(table.labels, table.truth, table.predicted, table.counts.astype(np.float64))
-    return Optimism(rule, apparent, tested, nothing, overfitting, weight, weighted)
-
-
-def _error_rate(confusion: Confusion) -> float:
-    return 1 - float(confusion.hits.sum()) / float(confusion.n)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -16,8 +19,9 @@ from heldout.arguments import listing
 from heldout.arrays import Codes, Floats, Integers
 from heldout.errors import HeldoutError, OptionError, ValuesError
 from heldout.learners.learner import clone_learner
+from heldout.learners.problem import Problem
 from heldout.plans.splits import Splits
-from heldout.resampling.outcome import Outcome, Problem, ScoreKind, capture_warnings
+from heldout.resampling.outcome import Outcome, ScoreKind
 
 # Probabilities are exponentials of rounded logarithms: this far outside [0, 1] is rounding, and is clipped.
 ROUNDING = 1e-6
@@ -441,3 +445,80 @@ def _describe_error(error: Exception) -> str:
         return error.what.rstrip(".")
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {text[0].rstrip('.')}" if text else type(error).__name__
+
+
+# Meant for programmers, and silent by default outside of their own code.
+QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+
+
+_lock = threading.Lock()
+
+
+_own = threading.local()
+
+
+_active: list[list[str]] = []
+
+
+_installed: list[tuple[int, warnings.catch_warnings[None]]] = []
+
+
+@contextmanager
+def redirect_warnings() -> Iterator[None]:
+    """Send warnings to the lists of `capture_warnings`.
+
+    The machinery of `warnings` is shared by all threads, so it is changed once, by the first that enters, and put back
+    by the last that leaves.
+    """
+    with _lock:
+        if _installed:
+            count, catch = _installed.pop()
+        else:
+            count, catch = 0, warnings.catch_warnings()
+            catch.__enter__()
+            # "default" would tell of a warning once per place, and the other splits would look clean.
+            warnings.simplefilter("always")
+            for category in QUIET:
+                warnings.simplefilter("ignore", category)
+            warnings.showwarning = _keep
+        _installed.append((count + 1, catch))
+    try:
+        yield
+    finally:
+        with _lock:
+            count, catch = _installed.pop()
+            if count > 1:
+                _installed.append((count - 1, catch))
+            else:
+                catch.__exit__(None, None, None)
+
+
+@contextmanager
+def capture_warnings() -> Iterator[list[str]]:
+    """A list that fills with what is warned of meanwhile, as "Category: first line".
+
+    >>> with capture_warnings() as messages:
+    ...     warnings.warn("it did not converge", RuntimeWarning, stacklevel=1)
+    >>> messages
+    ['RuntimeWarning: it did not converge']
+    """
+    messages: list[str] = []
+    before = getattr(_own, "messages", None)
+    with redirect_warnings():
+        _own.messages = messages
+        _active.append(messages)
+        try:
+            yield messages
+        finally:
+            _own.messages = before
+            # By identity: two lists of equal texts are equal.
+            _active[:] = [other for other in _active if other is not messages]
+
+
+def _keep(message: Warning | str, category: type[Warning], *_where: Any, **_more: Any) -> None:
+    # A learner's own threads have no list: what they say goes to the split that was begun last.
+    messages = getattr(_own, "messages", None)
+    if messages is None:
+        messages = _active[-1] if _active else []
+    lines = str(message).strip().splitlines()
+    messages.append(f"{category.__name__}: {lines[0] if lines else 'no text'}")

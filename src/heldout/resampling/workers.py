@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from heldout.errors import LearnerError, OptionError
-from heldout.resampling.outcome import Outcome, redirect_warnings
-from heldout.resampling.split_task import FailedSplit, Setting, Task, run_split, run_split_in_worker
+from heldout.resampling.outcome import Outcome
+from heldout.resampling.split_task import FailedSplit, Setting, Task, redirect_warnings, run_split, run_split_in_worker
 
 Results = Generator[Outcome | FailedSplit, None, None]
 Jobs = int | Literal["auto"] | None

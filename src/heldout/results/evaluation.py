@@ -25,10 +25,10 @@ from heldout.measures.quantity import AVERAGES, Average, Quantity
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions
-from heldout.result import Result, bound_late
+from heldout.result import bound_late
 from heldout.results.cases import Confused, HardCases, confused, hardest
 from heldout.results.slices import Divided, Slices, choose_columns
-from heldout.review import Finding, Review
+from heldout.review import Reviewed
 from heldout.show.blocks import Block
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ WRITTEN_PIXELS = 500
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Evaluation(Result):
+class Evaluation(Reviewed):
     """How good a classifier is, on these cases.
 
     Ask it for a number by name: `evaluation["accuracy"]`, `evaluation["macro f1"]`, `evaluation["recall[spam]"]`.
@@ -110,17 +110,6 @@ class Evaluation(Result):
     def fingerprint(self) -> str:
         """A short hash of the true labels in their order, empty where only counts are known or rows were not kept."""
         return "" if self.predictions is None else self.predictions.fingerprint()
-
-    @cached_property
-    def review(self) -> Review:
-        """What a careful statistician would point out: every rule, with what it found."""
-        review: Review = bound_late(self._reviewed_by)(self)
-        return review
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What the rules found, the severe ones first."""
-        return self.review.fired
 
     @property
     def sliced(self) -> bool:

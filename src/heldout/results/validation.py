@@ -28,11 +28,11 @@ from heldout.plans.plan import Plan
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.source import Source
 from heldout.resampling.nested_cv import NESTED_MEASURES, NestedCV, NestedEstimator, replace_estimate
-from heldout.resampling.outcome import Optimism, Run, collect_predictions, find_dependence
-from heldout.result import Result, bound_late
+from heldout.resampling.optimism import Optimism
+from heldout.resampling.outcome import Run, collect_predictions, find_dependence
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Folded, Settings, judge
-from heldout.review import Finding, Review
+from heldout.review import Reviewed
 from heldout.show.blocks import Block
 
 NO_TRAINING_PREDICTIONS = "there are no predictions of training cases"
@@ -135,7 +135,7 @@ class FoldLine:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Validation(Result):
+class Validation(Reviewed):
     """How good a learner is, by the splits of a plan.
 
     Ask it for a number by name, as an evaluation: `validation["accuracy"]`, `validation["roc_auc"]`. The evaluation is
@@ -196,17 +196,6 @@ class Validation(Result):
         for rows in (problem.truth, problem.group, problem.kept):
             digest.update(b"|" if rows is None else np.ascontiguousarray(rows, dtype="<i8").tobytes())
         return digest.hexdigest()
-
-    @cached_property
-    def review(self) -> Review:
-        """What a careful statistician would point out of the measures, the plan and the data."""
-        review: Review = bound_late(self._reviewed_by)(self)
-        return review
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What the rules found in the validation, the severe ones first."""
-        return self.review.fired
 
     @property
     def complete(self) -> bool:
@@ -335,7 +324,7 @@ class Validation(Result):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Validations(Result):
+class Validations(Reviewed):
     """Several learners judged by the same splits; ask for one by its name.
 
     `missing` names those that were not begun because somebody interrupted.
@@ -368,17 +357,6 @@ class Validations(Result):
                 hint=f"did you mean {near!r}?" if near else "use one of these.",
             )
         return by_name[learner]
-
-    @cached_property
-    def review(self) -> Review:
-        """What the rules say of all learners: once where it is the same for all, by name where it is not."""
-        review: Review = bound_late(self._reviewed_by)(self)
-        return review
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What the rules found in any of the learners, the severe ones first."""
-        return self.review.fired
 
     @property
     def complete(self) -> bool:
