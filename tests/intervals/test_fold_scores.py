@@ -60,12 +60,20 @@ def test_the_interval_of_an_area_is_hanley_and_mcneil_s_over_the_folds():
     assert (gini.value, gini.low, gini.high) == pytest.approx([2 * x - 1 for x in (found.value, found.low, found.high)])
 
 
-def test_other_areas_have_the_corrected_t():
-    values = [metrics.average_precision_score(TRUTH[rows], SCORE[rows]) for rows in ROWS]
+def test_the_interval_of_a_precision_area_is_that_of_the_cases_ranked_within_folds_stretched():
     found = FOLDED["average_precision"]
+    assert (found.rule, found.method, found.n) == ("ranks", "influence-logit, n/1.5", N)
+    assert found.low < found.value < found.high
+    values = [metrics.average_precision_score(TRUTH[rows], SCORE[rows]) for rows in ROWS]
+    assert found.other == pytest.approx(np.mean(values))
+
+
+def test_a_share_of_the_highest_scores_has_the_corrected_t():
+    values = [evaluate(TRUTH[rows], score=SCORE[rows], measures="lift_at")["lift_at"].value for rows in ROWS]
+    found = evaluate(TRUTH, score=SCORE, fold=FOLD, measures="lift_at")["lift_at"]
     half = stats.t.ppf(0.975, K - 1) * math.sqrt((1 / K + 1 / (K - 1)) * np.var(values, ddof=1))
     assert found.value == pytest.approx(np.mean(values))
-    assert (found.low, found.high) == pytest.approx((np.mean(values) - half, min(1, np.mean(values) + half)))
+    assert (found.low, found.high) == pytest.approx((np.mean(values) - half, np.mean(values) + half))
     assert found.method == "corrected-t"
 
 
@@ -130,11 +138,11 @@ def test_one_fold_takes_the_methods_of_predictions_without_folds():
 
 def test_folds_that_all_agree_have_no_spread_to_make_an_interval_from():
     truth = np.tile([0, 1], 20)
-    found = evaluate(truth, score=truth * 0.5 + 0.2, fold=np.arange(40) // 8)
-    precision, area = found["average_precision"], found["roc_auc"]
-    assert (precision.value, precision.spread) == (1, 0)
-    assert math.isnan(precision.low)
-    assert "same in every fold" in precision.note
+    found = evaluate(truth, score=truth * 0.5 + 0.2, fold=np.arange(40) // 8, measures=["gain_at", "roc_auc"])
+    gain, area = found["gain_at"], found["roc_auc"]
+    assert (gain.value, gain.spread) == (pytest.approx(0.2), 0)
+    assert math.isnan(gain.low)
+    assert "same in every fold" in gain.note
     assert area.value == 1
     assert 0.7 < area.low < area.high == 1, "the sizes of the folds still tell something of an area"
 

@@ -30,7 +30,7 @@ from heldout.show.numbers import number
 
 # An estimate over the folds of a plan: the value by the rule that fits the measure, and the other one beside it.
 
-Rule = Literal["pooled", "mean", ".632", ".632+"]
+Rule = Literal["pooled", "mean", "ranks", ".632", ".632+"]
 
 SUMS = "the counts of all folds together; the mean over folds of one size would be the same"
 RATIOS = (
@@ -42,6 +42,15 @@ RANKINGS = (
     "averaged over the folds: scores of different models are not comparable, so pooling them would rank the cases of "
     "one fold against those of another"
 )
+PLACES = (
+    "made once from all cases, each at the place that it has within its fold: a mean over small folds is too good for "
+    "what is the best of all thresholds, a part of a curve, or depends on the share of positives, and scores of "
+    "different models are not comparable"
+)
+RAW_SCORES = (
+    "the scores of all folds are ranked together as they are, which is off where the models of the folds score on "
+    "different scales"
+)
 VALUES = "averaged over the folds, because the interval is made from the values in the folds"
 MIXTURES = {
     ".632": "0.368 of the training set's counts and 0.632 of the out-of-bag counts",
@@ -50,6 +59,7 @@ MIXTURES = {
 REFERENCES: dict[Rule, str] = {
     "pooled": "Forman & Scholz (2010), SIGKDD Explorations 12(1)",
     "mean": "Forman & Scholz (2010), SIGKDD Explorations 12(1)",
+    "ranks": "Forman & Scholz (2010), SIGKDD Explorations 12(1)",
     ".632": "Efron (1983), JASA 78",
     ".632+": "Efron & Tibshirani (1997), JASA 92",
 }
@@ -87,8 +97,12 @@ class FoldEstimate(Estimate):
         if self.rule in MIXTURES:
             return MIXTURES[self.rule]
         measure = find(self.measure).measure
+        if self.rule == "ranks":
+            return PLACES
         if self.rule == "mean":
             return RANKINGS if measure.over_folds == "mean" else VALUES
+        if measure.over_folds == "ranks":
+            return RAW_SCORES
         if measure.scope == "probability":
             return LOSSES
         return SUMS if measure.kind == "proportion" and measure.scope == "table" else RATIOS

@@ -1,4 +1,4 @@
-"""From the scores of every fold to estimates: areas averaged over the folds, losses and calibration pooled."""
+"""From the scores of every fold to estimates: averaged over the folds, ranked within them, or pooled."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from heldout.arguments import listing, method_key
 from heldout.arrays import Floats
 from heldout.errors import OptionError
-from heldout.evidence import Label
+from heldout.evidence import Label, Ranking
+from heldout.evidence.score_bins import ordered
 from heldout.intervals.area_bounds import BINS, allowing
 from heldout.intervals.areas import logit_limits
 from heldout.intervals.dependence import LEAST_WIDENING, Dependence
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import (
     FOLD_METHODS,
+    RAW_SCORES,
     FoldEstimate,
     FoldMethod,
     Rule,
@@ -28,6 +30,7 @@ from heldout.intervals.fold_estimates import (
     nothing_told,
     spread,
 )
+from heldout.intervals.fold_ranks import coarse_folds, rank_within_folds
 from heldout.intervals.proportion import wilson
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.score_estimator import ScoreEstimator
@@ -56,22 +59,26 @@ class FoldScores(ScoreEstimator):
         """One estimate; a method named here must apply."""
         by_fold = self._method(method)
         self.must_name_class(quantity)
-        averaged = quantity.bound.measure.over_folds == "mean" or by_fold is not None
+        way = "mean" if by_fold is not None else quantity.bound.measure.over_folds
         if len(self._truth) == 1:
-            parts = _fields(super().ask(quantity, method))
+            way, parts = "pooled", _fields(super().ask(quantity, method))
             values = np.array([parts["value"]])
         else:
-            values = self.per_fold(quantity) if averaged or self._few(quantity) else np.empty(0)
-            parts = self._mean(quantity, values, by_fold) if averaged else self._pooled(quantity)
+            values = self.per_fold(quantity) if way == "mean" or self._few(quantity) else np.empty(0)
+            if way == "ranks" and (why := self._coarse(quantity)):
+                way, parts = "pooled", self._pooled(quantity, f"{why}; {RAW_SCORES}")
+            elif way == "ranks":
+                parts = self._ranked_once(quantity)
+            else:
+                parts = self._mean(quantity, values, by_fold) if way == "mean" else self._pooled(quantity)
         if self.plan.refused:
             parts |= {"low": math.nan, "high": math.nan, "method": "none", "note": self.plan.refused}
         there = values[~np.isnan(values)]
         mean = float(there.mean()) if len(there) else math.nan
-        rule: Rule = self.rule if self.rule != "pooled" else "mean" if averaged else "pooled"
         return FoldEstimate(
             **parts,
-            rule=rule,
-            other=self._mixed(self.value(quantity), quantity) if averaged else mean,
+            rule=way if self.rule == "pooled" else self.rule,
+            other=self._mixed(self.value(quantity), quantity) if way == "mean" else mean,
             spread=spread(there),
             folds=len(there),
             splits=len(self._truth),
@@ -109,7 +116,7 @@ class FoldScores(ScoreEstimator):
 
     def per_fold(self, quantity: Quantity) -> Floats:
         """The value in every fold; nan where it is undefined there."""
-        if quantity.bound.measure.over_folds == "mean" and (np.count_nonzero(self._truth, axis=1) < 2).all():
+        if quantity.bound.measure.over_folds != "pooled" and (np.count_nonzero(self._truth, axis=1) < 2).all():
             # Leave-one-out, where every fold is one case: nothing to rank in any of them.
             return np.full(len(self._truth), np.nan)
         return np.array([self._mixed(fold.value(quantity), quantity) for fold in self._folds])
@@ -197,9 +204,52 @@ class FoldScores(ScoreEstimator):
             return min(low, value), max(high, value)
         return logit_limits(value, error, z_value(self.level))
 
-    def _pooled(self, quantity: Quantity) -> dict[str, Any]:
+    def _coarse(self, quantity: Quantity) -> str:
+        """Why the cases cannot be ranked within their folds, empty where they can."""
+        label = self.must_name_class(quantity)
+        if label not in self._why_coarse:
+            positives = self._truth[:, self.evidence.labels.index(label)]
+            cases = np.stack([positives, self._truth.sum(axis=1) - positives], axis=1)
+            rankings = [] if (cases.sum(axis=1) <= 1).all() else self._rankings(label)
+            self._why_coarse[label] = coarse_folds(rankings, cases)
+        return self._why_coarse[label]
+
+    @cached_property
+    def _why_coarse(self) -> dict[Label, str]:
+        return {}
+
+    def _rankings(self, label: Label) -> list[Ranking]:
+        return [fold.evidence.ranking(label) for fold in self._folds]
+
+    @cached_property
+    def _together(self) -> dict[Label, Ranking]:
+        return {}
+
+    def _ranked_once(self, quantity: Quantity) -> dict[str, Any]:
+        """The value of all cases ranked within their folds, and the interval of that ranking, stretched."""
+        label, bound = self.must_name_class(quantity), quantity.bound
+        if label not in self._together:
+            self._together[label] = rank_within_folds(self._rankings(label))
+        parts = self._stretch(quantity, self._estimate(bound, self._together[label], label, None))
+        if self.resubstituted is not None or not any(fold.joined is not None for fold in self._rankings(label)):
+            return parts
+        # The best and the worst order inside the bins of every fold: what moves up in its fold moves up here.
+        ends = sorted(
+            float(bound.value({"ranking": rank_within_folds([ordered(f, first=first) for f in self._rankings(label)])}))
+            for first in ("positives", "negatives")
+        )
+        value, method = parts["value"], parts["method"] + BINS
+        certain = min(ends[0], value), max(ends[1], value)
+        low, high = allowing(value, (parts["low"], parts["high"]), certain, bound.measure.range)
+        return parts | {"low": low, "high": high, "bounds": certain, "method": method}
+
+    def _pooled(self, quantity: Quantity, caution: str = "") -> dict[str, Any]:
         """The interval of all predictions together, stretched for what they share."""
-        estimate = ScoreEstimator.ask(self, quantity)
+        parts = self._stretch(quantity, ScoreEstimator.ask(self, quantity))
+        return parts | {"note": "; ".join(filter(None, (parts["note"], caution)))}
+
+    def _stretch(self, quantity: Quantity, estimate: Estimate) -> dict[str, Any]:
+        """An estimate of all predictions, with an interval that allows for what their models share."""
         value = self._mixed(estimate.value, quantity)
         # Predictions of one case by several models are not as many cases; where rows come in groups, the interval has
         # taken them as one already.

@@ -147,7 +147,8 @@ class ScoreEstimator:
             name = "cluster-logit" if name == "wilson" else f"{name}, groups"
         elif self.evidence.weighted:
             name = f"{name}, effective n"
-        bounds = None if label is None or math.isnan(value) else bounds_of(bound, self.evidence.ranking(label))
+        ranking = None if label is None else evidence if isinstance(evidence, Ranking) else self.evidence.ranking(label)
+        bounds = None if ranking is None or math.isnan(value) else bounds_of(bound, ranking)
         if bounds is not None and not math.isnan(low):
             low, high = allowing(value, (low, high), bounds, value_range(bound.measure, bound.parameters))
             name += BINS

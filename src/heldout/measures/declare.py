@@ -27,6 +27,11 @@ Surface = Literal["screen", "page", "validation", "comparison", "card"]
 # How bins bound a measure of a ranking: it grows with the ROC curve, so the best and the worst order inside the bins
 # bound it ("orders"); it is the best of all thresholds, and those at the edges of the bins are among them ("edges").
 Binned = Literal["orders", "edges"]
+# How the folds of a resampling plan are put together: counts and losses of cases add up ("pooled"). Averages over pairs
+# of cases are made in each fold and averaged ("mean"), because scores of two models are not on one scale: Forman &
+# Scholz (2010). What is the best of all thresholds, a part of a curve, or depends on the share of positives is biased
+# in small folds, and made once from the cases ranked within their folds ("ranks").
+OverFolds = Literal["pooled", "mean", "ranks"]
 Formula = Callable[..., tuple[Any, Any]]
 
 # What the parameters of measures may be, by their names: the least, the largest, and whether the least is allowed.
@@ -102,6 +107,7 @@ class Measure:
     per_class: bool
     strata: Strata
     overall: str
+    over_folds: OverFolds
     formula_text: str
     function: Formula = field(repr=False)
     cells: tuple[str, ...] = ()
@@ -134,15 +140,6 @@ class Measure:
         """The formula in the letters of a text book, read from the code unless it was given."""
         return self.formula_text or _written(self.function)
 
-    @property
-    def over_folds(self) -> Literal["pooled", "mean"]:
-        """How the folds of a resampling plan are put together.
-
-        Counts and losses of cases add up. A ranking compares cases with each other, and scores of two models are not
-        on one scale, so areas under curves are made in each fold and averaged: Forman & Scholz (2010).
-        """
-        return "mean" if self.kind in ("ranking", "precision area") else "pooled"
-
     @cached_property
     def bounded(self) -> bool:
         """Whether it has a smallest and a largest value."""
@@ -174,6 +171,7 @@ def measure(
     per_class: bool | None = None,
     strata: Strata = "",
     overall: str = "",
+    over_folds: OverFolds = "pooled",
     formula: str = "",
     intervals: tuple[str, ...] = (),
     component: str = "",
@@ -187,7 +185,8 @@ def measure(
 
     `averages` allows macro, micro and weighted averages; `strata` says that the denominators of the
     classes share no case, and which margin they count; `overall` names the measure whose mean over the classes it
-    is on a whole table. `Measure` explains what measures of scores declare besides.
+    is on a whole table; `over_folds` says how the folds of a plan are put together. `Measure` explains what measures of
+    scores declare besides.
 
     >>> @measure(symbol="TPR", undefined="there are no actual positives", reference="", strata="truth")
     ... def recall(tp, fn):
@@ -215,6 +214,7 @@ def measure(
             per_class=scope == "class" if per_class is None else per_class,
             strata=strata,
             overall=overall,
+            over_folds=over_folds,
             formula_text=formula,
             function=function,
             cells=tuple(a.name for a in arguments if a.kind is a.POSITIONAL_OR_KEYWORD),
