@@ -207,12 +207,26 @@ def test_groups_of_one_change_nothing_and_copies_in_groups_tell_nothing_new():
     a, b, positive = drawn()
     n = len(a)
     plain = delong_paired(a, b, positive)
-    same(plain, delong_paired(a, b, positive, groups=np.arange(n)))
+    single = delong_paired(a, b, positive, groups=np.arange(n))
     copied = delong_paired(
         np.tile(a, 3), np.tile(b, 3), np.tile(positive, 3), groups=np.tile(np.arange(n), 3)
     )  # fmt: skip
-    assert (copied.difference, copied.p) == pytest.approx((plain.difference, plain.p))
-    assert (copied.low, copied.high) == pytest.approx((plain.low, plain.high))
+    for found in (single, copied):
+        assert (found.difference, found.statistic) == pytest.approx((plain.difference, plain.statistic))
+        assert (found.low, found.high) == pytest.approx((plain.low, plain.high))
+        # The test is that of the interval: t of as many units as the smaller class has.
+        assert found.df == min(positive.sum(), n - positive.sum()) - 1
+        assert found.p == pytest.approx(2 * stats.t.sf(abs(found.statistic), found.df))
+
+
+def test_with_unequal_groups_the_test_and_the_interval_agree():
+    a, b, positive = drawn()
+    groups = np.minimum(np.random.default_rng(8).integers(60, size=len(a)), 30)
+    seen = delong_paired(a, b, positive, groups=groups)
+    assert seen.df < 29
+    for level in (1 - seen.p - 1e-6, 1 - seen.p + 1e-6):
+        at = delong_paired(a, b, positive, groups=groups, level=level)
+        assert (at.low > 0 or at.high < 0) == (level < 1 - seen.p)
 
 
 def test_groups_and_weights_give_the_variances_of_one_area():

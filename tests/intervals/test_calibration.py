@@ -11,7 +11,8 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.stats import norm, t
+from tests.intervals.group_oracle import spread
 
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.score_sort import rank
@@ -147,26 +148,56 @@ def test_repeated_rows_in_groups_are_one_case_each():
 
 
 @pytest.mark.parametrize(("coefficient", "at"), [("slope", 1), ("intercept", 0), ("in_the_large", None)])
-@pytest.mark.parametrize("grouped", [False, True])
-def test_recalibration_is_statsmodels(coefficient, at, grouped):
+def test_recalibration_is_statsmodels(coefficient, at):
     rng = np.random.default_rng(5)
     p = np.round(rng.beta(1, 2, 400), 2).clip(0.01, 0.99)
     truth = rng.random(400) < p**1.4
     x = np.log(p / (1 - p))
-    group = np.arange(400) % 40
     model = (
         sm.Logit(truth.astype(float), sm.add_constant(x))
         if at is not None
         else sm.GLM(truth.astype(float), np.ones((400, 1)), family=sm.families.Binomial(), offset=x)
     )
-    options = {"cov_type": "cluster", "cov_kwds": {"groups": group, "use_correction": False}} if grouped else {}
-    fit = model.fit(tol=1e-12, **({"disp": 0, "method": "newton"} if at is not None else {}), **options)
+    fit = model.fit(tol=1e-12, **({"disp": 0, "method": "newton"} if at is not None else {}))
     centre, error = fit.params[at or 0], fit.bse[at or 0]
-    seen = rank(p, truth, group=(group, np.arange(40)) if grouped else None)
-    low, high = recalibration_limits(seen, coefficient)
+    low, high = recalibration_limits(rank(p, truth), coefficient)
     assert (low + high) / 2 == pytest.approx(centre, rel=1e-6)
-    factor = norm.ppf(0.975) if not grouped else 2.0226909 * math.sqrt(40 / 39)
-    assert high - low == pytest.approx(2 * factor * error, rel=1e-5)
+    assert high - low == pytest.approx(2 * norm.ppf(0.975) * error, rel=1e-5)
+
+
+@pytest.mark.parametrize(("coefficient", "at"), [("slope", 1), ("intercept", 0)])
+def test_recalibration_leaves_out_one_group_after_the_other(coefficient, at):
+    rng = np.random.default_rng(5)
+    # Three groups hold a third of the cases.
+    group = np.concatenate([np.repeat(np.arange(3), 50), 3 + np.arange(250) % 30])
+    p = rng.beta(1, 2, 400).clip(0.01, 0.99)
+    x = np.log(p / (1 - p))
+    truth = rng.random(400) < 1 / (1 + np.exp(-(x + 0.8 * rng.normal(size=33)[group])))
+    design = sm.add_constant(x)
+
+    def fitted(rows):
+        return sm.Logit(truth[rows].astype(float), design[rows]).fit(disp=0, method="newton")
+
+    every = fitted(np.ones(400, dtype=bool))
+    row, mean = every.cov_params()[at], every.predict()
+    refitted, stepped = [], []
+    for g in range(33):
+        rest = group != g
+        refitted.append(fitted(rest).params[at] - every.params[at])
+        # Newton's step from the fit to all cases towards that to the rest.
+        information = (design[rest].T * (mean * (1 - mean))[rest]) @ design[rest]
+        stepped.append(np.linalg.solve(information, design[rest].T @ (truth - mean)[rest])[at])
+    errors = [math.sqrt(32 / 33 * (np.array(moves) ** 2).sum()) for moves in (stepped, refitted)]
+    pull = design @ row
+    parts = np.bincount(group, weights=mean * (1 - mean) * pull**2)
+    _, df = spread((truth - mean) * pull, group, parts / parts.sum(), 400)
+    low, high = recalibration_limits(rank(p, truth, group=(group, np.arange(33))), coefficient)
+    assert (low + high) / 2 == pytest.approx(every.params[at], rel=1e-6)
+    error = (high - low) / 2 / t.ppf(0.975, df)
+    assert error == pytest.approx(errors[0], rel=1e-3)
+    # The information changes a little with the fit.
+    assert error == pytest.approx(errors[1], rel=0.1)
+    assert df < 25
 
 
 def test_weights_have_a_sandwich_error():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tests.intervals.group_oracle import class_parts, spread
 
 from heldout import Confusion, count, evaluate
 from heldout.errors import OptionError
@@ -102,16 +103,34 @@ def logit_limits(value: float, variance: float, critical: float) -> tuple[float,
 
 
 @pytest.mark.parametrize("level", [0.95, 0.9])
-def test_cluster_logit_of_accuracy(level: float) -> None:
+def test_cluster_logit_of_accuracy_leaves_out_one_group_after_the_other(level: float) -> None:
     truth, predicted, group = grouped()
     right = (truth == predicted).astype(float)
     p, n, groups = right.mean(), len(truth), 25
-    variance = sum((right[group == g].sum() - p * (group == g).sum()) ** 2 for g in range(groups))
-    variance *= groups / (groups - 1) / n**2
-    wanted = logit_limits(p, variance, float(stats.t.ppf((1 + level) / 2, groups - 1)))
+    influence = (right - p) / n
+    _, df = spread(influence, group, class_parts(influence, truth, np.ones(n), group), n)
     found = evaluate(truth, predicted, group=group, level=level)["accuracy"]
-    assert (found.low, found.high) == pytest.approx(wanted, abs=1e-10)
     assert found.n == n
+    half = math.log(found.high / (1 - found.high)) - math.log(p / (1 - p))
+    error = half * p * (1 - p) / float(stats.t.ppf((1 + level) / 2, df))
+    # A mean rests on groups by their sizes, and by classes here only because these have different errors.
+    deleted = np.array([right[group != g].mean() for g in range(groups)])
+    jackknife = math.sqrt((groups - 1) / groups * ((deleted - p) ** 2).sum())
+    assert error == pytest.approx(jackknife, rel=0.005)
+    plain = math.sqrt(groups / (groups - 1) * sum(influence[group == g].sum() ** 2 for g in range(groups)))
+    assert abs(error - plain) > 2 * abs(error - jackknife)
+
+
+def test_groups_of_one_size_have_the_usual_sandwich() -> None:
+    rng = np.random.default_rng(4)
+    group = np.repeat(np.arange(12), 6)
+    right = rng.random(72) < rng.beta(4, 2, 12)[group]
+    # One class, so that the shares of the groups are those of the rows.
+    truth, p = np.zeros(72, dtype=int), right.mean()
+    found = evaluate(truth, np.where(right, 0, 1), group=group, labels=[0, 1])["accuracy"]
+    variance = 12 / 11 * sum((right[group == g].sum() - 6 * p) ** 2 for g in range(12)) / 72**2
+    wanted = logit_limits(p, variance, float(stats.t.ppf(0.975, 11)))
+    assert (found.low, found.high) == pytest.approx(wanted, abs=1e-10)
 
 
 def test_cluster_logit_without_an_error_counts_groups() -> None:
@@ -139,24 +158,26 @@ def class_value(name: str, truth: np.ndarray, predicted: np.ndarray, weight: np.
 
 @pytest.mark.parametrize("name", ["precision", "specificity", "f1", "matthews", "prevalence"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_cluster_logit_of_every_class_by_loops_over_groups_and_classes(name: str, *, weighted: bool) -> None:
+def test_cluster_logit_of_every_class_by_loops_over_rows_and_groups(name: str, *, weighted: bool) -> None:
     truth, predicted, group = grouped()
     base = np.random.default_rng(9).uniform(0.5, 2, len(truth)) if weighted else np.ones(len(truth))
     step = 1e-4
     result = evaluate(truth, predicted, group=group, weight=base if weighted else None)
     for c in range(3):
         value = class_value(name, truth, predicted, base, c)
-        squares = 0.0
-        for g in range(25):
-            # The influence of a group: how the value moves as the group's rows weigh a little more.
-            moves = [np.where(group == g, base * (1 + sign * step), base) for sign in (1, -1)]
+        influence = np.zeros(len(truth))
+        for row in range(len(truth)):
+            # How the value moves as a row weighs a little more, by its own weight.
+            rows = np.arange(len(truth)) == row
+            moves = [np.where(rows, base * (1 + sign * step), base) for sign in (1, -1)]
             up, down = (class_value(name, truth, predicted, weight, c) for weight in moves)
-            squares += ((up - down) / (2 * step)) ** 2
-        variance = squares * 25 / 24
+            influence[row] = (up - down) / (2 * step)
+        shares = class_parts(influence, truth == c, base, group)
+        variance, df = spread(influence, group, shares, base.sum() ** 2 / (base**2).sum())
         low, high = (-1.0, 1.0) if name == "matthews" else (0.0, 1.0)
         # Only groups with a case in the denominator know how such groups differ.
         behind = {"precision": predicted == c, "f1": (truth == c) | (predicted == c)}.get(name, truth >= 0)
-        critical = float(stats.t.ppf(0.975, len(set(group[behind])) - 1))
+        critical = float(stats.t.ppf(0.975, min(df, len(set(group[behind])) - 1)))
         ends = logit_limits((value - low) / (high - low), variance / (high - low) ** 2, critical)
         found = result.get(name, class_=c)
         assert found.value == pytest.approx(value, abs=1e-12)

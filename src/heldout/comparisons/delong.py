@@ -10,7 +10,7 @@ matrices, so m models on n cases cost O(m n log n + m² n). Sources: DeLong, DeL
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
@@ -20,12 +20,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arguments import listing
 from heldout.arrays import Flags, Floats
-from heldout.comparisons.pair_test import PER_CASE, OmnibusTest, per_case, per_case_of_two, register_procedure
+from heldout.comparisons.pair_test import (
+    PER_CASE,
+    OmnibusTest,
+    per_case,
+    per_case_of_two,
+    register_procedure,
+    two_sided,
+)
 from heldout.engines.score_sort import rank, refuse_scores
 from heldout.errors import ValuesError
 from heldout.evidence import Ranking
 from heldout.evidence.joint_counts import IndexPair, JointScores
+from heldout.evidence.probabilities import sums_by
 from heldout.intervals.areas import HAIR, area, delong_logit, delong_variance
+from heldout.intervals.group_leverage import group_spread, leverage_factors
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.ranking import ONE_CLASS
 from heldout.measures.ranking_batch import inner
@@ -95,6 +104,26 @@ class AllEqual:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class AreaGroups:
+    """The groups behind areas: the share of each in the positives and in the negatives, and what single cases give.
+
+    `up` and `down` are the sums over single cases of the products of their contributions, (m, m); `cases` is the number
+    of cases, with weights Kish's.
+    """
+
+    positives: Floats
+    negatives: Floats
+    up: Floats
+    down: Floats
+    cases: float
+
+    @property
+    def number(self) -> int:
+        """How many groups there are."""
+        return len(self.positives)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Influence:
     """What each case, or group, contributes to the areas of m models: arrays (m, units), the mean taken off."""
 
@@ -102,7 +131,7 @@ class Influence:
     up: Floats
     down: Floats
     sizes: tuple[float, float]
-    groups: int | None = None
+    groups: AreaGroups | None = None
 
     def covariance(self, contrast: Floats | None = None) -> Floats:
         """The covariance matrix of the areas, or of contrasts of them (one to a row)."""
@@ -110,11 +139,27 @@ class Influence:
         if min(self.sizes) <= 1:
             return np.full((len(up), len(up)), math.nan)
         p, q = (size / (size - 1) for size in self.sizes)
-        total = p * (up @ up.T) + q * (down @ down.T)
-        if self.groups is not None:
-            across = up @ down.T
-            total += self.groups / (self.groups - 1) * (across + across.T)
-        return np.asarray(total)
+        groups = self.groups
+        if groups is None:
+            return np.asarray(p * (up @ up.T) + q * (down @ down.T))
+        up = up * leverage_factors(groups.positives, int(self.sizes[0]))
+        down = down * leverage_factors(groups.negatives, int(self.sizes[1]))
+        across = up @ down.T
+        factor = groups.number / (groups.number - 1)
+        return np.asarray(p * (up @ up.T) + q * (down @ down.T) + factor * (across + across.T))
+
+    def freedom(self, contrast: Floats) -> float:
+        """The degrees of freedom that groups leave to the t of one contrast of the areas."""
+        groups, smaller = self.groups, min(self.sizes) - 1
+        if groups is None:
+            return smaller
+        sums = contrast @ (self.up + self.down)
+        spread = [max(float(contrast @ part @ contrast), 0.0) for part in (groups.up, groups.down)]
+        independent = sum(spread)
+        if not independent > 0:
+            return smaller
+        shares = (spread[0] * groups.positives + spread[1] * groups.negatives) / independent
+        return min(group_spread(sums, shares, independent=independent, cases=groups.cases).df, max(smaller, 1.0))
 
 
 def model_areas(
@@ -157,7 +202,9 @@ def delong_paired(
     influence = _influence(rows, mask, weight, groups)
     variance = influence.covariance(np.array([[1.0, -1.0]]))[0, 0].item()
     areas = Areas(influence.values, influence.covariance(), *influence.sizes, n=len(mask))
-    return paired_areas(areas, (0, 1), variance, _rank_rows(rows, mask, weight, groups), level=level, interval=interval)
+    df = influence.freedom(np.array([1.0, -1.0])) if weight is not None or groups is not None else None
+    source = _rank_rows(rows, mask, weight, groups)
+    return paired_areas(areas, (0, 1), variance, source, level=level, interval=interval, df=df)
 
 
 def delong_pairs(
@@ -184,12 +231,13 @@ def delong_pairs(
     tests = {}
     for a, b in combinations(range(len(rows)), 2):
         variance = float(variances[a] + variances[b] - 2 * covariance[a, b])
+        contrast = np.zeros((1, len(rows)))
+        contrast[0, [a, b]] = 1.0, -1.0
         if variance <= 1e-9 * float(variances[a] + variances[b]):
             # Most digits are gone: the difference of the influences has them.
-            contrast = np.zeros((1, len(rows)))
-            contrast[0, [a, b]] = 1.0, -1.0
             variance = influence.covariance(contrast)[0, 0].item()
-        tests[a, b] = paired_areas(areas, (a, b), variance, rankings, level=level, interval=interval)
+        df = influence.freedom(contrast[0]) if weight is not None or groups is not None else None
+        tests[a, b] = paired_areas(areas, (a, b), variance, rankings, level=level, interval=interval, df=df)
     return tests
 
 
@@ -255,12 +303,10 @@ def delong_unpaired(a: Ranking, b: Ranking, *, level: float = 0.95) -> PairTest:
     if not total > 0:
         total, note = _implied(difference, low, high, level), NO_SPREAD
         variances = total / 2, total / 2
-    from scipy.special import stdtr
-
     units = _units(a), _units(b)
     df = total**2 / sum(part**2 / (size - 1) for part, size in zip(variances, units, strict=True))
     statistic = difference / math.sqrt(total)
-    p = min(2 * float(stdtr(df, -abs(statistic))), 1.0)
+    p = two_sided(statistic, df)
     return _with_disagreement(PairTest(
         difference, low, high, level, DELONG_UNPAIRED.name, p, n, statistic, df,
         effect=per_case_of_two(difference, math.sqrt(sum(seen)), _cases(a), _cases(b)), effect_name=PER_CASE,
@@ -318,8 +364,12 @@ def paired_areas(
     *,
     level: float = 0.95,
     interval: Interval = "t",
+    df: float | None = None,
 ) -> PairTest:
-    """The test of two areas on the same cases, from the areas and the variance of their difference."""
+    """The test of two areas on the same cases, from the areas and the variance of their difference.
+
+    With groups or weights, `df` are the degrees of freedom of both the interval and the test, which then agree.
+    """
     name = DELONG.name if interval == "t" else DELONG_MOVER.name
     a, b = pair
     values = float(areas.values[a]), float(areas.values[b])
@@ -346,22 +396,24 @@ def paired_areas(
         correlation = float(areas.covariance[a, b]) / product if known else 0.0
         low, high = mover_limits(values, (sides[0], sides[1]), correlation)
     else:
-        half = float(t_value(level, areas.df)) * error
+        half = float(t_value(level, areas.df if df is None else df)) * error
         low, high = difference - half, difference + half
     if not error > 0:
         if difference == 0:
             return PairTest(0.0, low, high, level, name, 1.0, areas.n, 0.0, interval_method=by)
         error, note = math.sqrt(_implied(difference, low, high, level)), NO_SPREAD
     statistic = difference / error
-    p = math.erfc(abs(statistic) / math.sqrt(2))
+    p = math.erfc(abs(statistic) / math.sqrt(2)) if df is None else two_sided(statistic, df)
     low, high = max(low, -1.0), min(high, 1.0)
     test = PairTest(
-        difference, low, high, level, name, p, areas.n, statistic, effect_name=PER_CASE,
+        difference, low, high, level, name, p, areas.n, statistic, math.nan if df is None else df, effect_name=PER_CASE,
         effect=per_case(difference, math.sqrt(max(variance, 0.0)), areas.n), note=note, interval_method=by,
     )  # fmt: skip
     of_t = f"by t of the {areas.df + 1:,.0f} {rankings.units} of the smaller class"
     return _with_disagreement(
-        test, "the normal distribution, as in pROC", of_t if by == BY_T else "made of those of both areas"
+        test,
+        "the normal distribution, as in pROC" if df is None else f"t with {df:.3g} degrees of freedom",
+        of_t if by == BY_T else "made of those of both areas",
     )
 
 
@@ -435,8 +487,11 @@ def _influence(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArr
         np.stack([np.bincount(code[side], weights=row, minlength=len(keys)).astype(np.float64) for row in part])
         for part, side in ((up, mask), (down, ~mask))
     ]
-    holding = tuple(float(len(np.unique(code[side]))) for side in (mask, ~mask))
-    return Influence(values, summed[0], summed[1], (holding[0], holding[1]), len(keys))
+    held = [sums_by(code[side], own, len(keys)) for side, own in ((mask, up_weight), (~mask, down_weight))]
+    sizes_met = tuple(float((own > 0).sum()) for own in held)
+    squares = float(inner(up_weight, up_weight) + inner(down_weight, down_weight))
+    behind = AreaGroups(held[0] / totals[0], held[1] / totals[1], up @ up.T, down @ down.T, sum(totals) ** 2 / squares)
+    return Influence(values, summed[0], summed[1], (sizes_met[0], sizes_met[1]), behind)
 
 
 def case_placements(scores: Floats, positive: Flags, weight: Floats | None = None) -> Floats:
@@ -527,7 +582,12 @@ def delong_counted(
     variance = _grouped_most(joint, pair, unseen) if joint.groups is not None else _most(joint, pair, unseen)
     units = "cases" if joint.groups is None else "groups"
     alike = RankingSource(ranking, lambda *_: exact and not joint.moved[pair], units)
-    test = paired_areas(counted_areas(joint), pair, variance, alike, level=level, interval=interval)
+    df = None
+    if joint.groups is not None:
+        contrast = np.zeros(len(joint.placed))
+        contrast[list(pair)] = 1.0, -1.0
+        df = _grouped(joint).freedom(contrast)
+    test = paired_areas(counted_areas(joint), pair, variance, alike, level=level, interval=interval, df=df)
     return test if exact or math.isnan(test.p) else widen_by_slack(test, sides[0].slack + sides[1].slack)
 
 
@@ -540,9 +600,7 @@ def widen_by_slack(test: PairTest, slack: float) -> PairTest:
     if test.statistic and math.isnan(test.df):
         p = math.erfc(near / math.sqrt(2))
     elif test.statistic:
-        from scipy.special import stdtr
-
-        p = min(2 * float(stdtr(test.df, -near)), 1.0)
+        p = two_sided(near, test.df)
     text = f"the areas come from bins of scores, and their difference is known to ±{slack:.1g}: p and interval allow it"
     return replace(
         test,
@@ -568,8 +626,21 @@ def _grouped(joint: JointScores) -> Influence:
         raise TypeError(message)
     p, q = max(joint.positives, 1), max(joint.negatives, 1)
     values = np.array([placed.area for placed in joint.placed])
-    sizes = float(groups.sizes[0]), float(groups.sizes[1])
-    return Influence(values, groups.up / p, groups.down / q, sizes, len(groups.n))
+    sizes = float((groups.positives > 0).sum()), float((groups.negatives > 0).sum())
+    own = [[placed.squares[side] for placed in joint.placed] for side in (0, 1)]
+    products = [_products(squares, apart) for squares, apart in zip(own, (joint.up, joint.down), strict=True)]
+    behind = AreaGroups(
+        groups.positives / p, groups.negatives / q, products[0] / p**2, products[1] / q**2, float(joint.n)
+    )
+    return Influence(values, groups.up / p, groups.down / q, sizes, behind)
+
+
+def _products(squares: Sequence[float], apart: Mapping[IndexPair, float]) -> Floats:
+    """The sums of products, from those of the squares and of the squared differences."""
+    products = np.diag(np.asarray(squares, dtype=np.float64))
+    for (a, b), difference in apart.items():
+        products[a, b] = products[b, a] = (squares[a] + squares[b] - difference) / 2
+    return products
 
 
 def _grouped_most(joint: JointScores, pair: IndexPair, unseen: Sequence[float]) -> float:

@@ -112,6 +112,19 @@ def per_case_of_two(difference: float, error: float, n_a: float, n_b: float) -> 
     return per_case(difference, error, n_a * n_b / (n_a + n_b)) if n_a > 0 and n_b > 0 else math.nan
 
 
+def two_sided(statistic: float, df: float) -> float:
+    """The two-sided p-value of a t statistic; infinite degrees of freedom are the normal distribution.
+
+    >>> round(two_sided(2.262157, 9), 4), round(two_sided(1.959964, math.inf), 4)
+    (0.05, 0.05)
+    """
+    if math.isinf(df):
+        return math.erfc(abs(statistic) / math.sqrt(2))
+    from scipy.special import stdtr
+
+    return min(2 * float(stdtr(df, -abs(statistic))), 1.0)
+
+
 # A margin: what a comparison says of non-inferiority or equivalence.
 
 Kind = Literal["non-inferiority", "equivalence"]

@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import PER_CASE, per_case_of_two, register_procedure
+from heldout.comparisons.pair_test import PER_CASE, per_case_of_two, register_procedure, two_sided
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.joint_counts import GapSums
 from heldout.evidence.losses import LOSSES, CaseProbabilities
+from heldout.evidence.probabilities import sums_by
+from heldout.intervals.group_leverage import group_spread
 from heldout.intervals.losses import ALIKE, hall
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.probability import NO_CASES
@@ -98,7 +100,8 @@ def largest_loss(scores: NDArray[Any], bound: Bound) -> float:
 class MeanMoments:
     """The mean of some numbers, the variance and third moment of that mean, and the number of independent units.
 
-    `spread` is the standard deviation of one unit's number, 0 where they are all alike.
+    `spread` is the standard deviation of one unit's number, 0 where they are all alike; `df` are the degrees of freedom
+    of the variance.
     """
 
     mean: float
@@ -106,6 +109,7 @@ class MeanMoments:
     third: float
     units: int
     spread: float
+    df: float
 
     @classmethod
     def of(cls, values: Floats, weight: Floats | None = None, groups: NDArray[Any] | None = None) -> MeanMoments:
@@ -117,20 +121,25 @@ class MeanMoments:
         own = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=np.float64)
         total = float(own.sum())
         if not total > 0:
-            return cls(math.nan, math.nan, math.nan, 0, math.nan)
+            return cls(math.nan, math.nan, math.nan, 0, math.nan, math.nan)
         mean = float(own @ values / total)
         away = values - mean
         spread = math.sqrt(float(own @ away**2) / total)
-        pull = own * away
-        if groups is not None:
-            pull = np.bincount(np.unique(groups, return_inverse=True)[1], weights=pull).astype(np.float64)
-        units = len(pull)
+        pull, kish = own * away / total, total**2 / float(own @ own)
+        units, df = len(pull), kish - 1
         factor = units / (units - 1) if units > 1 else math.nan
-        variance, third = factor * float(pull @ pull) / total**2, float((pull**3).sum()) / total**3
+        # The larger of what heavy cases show and what equal weights on as many effective cases would.
+        variance = factor * max(float(pull @ pull), spread**2 / kish)
+        if groups is not None:
+            keys, code = np.unique(groups, return_inverse=True)
+            sums, shares = sums_by(code, pull, len(keys)), sums_by(code, own, len(keys)) / total
+            grouped = group_spread(sums, shares, independent=float(pull @ pull), cases=kish)
+            pull, units, variance, df = sums, len(keys), grouped.variance, grouped.df
+        third = float((pull**3).sum())
         # Relative to the numbers themselves: what is left of the variance is then rounding.
         if spread**2 <= ALIKE * float(own @ values**2) / total:
             variance, third, spread = 0.0, 0.0, 0.0
-        return cls(mean, variance, third, units, spread)
+        return cls(mean, variance, third, units, spread, df)
 
     @classmethod
     def from_sums(cls, sums: GapSums, groups: tuple[Floats, NDArray[np.int64]] | None = None) -> MeanMoments:
@@ -141,20 +150,22 @@ class MeanMoments:
         """
         n = sums.n
         if not n:
-            return cls(math.nan, math.nan, math.nan, 0, math.nan)
+            return cls(math.nan, math.nan, math.nan, 0, math.nan, math.nan)
         off = sums.total / n
         square = max(sums.squares - n * off * off, 0.0)
         cube = sums.cubes - 3 * off * sums.squares + 2 * n * off**3
         whole = sums.squares + 2 * sums.shift * sums.total + n * sums.shift**2
         if square <= ALIKE * whole:
-            return cls(sums.shift + off, 0.0, 0.0, n if groups is None else len(groups[1]), 0.0)
+            units = n if groups is None else len(groups[1])
+            return cls(sums.shift + off, 0.0, 0.0, units, 0.0, units - 1.0)
         spread = math.sqrt(square / n)
-        units = n
         if groups is not None:
-            pull = groups[0] - off * groups[1]
-            units, square, cube = len(pull), float(pull @ pull), float((pull**3).sum())
-        factor = units / (units - 1) if units > 1 else math.nan
-        return cls(sums.shift + off, factor * square / n**2, cube / n**3, units, spread)
+            pull = (groups[0] - off * groups[1]) / n
+            grouped = group_spread(pull, groups[1] / n, independent=square / n**2, cases=float(n))
+            third = float((pull**3).sum())
+            return cls(sums.shift + off, grouped.variance, third, len(pull), spread, grouped.df)
+        factor = n / (n - 1) if n > 1 else math.nan
+        return cls(sums.shift + off, factor * square / n**2, cube / n**3, n, spread, n - 1.0)
 
 
 def paired_loss_test(
@@ -190,7 +201,7 @@ def paired_mean_test(
 ) -> PairTest:  # fmt: skip
     """The same from the moments of the differences of n cases."""
     procedure = PAIRED_HALL if form == "hall" else PAIRED_LOSS_T
-    df = float(moments.units - 1)
+    df = moments.df
     # Hall's correction is for z; with few groups t of their number stands in, as in the intervals of one loss.
     normal = form == "hall" and not grouped
     tested = _tested(moments, procedure.name, n, level, math.inf if normal else df, form, largest)
@@ -225,9 +236,9 @@ def unpaired_mean_test(
 ) -> PairTest:  # fmt: skip
     """The same from the moments of the losses of so many cases."""
     variance = a.variance + b.variance
-    parts = [side.variance**2 / (side.units - 1) for side in (a, b) if side.units > 1]
+    parts = [side.variance**2 / side.df for side in (a, b) if side.units > 1]
     df = variance**2 / sum(parts) if sum(parts) > 0 else math.nan
-    both = MeanMoments(a.mean - b.mean, variance, a.third - b.third, min(a.units, b.units), a.spread + b.spread)
+    both = MeanMoments(a.mean - b.mean, variance, a.third - b.third, min(a.units, b.units), a.spread + b.spread, df)
     name = UNPAIRED_HALL.name if form == "hall" else UNPAIRED_LOSS_T.name
     n_a, n_b = sizes
     tested = _tested(both, name, n_a + n_b, level, df, form, largest)
@@ -257,7 +268,7 @@ def _tested(
     critical = z_value(level) if math.isinf(df) else float(t_value(level, df))
     third = moments.third if form == "hall" else 0.0
     low, high = hall(moments.mean, moments.variance, third, critical)
-    p = _two_sided(_bent(statistic, third / error**3), df)
+    p = two_sided(_bent(statistic, third / error**3), df)
     return PairTest(moments.mean, max(low, -largest), min(high, largest), level, method, p, n, statistic)
 
 
@@ -276,11 +287,3 @@ def _constant(moments: MeanMoments, method: str, n: int, level: float) -> PairTe
 def _bent(t: float, a: float) -> float:
     """Hall's transformation of a t statistic whose numerator has the skewness `a`: the one that `hall` bends back."""
     return t + a * t * t / 3 + a * a * t**3 / 27 + a / 6
-
-
-def _two_sided(statistic: float, df: float) -> float:
-    if math.isinf(df):
-        return math.erfc(abs(statistic) / math.sqrt(2))
-    from scipy.special import stdtr
-
-    return min(2 * float(stdtr(df, -abs(statistic))), 1.0)

@@ -261,17 +261,21 @@ def _joined(
 
 @dataclass(frozen=True, eq=False)
 class GroupedSums:
-    """The same summed up by group: `n` cases of each, the placements of its positives and of its negatives, and gaps.
+    """The same summed up by group: its positives and negatives, the placements of either, and gaps.
 
-    `up` and `down` have a row for each classifier and `gaps`, by the name of the loss, an entry for each group; `sizes`
-    are the numbers of groups that hold a positive, and a negative.
+    `up` and `down` have a row for each classifier and `gaps`, by the name of the loss, an entry for each group.
     """
 
-    n: NDArray[np.int64]
+    positives: NDArray[np.int64]
+    negatives: NDArray[np.int64]
     up: Floats
     down: Floats
-    sizes: tuple[int, int]
     gaps: Mapping[str, Mapping[IndexPair, Floats]] = field(default_factory=dict)
+
+    @property
+    def n(self) -> NDArray[np.int64]:
+        """The number of cases of each group."""
+        return self.positives + self.negatives
 
 
 @dataclass(frozen=True, eq=False)

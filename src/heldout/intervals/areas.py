@@ -9,6 +9,7 @@ import numpy as np
 
 from heldout.arrays import Floats
 from heldout.evidence import Ranking
+from heldout.intervals.group_leverage import GroupSpread, ranked_spread
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import bracketed_root, t_value, z_value
 from heldout.measures.ranking import average_precision, roc_auc
@@ -71,8 +72,8 @@ def kish_sizes(ranking: Ranking) -> tuple[float, float]:
 def delong_variance(ranking: Ranking) -> float:
     """The variance of the area under the ROC curve; nan with fewer than two positives or negatives.
 
-    With weights it is the sum of squared influences, with groups Obuchowski's; both are DeLong's own when all weights
-    are equal or every case is its own group.
+    With weights it is the sum of squared influences, with groups Obuchowski's with leverage; both are DeLong's own when
+    all weights are equal or every case is its own group.
 
     >>> round(delong_variance(Ranking(np.array([3.0, 2.0, 1.0]), np.array([2, 1, 0]), np.array([0, 1, 1]))), 4)
     0.0139
@@ -83,7 +84,7 @@ def delong_variance(ranking: Ranking) -> float:
         if min(sizes) <= 1:
             memo["delong variance"] = math.nan
         elif ranking.groups is not None:
-            memo["delong variance"] = _clustered(ranking, sizes)
+            memo["delong variance"] = clustered_area(ranking).variance
         else:
             memo["delong variance"] = _weighted(ranking, sizes) if ranking.weighted else _plain(ranking)
     variance: float = memo["delong variance"]
@@ -117,20 +118,15 @@ def _weighted(ranking: Ranking, sizes: tuple[float, float]) -> float:
     return variance
 
 
-def _clustered(ranking: Ranking, sizes: tuple[float, float]) -> float:
-    groups, value = ranking.groups, area(ranking)
-    if groups is None:
-        message = "there are no groups"
-        raise TypeError(message)
-    columns = groups.positives, groups.negatives
-    totals = ranking.n_positive, ranking.n_negative
-    up, down = (
-        np.bincount(groups.group, weights=column * (placement[groups.place] - value) / total)
-        for placement, column, total in zip(placements(ranking), columns, totals, strict=True)
-    )
-    number = np.unique(groups.group).size
-    within = [size / (size - 1) * inner(part, part) for size, part in zip(sizes, (up, down), strict=True)]
-    return max(float(sum(within) + 2 * number / (number - 1) * inner(up, down)), 0.0)
+def clustered_area(ranking: Ranking) -> GroupSpread:
+    """The variance of the area over groups, and the degrees of freedom of its t."""
+    memo = ranking.memo
+    if "clustered area" not in memo:
+        value, (above, below) = area(ranking), placements(ranking)
+        up, down = (above - value) / ranking.n_positive, (below - value) / ranking.n_negative
+        memo["clustered area"] = ranked_spread(ranking, up, down, by_class=True)
+    spread: GroupSpread = memo["clustered area"]
+    return spread
 
 
 def delong(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
@@ -170,8 +166,9 @@ def hanley_mcneil_variance(value: float, positives: float, negatives: float) -> 
 def delong_logit(ranking: Ranking, level: float = 0.95, *, student: bool = True) -> tuple[float, float]:
     """DeLong's standard error on the logit scale, with t of the smaller class; the default.
 
-    t has one degree of freedom less than the smaller class has cases (or groups): the standard error rests on no more
-    than those. Where the standard error is 0 (an area of 0 or 1) or missing, Newcombe's interval stands in.
+    t has one degree of freedom less than the smaller class has cases: the standard error rests on no more than those.
+    With groups it has as many as they leave. Where the standard error is 0 (an area of 0 or 1) or missing, Newcombe's
+    interval stands in.
 
     >>> low, high = delong_logit(Ranking(np.arange(4.0)[::-1], np.array([9, 4, 2, 1]), np.array([1, 3, 5, 9])))
     >>> print(f"{low:.3f} {high:.3f}")
@@ -182,7 +179,8 @@ def delong_logit(ranking: Ranking, level: float = 0.95, *, student: bool = True)
         return 0.0, 1.0
     if not (HAIR < value < 1 - HAIR and variance > 0):
         return newcombe(ranking, level)
-    critical = float(t_value(level, min(effective_sizes(ranking)) - 1)) if student else z_value(level)
+    freedom = min(effective_sizes(ranking)) - 1 if ranking.groups is None else clustered_area(ranking).df
+    critical = float(t_value(level, freedom)) if student else z_value(level)
     return logit_limits(value, math.sqrt(variance), critical)
 
 
@@ -273,12 +271,17 @@ def average_precision_variance(ranking: Ranking) -> float:
 def _variance(ranking: Ranking) -> float:
     groups = ranking.groups
     if groups is not None:
-        up, down = average_precision_influence(ranking)
-        each = groups.positives * up[groups.place] + groups.negatives * down[groups.place]
-        sums = np.bincount(groups.group, weights=each)
-        number = np.unique(groups.group).size
-        return float(sums @ sums) * number / (number - 1) if number > 1 else math.nan
+        return clustered_precision(ranking).variance if len(groups.keys) > 1 else math.nan
     return _swept_variance(ranking)
+
+
+def clustered_precision(ranking: Ranking) -> GroupSpread:
+    """The variance of average precision over groups, and the degrees of freedom of its t."""
+    memo = ranking.memo
+    if "clustered precision" not in memo:
+        memo["clustered precision"] = ranked_spread(ranking, *average_precision_influence(ranking))
+    spread: GroupSpread = memo["clustered precision"]
+    return spread
 
 
 def _swept_variance(ranking: Ranking) -> float:
@@ -331,4 +334,5 @@ def average_precision_limits(ranking: Ranking, level: float = 0.95) -> tuple[flo
     if value >= 1 - HAIR or size <= 1 or not variance > 0:
         low, high = wilson_at(min(value, 1.0), size, z_value(level))
         return float(low), float(high)
-    return logit_limits(value, math.sqrt(variance), float(t_value(level, size - 1)))
+    freedom = size - 1 if ranking.groups is None else max(min(size - 1, clustered_precision(ranking).df), 1.0)
+    return logit_limits(value, math.sqrt(variance), float(t_value(level, freedom)))

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Floats
 from heldout.evidence.probabilities import Probabilities
-from heldout.evidence.ranking import Ranking
+from heldout.evidence.ranking import RankedGroups, Ranking
+from heldout.intervals.group_leverage import MOST_SHARE, group_freedom, group_spread, leverage_factors
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.recalibration import LogisticFit, fitted, logits, recalibrate
@@ -148,20 +149,24 @@ def _noise_root(probabilities: Probabilities, met: NDArray[np.bool_], level: flo
 def _grouped_root(
     probabilities: Probabilities, met: NDArray[np.bool_], gaps: Floats, variance: Floats, level: float
 ) -> Floats:
-    """The same with whole groups as the units; t(G − 1) in place of z widens it."""
+    """The same with whole groups as the units, their leverage taken out; t in place of z widens it."""
     groups = probabilities.groups
     if groups is None:
         message = "there are no groups"
         raise TypeError(message)
     number, weight = groups.number, probabilities.weight
     position = np.cumsum(met) - 1
-    # Group sums less their share of the whole: S'S + dd'ΣW² − (cross + cross'), without a groups × bins array.
-    entries = groups.gaps
+    # Group sums less their share of the whole: S'S + dd'ΣW² − (cross + cross'), without a groups × bins array. The
+    # sums and the weights W are multiplied by the leverage of their group first.
+    entries, shares = groups.gaps, groups.weight / float(groups.weight.sum())
+    factors = leverage_factors(shares)
+    moved = groups.weight * factors
     order = np.argsort(entries.group, kind="stable")
-    group, at, total = entries.group[order], position[entries.place[order]], entries.total[order]
+    group, at = entries.group[order], position[entries.place[order]]
+    total = entries.total[order] * factors[group]
     size = len(gaps)
     products = np.zeros((size, size))
-    cross = np.bincount(at, weights=total * groups.weight[group], minlength=size)
+    cross = np.bincount(at, weights=total * moved[group], minlength=size)
     starts = np.searchsorted(group, np.arange(number + 1))
     for begin in range(0, number, 4096):
         end = min(begin + 4096, number)
@@ -170,11 +175,13 @@ def _grouped_root(
         dense[group[part] - begin, at[part]] = total[part]
         products += dense.T @ dense
     outer = np.outer(gaps, cross)
-    covariance = products + np.outer(gaps, gaps) * float(groups.weight @ groups.weight) - outer - outer.T
+    covariance = products + np.outer(gaps, gaps) * float(moved @ moved) - outer - outer.T
     covariance *= number / (number - 1) / weight**2
     short = np.maximum(variance - np.diag(covariance), 0.0)
     values, vectors = np.linalg.eigh(covariance + np.diag(short))
-    factor = float(t_value(level, number - 1)) / z_value(level)
+    effect = float(np.trace(covariance) / max(float(variance.sum()), 1e-300))
+    powers = float((shares**2).sum()), float((shares**3).sum()), float((shares**4).sum())
+    factor = float(t_value(level, group_freedom(powers, probabilities.n_kish, effect))) / z_value(level)
     return np.asarray(factor * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
@@ -203,8 +210,8 @@ def _draws(bins: int) -> Floats:
 def recalibration_limits(ranking: Ranking, coefficient: str, level: float = 0.95) -> Limits:
     """Wald's limits for the recalibration slope or intercept; without bounds where there is no fit.
 
-    Unweighted independent cases use the information of the logistic model. Weights and groups use the sandwich
-    estimate, and groups t(G − 1).
+    Unweighted independent cases use the information of the logistic model. Weights use the sandwich estimate, and
+    groups the jackknife over groups, one Newton step from the fit without each, with t of what the groups leave.
 
     >>> seen = Ranking(np.array([0.8, 0.5, 0.2]), np.array([8, 5, 2]), np.array([2, 5, 8]))
     >>> low, high = recalibration_limits(seen, "slope")
@@ -217,28 +224,54 @@ def recalibration_limits(ranking: Ranking, coefficient: str, level: float = 0.95
         return -math.inf, math.inf
     at = 1 if coefficient == "slope" else 0
     inverse = np.linalg.inv(fit.information)
-    if ranking.weighted or groups is not None:
-        inverse = inverse @ _score_spread(ranking, fit) @ inverse
-    critical = z_value(level) if groups is None else float(t_value(level, len(groups.keys) - 1))
     centre = fit.slope if coefficient == "slope" else fit.intercept
-    half = critical * math.sqrt(float(inverse[at, at]))
+    if groups is not None:
+        variance, df = _grouped_coefficient(ranking, groups, fit, at)
+        half = float(t_value(level, df)) * math.sqrt(variance)
+        return centre - half, centre + half
+    if ranking.weighted:
+        inverse = inverse @ _score_spread(ranking, fit) @ inverse
+    half = z_value(level) * math.sqrt(float(inverse[at, at]))
     return centre - half, centre + half
 
 
 def _score_spread(ranking: Ranking, fit: LogisticFit) -> Floats:
-    """The spread of the score of a case, or of a group: the filling of the sandwich."""
-    size = len(fit.information)
-    groups = ranking.groups
-    if groups is None:
-        mean = fitted(ranking, fit, slice(None))
-        squares = (
-            np.asarray(ranking.positive_squares) * (1 - mean) ** 2 + np.asarray(ranking.negative_squares) * mean**2
-        )
-        columns = np.stack([np.ones(len(mean)), logits(ranking)])[:size]
-        return np.asarray(columns * squares @ columns.T)
-    number = len(groups.keys)
-    mean = fitted(ranking, fit, groups.place)
+    """The spread of the score of a weighted case: the filling of the sandwich."""
+    mean = fitted(ranking, fit, slice(None))
+    squares = np.asarray(ranking.positive_squares) * (1 - mean) ** 2 + np.asarray(ranking.negative_squares) * mean**2
+    columns = np.stack([np.ones(len(mean)), logits(ranking)])[: len(fit.information)]
+    return np.asarray(columns * squares @ columns.T)
+
+
+def _grouped_coefficient(ranking: Ranking, groups: RankedGroups, fit: LogisticFit, at: int) -> tuple[float, float]:
+    """The jackknife variance of a coefficient over groups, and its degrees of freedom.
+
+    With A the information of all cases and A_g that of a group with the score s, leaving the group out moves the
+    coefficients by −(A − A_g)⁻¹ s in one Newton step.
+    """
+    number, size = len(groups.keys), len(fit.information)
+    mean, x = fitted(ranking, fit, groups.place), logits(ranking)[groups.place]
     score = groups.positives * (1 - mean) - groups.negatives * mean
-    design = (np.ones(len(score)), logits(ranking)[groups.place])[:size]
-    sums = np.stack([np.bincount(groups.group, weights=score * column, minlength=number) for column in design])
-    return np.asarray(sums @ sums.T * (number / (number - 1)))
+    curve = (groups.positives + groups.negatives) * mean * (1 - mean)
+    design = (np.ones(len(x)), x)[:size]
+
+    def sums(values: Floats) -> Floats:
+        return np.asarray(np.bincount(groups.group, weights=values, minlength=number))
+
+    scores = np.stack([sums(score * column) for column in design], axis=1)
+    own = np.array([[sums(curve * one * other) for other in design] for one in design]).transpose(2, 0, 1)
+    moves = np.linalg.solve(fit.information - MOST_SHARE * own, scores[:, :, None])[:, at, 0]
+    row = np.linalg.inv(fit.information)[at]
+    # What the cases of a group have of the information about the coefficient.
+    shares = np.einsum("i,gij,j->g", row, own, row) / float(row @ fit.information @ row)
+    everywhere, all_x = fitted(ranking, fit, slice(None)), logits(ranking)
+    pull = sum(part * column for part, column in zip(row, (np.ones(len(all_x)), all_x)[:size], strict=True))
+    counts = (
+        (ranking.positives, ranking.negatives)
+        if ranking.positive_squares is None or ranking.negative_squares is None
+        else (ranking.positive_squares, ranking.negative_squares)
+    )
+    independent = float(((counts[0] * (1 - everywhere) ** 2 + counts[1] * everywhere**2) * pull**2).sum())
+    kish = float(ranking.n) ** 2 / float(counts[0].sum(dtype=np.float64) + counts[1].sum(dtype=np.float64))
+    spread = group_spread(scores @ row, shares, independent=independent, cases=kish)
+    return (number - 1) / number * float(moves @ moves), spread.df

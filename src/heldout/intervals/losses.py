@@ -9,6 +9,7 @@ import numpy as np
 from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups
 from heldout.intervals.areas import logit_limits
+from heldout.intervals.group_leverage import GroupSpread, group_spread
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 
@@ -86,11 +87,9 @@ def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) ->
     if groups.number < 2:
         return bounds
     moments = probabilities.losses[loss]
-    variance, third = _group_moments(groups, loss, moments.mean)
-    if variance <= ALIKE * moments.mean**2:
-        variance = 0.0
-    critical = float(t_value(level, groups.number - 1))
-    return _within(hall(moments.mean, variance, third, critical), bounds)
+    spread, third = _group_moments(probabilities, groups, loss)
+    variance = 0.0 if spread.variance <= ALIKE * moments.mean**2 else spread.variance
+    return _within(hall(moments.mean, variance, third, float(t_value(level, spread.df))), bounds)
 
 
 def loss_bounds(probabilities: Probabilities, loss: str) -> Limits:
@@ -98,12 +97,13 @@ def loss_bounds(probabilities: Probabilities, loss: str) -> Limits:
     return 0.0, LOSSES[loss].largest(probabilities.n_classes)
 
 
-def _group_moments(groups: ProbabilityGroups, loss: str, mean: float) -> Limits:
-    """Variance and third moment of the mean, from each group's summed distance from it."""
-    away = groups.losses[loss] - mean * groups.weight
-    weight = float(groups.weight.sum())
-    factor = groups.number / (groups.number - 1)
-    return factor * float(away @ away) / weight**2, float((away**3).sum()) / weight**3
+def _group_moments(probabilities: Probabilities, groups: ProbabilityGroups, loss: str) -> tuple[GroupSpread, float]:
+    """The spread of the mean, and its third moment, from each group's summed distance from it."""
+    moments, weight = probabilities.losses[loss], float(groups.weight.sum())
+    sums = (groups.losses[loss] - moments.mean * groups.weight) / weight
+    independent = float(moments.about(moments.mean)[1, 2]) / weight**2
+    spread = group_spread(sums, groups.weight / weight, independent=independent, cases=probabilities.n_kish)
+    return spread, float((sums**3).sum())
 
 
 def skill_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -> Limits:
@@ -138,9 +138,9 @@ def skill_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -
             return -math.inf, 1.0
         # The design effect of the loss itself stands for that of the skill: group sums by class are not kept.
         plain = spread / max(probabilities.n_kish - 1, 1.0)
-        grouped, _ = _group_moments(groups, loss, mean)
-        variance *= max(grouped / plain, 1.0) if plain > 0 else 1.0
-        critical = float(t_value(level, groups.number - 1))
+        grouped, _ = _group_moments(probabilities, groups, loss)
+        variance *= max(grouped.variance / plain, 1.0) if plain > 0 else 1.0
+        critical = float(t_value(level, grouped.df))
     value, half_width = 1 - mean / reference, critical * math.sqrt(variance)
     return value - half_width, min(value + half_width, 1.0)
 
@@ -149,7 +149,7 @@ def top_k_limits(probabilities: Probabilities, k: int = 2, level: float = 0.95) 
     """Wilson's limits for the share of cases whose true class is among the k most probable.
 
     With weights the size is the smaller of Kish's and the linearised effective number; with groups the limits are
-    symmetric on the logit scale with a cluster-robust error and t(G − 1), or Wilson's with G cases at 0 and 1.
+    symmetric on the logit scale with the jackknife error over groups, or Wilson's with G cases at 0 and 1.
 
     >>> from heldout.engines.probability_sums import tally_classes
     >>> table = np.tile([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]], (10, 1))
@@ -163,7 +163,7 @@ def top_k_limits(probabilities: Probabilities, k: int = 2, level: float = 0.95) 
     rate = min(float(ranks[:k].sum()) / probabilities.weight, 1.0)
     groups = probabilities.groups
     if groups is not None and groups.ranks is not None:
-        return _grouped_rate(groups, rate, k, level)
+        return _grouped_rate(probabilities, groups, rate, k, level)
     size = probabilities.n_kish
     spread = float(squares[:k].sum()) * (1 - rate) ** 2 + float(squares[k:].sum()) * rate**2
     variance = spread / probabilities.weight**2 * n / max(n - 1, 1)
@@ -173,18 +173,19 @@ def top_k_limits(probabilities: Probabilities, k: int = 2, level: float = 0.95) 
     return float(low), float(high)
 
 
-def _grouped_rate(groups: ProbabilityGroups, rate: float, k: int, level: float) -> Limits:
-    number = groups.number
-    if number < 2 or groups.ranks is None:
+def _grouped_rate(probabilities: Probabilities, groups: ProbabilityGroups, rate: float, k: int, level: float) -> Limits:
+    number, squares = groups.number, probabilities.rank_squares
+    if number < 2 or groups.ranks is None or squares is None:
         return 0.0, 1.0
-    within = groups.ranks.place < k
+    within, weight = groups.ranks.place < k, float(groups.weight.sum())
     hits = np.bincount(groups.ranks.group[within], weights=groups.ranks.total[within], minlength=number)
-    away = hits - rate * groups.weight
-    variance = number / (number - 1) * float(away @ away) / float(groups.weight.sum()) ** 2
-    if rate in (0.0, 1.0) or variance == 0:
+    sums = (hits - rate * groups.weight) / weight
+    independent = (float(squares[:k].sum()) * (1 - rate) ** 2 + float(squares[k:].sum()) * rate**2) / weight**2
+    spread = group_spread(sums, groups.weight / weight, independent=independent, cases=probabilities.n_kish)
+    if rate in (0.0, 1.0) or spread.variance == 0:
         low, high = wilson_at(rate, number, z_value(level))
         return float(low), float(high)
-    return logit_limits(rate, math.sqrt(variance), float(t_value(level, number - 1)))
+    return logit_limits(rate, math.sqrt(spread.variance), float(t_value(level, spread.df)))
 
 
 def _within(limits: Limits, bounds: Limits) -> Limits:

@@ -11,7 +11,7 @@ import numpy as np
 from heldout.arguments import closest, listing, method_key
 from heldout.errors import OptionError
 from heldout.intervals import proportion
-from heldout.intervals.cluster_errors import cluster_variance, groups_behind
+from heldout.intervals.cluster_errors import cluster_spread, groups_behind
 from heldout.intervals.draws import MOST_CELLS, Draws, order_limits, share_limits
 from heldout.intervals.macro import TableCells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
 from heldout.intervals.quantiles import t_value, z_value
@@ -261,9 +261,14 @@ def _grouped(subject: Subject) -> bool:
     return subject.confusion.clusters is not None
 
 
-@method("cluster-logit", reference="Liang & Zeger (1986)", applies=_grouped, groups=True)
+@method(
+    "cluster-logit",
+    reference="Liang & Zeger (1986); MacKinnon, Nielsen & Webb (2023); Imbens & Kolesár (2016)",
+    applies=_grouped,
+    groups=True,
+)
 def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
-    """Cluster-robust standard error on the logit scale, t with one degree of freedom less than groups."""
+    """Jackknife standard error over groups on the logit scale, t with as many degrees of freedom as groups leave."""
     clusters = subject.confusion.clusters
     groups = 0 if clusters is None else clusters.number
     if groups < 2:
@@ -272,8 +277,9 @@ def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:  # no
             return float(subject.bound.costs.min()), float(subject.bound.costs.max())
         return _within(subject, unknown, unknown)
     behind = groups_behind(subject)
-    critical = t_value(level, np.maximum(behind - 1, 1))
-    low, high = _transformed(subject, cluster_variance(subject) / subject.scale, critical, level, behind)
+    variance, df = cluster_spread(subject)
+    critical = t_value(level, np.maximum(np.minimum(df, behind - 1), 1))
+    low, high = _transformed(subject, variance / subject.scale, critical, level, behind)
     # One group with such cases says nothing of how groups differ.
     floor, ceiling = subject.bound.measure.range
     return np.where(behind < 2, floor, low), np.where(behind < 2, ceiling, high)

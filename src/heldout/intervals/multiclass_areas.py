@@ -22,6 +22,7 @@ from heldout.evidence.labels import join_keys
 from heldout.evidence.probabilities import sums_by
 from heldout.evidence.score_bins import POINT, BinGroups, ScoreBins
 from heldout.intervals.areas import HAIR, logit_limits, newcombe
+from heldout.intervals.group_leverage import GroupSpread, class_shares, group_spread
 from heldout.intervals.quantiles import t_value
 from heldout.measures.certified import allowance
 
@@ -137,19 +138,26 @@ def multiclass_areas(
     totals = sums_by(codes, held, k)
     areas = np.full((k, k), np.nan)
     plans = [comparison_weights(average, totals) for average in averages]
-    influence = np.zeros((len(plans), len(codes)))
+    influence, spread = np.zeros((len(plans), len(codes))), np.zeros((len(plans), k))
     for placed in class_placements(scores, codes, k, weight):
         areas[placed.class_] = placed.areas
         for row, average in enumerate(averages):
             centre: Literal["rest", "pair"] = "rest" if average in ("macro", "weighted") else "pair"
-            influence[row] += _influence(placed, codes, held, totals, plans[row][placed.class_], centre)
+            moved = _influence(placed, codes, held, totals, plans[row][placed.class_], centre)
+            influence[row] += moved
+            spread[row] += sums_by(codes, moved**2, k)
     problem = _of_rows(scores, codes, totals, weight, group, level)
     found = []
     for row, average in enumerate(averages):
         value = averaged(areas, plans[row])
-        moving = influence[row] + share_influence(average, areas, totals, value)[codes] * held
-        error = math.sqrt(_variance(moving, codes, k, group)) if len(codes) else math.nan
-        found.append(limited(problem, average, value, error, plans[row]))
+        by_share = share_influence(average, areas, totals, value)[codes] * held
+        moving, df = influence[row] + by_share, math.inf
+        if group is None or not len(codes):
+            error = math.sqrt(_variance(moving, codes, k)) if len(codes) else math.nan
+        else:
+            grouped = _grouped_spread(moving, codes, held, group, spread[row] + sums_by(codes, by_share**2, k))
+            error, df = math.sqrt(grouped.variance), grouped.df
+        found.append(limited(problem, average, value, error, plans[row], df))
     return found
 
 
@@ -257,11 +265,18 @@ def share_influence(average: AreaAverage, areas: Floats, totals: Floats, value: 
     return np.zeros(len(totals))
 
 
-def _variance(influence: Floats, codes: Integers, k: int, group: Integers | None) -> float:
-    if group is not None:
-        sums = np.bincount(group, weights=influence)
-        number = len(np.unique(group))
-        return number / (number - 1) * float(sums @ sums) if number > 1 else math.inf
+def _grouped_spread(influence: Floats, codes: Integers, held: Floats, group: Integers, spread: Floats) -> GroupSpread:
+    """The spread over groups; `spread` is what the cases of each class have of the squared influences.
+
+    The squares are those of single comparisons, which are known of scores in bins too.
+    """
+    keys, code = np.unique(group, return_inverse=True)
+    shares = class_shares(code, codes, held, spread, len(keys))
+    kish = float(held.sum()) ** 2 / float(held @ held)
+    return group_spread(sums_by(code, influence, len(keys)), shares, independent=float(spread.sum()), cases=kish)
+
+
+def _variance(influence: Floats, codes: Integers, k: int) -> float:
     cases = np.bincount(codes, minlength=k)
     mean = sums_by(codes, influence, k) / np.maximum(cases, 1)
     away = influence - mean[codes]
@@ -269,8 +284,13 @@ def _variance(influence: Floats, codes: Integers, k: int, group: Integers | None
     return float(within.sum() + (cases * mean**2).sum())
 
 
-def limited(problem: Comparisons, average: AreaAverage, value: float, error: float, plan: Floats) -> MulticlassArea:
-    """The average with its limits, from its standard error and from what each class has of cases."""
+def limited(
+    problem: Comparisons, average: AreaAverage, value: float, error: float, plan: Floats, df: float = math.inf
+) -> MulticlassArea:
+    """The average with its limits, from its standard error and from what each class has of cases.
+
+    `df` are the degrees of freedom that groups leave.
+    """
     k = len(problem.totals)
     met = int((problem.totals > 0).sum())
     smallest = int(problem.cases[problem.totals > 0].min()) if met else 0
@@ -279,7 +299,7 @@ def limited(problem: Comparisons, average: AreaAverage, value: float, error: flo
         if HAIR < value < 1 - HAIR and error > HAIR * value:
             freedom = float(problem.sizes.min()) - 1
             if problem.groups is not None:
-                freedom = min(freedom, problem.groups - 1)
+                freedom = min(freedom, problem.groups - 1, df)
             low, high = logit_limits(value, error, float(t_value(problem.level, max(freedom, 1.0))))
         else:
             low, high = _newcombe_average(problem, average, plan)
@@ -358,7 +378,7 @@ def areas_of_bins(bins: tuple[ScoreBins, ...], level: float) -> list[MulticlassA
         # This part depends on the class alone, which any column knows.
         by_class = share_influence(average, areas, first.totals, value)
         error.add(first, np.broadcast_to(by_class, (len(first.held), len(by_class))))
-        found.append(limited(problem, average, value, error.found, plan))
+        found.append(limited(problem, average, value, error.found, plan, error.df))
     return found
 
 
@@ -412,7 +432,8 @@ class _Error:
         keys, codes = join_keys(held) if held else (np.zeros(0), np.zeros(0, dtype=np.int64))
         self.codes: NDArray[np.int64] = codes
         self.starts = np.cumsum([0, *(len(keys) for keys in held)])
-        self.sums = np.zeros(len(keys))
+        self.sums, self.parts = np.zeros(len(keys)), np.zeros(len(keys))
+        self.independent, self.cases = 0.0, 1.0
 
     def add(self, column: _Column, influence: Floats, at: int | None = None) -> None:
         """Add the influence by one column; of groups the sums are known, of cases how large they are at most.
@@ -425,16 +446,30 @@ class _Error:
         place = column.place if at is None else at
         start, stop = self.starts[place : place + 2].tolist()
         self.sums += sums_by(self.codes[start:stop], column.by_group(influence), len(self.sums))
+        spread = (column.squares * influence**2).sum(axis=0)
+        per_case = np.divide(spread, column.totals, out=np.zeros_like(spread), where=column.totals > 0)
+        own = column.by_group(np.broadcast_to(per_case, column.held.shape))
+        self.parts += sums_by(self.codes[start:stop], own, len(self.sums))
+        self.independent += float(spread.sum())
+        self.cases = float(column.totals.sum()) ** 2 / max(float(column.squares.sum()), 1e-300)
+
+    @cached_property
+    def _spread(self) -> GroupSpread:
+        whole = float(self.parts.sum())
+        shares = self.parts / whole if whole > 0 else np.full(len(self.parts), 1 / len(self.parts))
+        return group_spread(self.sums, shares, independent=self.independent, cases=self.cases)
 
     @property
     def found(self) -> float:
         """The standard error; nan without cases, infinite with one group."""
         if self.empty:
             return math.nan
-        if not self.grouped:
-            return self.most
-        number = len(self.sums)
-        return math.sqrt(number / (number - 1) * float(self.sums @ self.sums)) if number > 1 else math.inf
+        return math.sqrt(self._spread.variance) if self.grouped else self.most
+
+    @property
+    def df(self) -> float:
+        """The degrees of freedom that groups leave."""
+        return self._spread.df if self.grouped and not self.empty else math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -557,7 +592,7 @@ def _areas_against_rest(bins: tuple[ScoreBins, ...], level: float) -> list[Multi
     for average, plan, error in zip(averages, plans, errors, strict=True):
         value = averaged(areas, plan)
         _add_shares(error, bins, share_influence(average, areas, totals, value), (totals, cases, squares))
-        found.append(limited(problem, average, value, error.found, plan))
+        found.append(limited(problem, average, value, error.found, plan, error.df))
     nan, like = math.nan, found[0]
     pairs = MulticlassArea("hand_till", nan, nan, nan, level, nan, like.smallest, like.absent, method, TOO_MANY)
     return [*found, pairs]

@@ -332,8 +332,8 @@ def _by_group(table: Any, m: int, shifts: dict[tuple[str, IndexPair], float]) ->
     for name, duel in shifts:
         gaps.setdefault(name, {})[duel] = summed(f"{name}{duel[0]}_{duel[1]}", every)
     sides = [np.stack([summed(f"v{at}", rows) for at in range(m)]) for rows in (up, ~up)]
-    sizes = len(np.unique(code[up])), len(np.unique(code[~up]))
-    return GroupedSums(summed("n", every).astype(np.int64), sides[0], sides[1], sizes, gaps)
+    positives, negatives = (summed("n", rows).astype(np.int64) for rows in (up, ~up))
+    return GroupedSums(positives, negatives, sides[0], sides[1], gaps)
 
 
 def _key(at: int, base: int) -> Any:

@@ -1,0 +1,167 @@
+"""How far a standard error from groups can be trusted: leverage of unequal groups, and degrees of freedom.
+
+A measure is linearised: each case has an influence, and the influences of a group are summed to u. A group that holds
+the share h of what the measure rests on pulls the estimate towards itself, so its u is too small; leaving the group
+out moves the measure by about u / (1 − h). The sum of those squares, times (G − 1) / G, is the jackknife variance over
+groups: Efron & Stein (1981), Annals of Statistics 9, 586-596; for groups of unequal size MacKinnon, Nielsen & Webb
+(2023), Journal of Applied Econometrics 38, 671-694.
+
+The variance rests on few groups where few are large, so its t has Satterthwaite's degrees of freedom under a working
+model of equally correlated cases within groups, whose correlation is estimated: Bell & McCaffrey (2002), Survey
+Methodology 28, 169-181; Imbens & Kolesár (2016), Review of Economics and Statistics 98, 701-712.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from heldout.arrays import Floats
+from heldout.evidence.probabilities import sums_by
+from heldout.evidence.ranking import Ranking
+from heldout.measures.ranking_batch import inner
+
+# A group with a larger share counts as one with this: a variance a million times as large says that nothing is known.
+MOST_SHARE = 0.999
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSpread:
+    """The variance of an estimate, the degrees of freedom of its t, and the effective number of groups.
+
+    `factors` are what the sum of each group was multiplied by to allow for its leverage.
+    """
+
+    variance: float
+    df: float
+    effective: float
+    factors: Floats
+
+
+def effective_number(sizes: Any) -> float:
+    """How many groups of equal size tell as much: (Σm)² / Σm²; 0 where there are none.
+
+    >>> effective_number([10, 10, 10]), round(effective_number([28, 1, 1]), 2)
+    (3.0, 1.15)
+    """
+    held = np.asarray(sizes, dtype=np.float64)
+    squares = float((held**2).sum())
+    return float(held.sum()) ** 2 / squares if squares > 0 else 0.0
+
+
+def leverage_factors(shares: Any, number: int | None = None) -> Any:
+    """What to multiply group sums by before squaring them: (1 − 1/G) / (1 − h), which is 1 for equal groups.
+
+    >>> leverage_factors(np.array([0.5, 0.25, 0.25])).round(3)
+    array([1.333, 0.889, 0.889])
+    """
+    held = np.minimum(np.asarray(shares, dtype=np.float64), MOST_SHARE)
+    return (1 - 1 / (len(held) if number is None else number)) / (1 - held)
+
+
+def group_freedom(powers: tuple[Any, Any, Any], cases: Any, design_effect: Any) -> Any:
+    """Satterthwaite's degrees of freedom from Σh², Σh³ and Σh⁴ of the groups' shares h.
+
+    `cases` is how many equally weighted cases there are, and `design_effect` how many times the variance of
+    independent cases was seen: it gives the correlation ρ of cases of one group. The variance of a group's sum is
+    then proportional to h(1 − ρ) + ρ·cases·h².
+
+    >>> shares = np.full(30, 1 / 30)
+    >>> round(float(group_freedom(((shares**2).sum(), (shares**3).sum(), (shares**4).sum()), 300, 2.0)), 6)
+    29.0
+    """
+    second, third, fourth = powers
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = np.maximum(cases * second - 1, 1e-9)
+        # At rounding distance from single cases as groups the correlation changes nothing.
+        rho = np.clip(np.nan_to_num((design_effect - 1) / reach, nan=0.0, posinf=1.0), 0.0, 1.0)
+        alone, together = 1 - rho, rho * cases
+        total = alone + together * second
+        spread = alone**2 * second + 2 * alone * together * third + together**2 * fourth
+        return np.maximum(np.nan_to_num(total**2 / spread, nan=1.0, posinf=1.0) - 1, 1.0)
+
+
+def group_spread(sums: Floats, shares: Floats, *, independent: float, cases: float) -> GroupSpread:
+    """The variance that group sums of influence give, with its degrees of freedom.
+
+    `shares` are each group's part of what the measure rests on, `independent` the variance that independent cases
+    would have, and `cases` their number (with weights, Kish's).
+
+    >>> sums = np.array([0.02, -0.01, 0.01, -0.02])
+    >>> spread = group_spread(sums, np.full(4, 0.25), independent=0.001, cases=40)
+    >>> round(spread.variance, 6), round(spread.df, 3)
+    (0.001333, 3.0)
+    """
+    number = len(sums)
+    factors = leverage_factors(shares)
+    moved = sums * factors
+    variance = number / (number - 1) * float(moved @ moved) if number > 1 else np.inf
+    powers = float((shares**2).sum()), float((shares**3).sum()), float((shares**4).sum())
+    df = float(group_freedom(powers, cases, float(sums @ sums) / independent if independent > 0 else 1.0))
+    return GroupSpread(variance, df, effective_number(shares), factors)
+
+
+def class_shares(group: Any, class_: Any, weight: Any, spread: Floats, number: int) -> Floats:
+    """The share of every group in a measure whose classes have different parts in the variance.
+
+    `group`, `class_` and `weight` list the cases, or sums of them; `spread` is the variance that the cases of each
+    class add. Within a class a group's share is that of its cases.
+
+    >>> class_shares(np.array([0, 0, 1]), np.array([0, 1, 1]), np.ones(3), np.array([1.0, 3.0]), 2)
+    array([0.625, 0.375])
+    """
+    total = sums_by(class_, weight, len(spread))
+    whole = float(spread.sum())
+    parts = spread if whole > 0 else total
+    per_case = np.divide(parts, total * float(parts.sum()), out=np.zeros_like(total), where=total > 0)
+    return sums_by(group, np.asarray(weight) * per_case[class_], number)
+
+
+def ranked_spread(ranking: Ranking, up: Floats, down: Floats, *, by_class: bool = False) -> GroupSpread:
+    """The variance of a measure of a ranking, from the influence of a positive and of a negative at each score.
+
+    With `by_class` the positives and the negatives are two samples of groups, each with its own number and leverage
+    (Obuchowski 1997, Biometrics 53, 567-578). Where every case is its own group that is DeLong's variance.
+
+    >>> from heldout.evidence.ranking import RankedGroups
+    >>> groups = RankedGroups(np.arange(3), np.array([0, 1, 2]), np.array([0, 1, 1]), np.ones(3), np.zeros(3))
+    >>> seen = Ranking(np.array([0.9, 0.4]), np.array([1, 2]), np.array([0, 0]), groups=groups)
+    >>> round(ranked_spread(seen, np.array([0.2, -0.1]), np.zeros(2)).variance, 6)
+    0.09
+    """
+    groups = ranking.groups
+    if groups is None:
+        message = "there are no groups"
+        raise TypeError(message)
+    code, number = groups.group, len(groups.keys)
+    columns = groups.positives, groups.negatives
+    sizes = [sums_by(code, column, number) for column in columns]
+    held = [size / max(float(size.sum()), 1e-300) for size in sizes]
+    sums = [
+        sums_by(code, column * part[groups.place], number) for column, part in zip(columns, (up, down), strict=True)
+    ]
+    squares = [
+        entries if own is None else own
+        for entries, own in (
+            (ranking.positives, ranking.positive_squares),
+            (ranking.negatives, ranking.negative_squares),
+        )
+    ]
+    spread = [inner(square, part**2) for square, part in zip(squares, (up, down), strict=True)]
+    independent = float(sum(spread))
+    shares = (
+        sum(part / independent * own for part, own in zip(spread, held, strict=True))
+        if independent > 0
+        else (sizes[0] + sizes[1]) / max(float(ranking.n), 1e-300)
+    )
+    kish = float(ranking.n) ** 2 / max(float(sum(square.sum(dtype=np.float64) for square in squares)), 1e-300)
+    found = group_spread(sums[0] + sums[1], np.asarray(shares), independent=independent, cases=kish)
+    if not by_class or number < 2:
+        return found
+    met = [int((size > 0).sum()) for size in sizes]
+    moved = [part * leverage_factors(own, many) for part, own, many in zip(sums, held, met, strict=True)]
+    within = sum(many / max(many - 1, 1) * float(part @ part) for many, part in zip(met, moved, strict=True))
+    across = 2 * number / (number - 1) * float(moved[0] @ moved[1])
+    return replace(found, variance=max(within + across, 0.0), df=min(found.df, max(min(met) - 1.0, 1.0)))

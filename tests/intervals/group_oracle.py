@@ -1,0 +1,31 @@
+"""The spread of an estimate over groups by loops over the groups, from influences of single rows."""
+
+import numpy as np
+
+
+def class_parts(influence: np.ndarray, classes: np.ndarray, weight: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The share of every group: within a class its part of the cases, between classes that of the squared influence."""
+    squares = influence**2
+    shares = []
+    for g in np.unique(group):
+        share = 0.0
+        for c in np.unique(classes):
+            part = squares[classes == c].sum() / squares.sum()
+            share += part * weight[(group == g) & (classes == c)].sum() / weight[classes == c].sum()
+        shares.append(share)
+    return np.array(shares)
+
+
+def spread(influence: np.ndarray, group: np.ndarray, shares: np.ndarray, n: float) -> tuple[float, float]:
+    """The jackknife variance with leverage, and Satterthwaite's degrees of freedom.
+
+    Cases of one group correlate by ρ, so a group of m cases has a sum of variance m(1 − ρ) + ρm² times that of one.
+    """
+    sums = np.array([influence[group == g].sum() for g in np.unique(group)])
+    number = len(sums)
+    variance = (number - 1) / number * sum((u / (1 - h)) ** 2 for u, h in zip(sums, shares, strict=True))
+    sizes = shares * n
+    effect = (sums**2).sum() / (influence**2).sum()
+    rho = min(max((effect - 1) / ((sizes**2).sum() / n - 1), 0.0), 1.0)
+    each = sizes * (1 - rho) + rho * sizes**2
+    return variance, max(each.sum() ** 2 / (each**2).sum() - 1, 1.0)

@@ -1,0 +1,116 @@
+"""Limits of areas and losses with groups of unequal size, against groups left out and influences by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import t
+from sklearn.metrics import average_precision_score, roc_auc_score
+from tests.intervals.group_oracle import class_parts, spread
+
+from heldout import evaluate
+from heldout.engines.probability_sums import tally
+from heldout.engines.score_sort import rank
+from heldout.intervals.areas import average_precision_limits, delong_variance
+from heldout.intervals.group_leverage import effective_number, group_freedom, group_spread
+from heldout.intervals.losses import hall, loss_limits
+from heldout.intervals.multiclass_areas import multiclass_areas
+
+
+def unequal(groups: int = 30, seed: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores, truth and groups of 1 to about 60 rows, which differ in how hard they are."""
+    rng = np.random.default_rng(seed)
+    sizes = np.maximum(1, rng.lognormal(2, 0.9, groups)).astype(int)
+    group = np.repeat(np.arange(groups), sizes)
+    truth = rng.random(len(group)) < 0.4
+    shift = rng.normal(1.2, 0.8, groups)[group]
+    return 1 / (1 + np.exp(-np.where(truth, shift, -shift) - rng.normal(size=len(group)))), truth, group
+
+
+def test_the_brier_score_leaves_out_one_group_after_the_other():
+    p, truth, group = unequal()
+    losses, n = (truth - p) ** 2, len(p)
+    deleted = np.array([losses[group != g].mean() for g in range(30)])
+    variance = 29 / 30 * ((deleted - losses.mean()) ** 2).sum()
+    influence = (losses - losses.mean()) / n
+    same, df = spread(influence, group, np.bincount(group) / n, n)
+    assert same == pytest.approx(variance, rel=1e-9)
+    sums = np.bincount(group, weights=influence)
+    wanted = hall(losses.mean(), variance, (sums**3).sum(), t.ppf(0.975, df))
+    assert loss_limits(tally(p, truth, group=(group, np.arange(30))), "brier") == pytest.approx(wanted, rel=1e-9)
+    # Degrees of freedom that come from the sizes: far fewer than groups.
+    assert df < effective_number(np.bincount(group)) < 25
+
+
+def test_the_roc_area_moves_as_when_a_group_is_left_out():
+    p, truth, group = unequal()
+    value = roc_auc_score(truth, p)
+    deleted = np.array([roc_auc_score(truth[group != g], p[group != g]) for g in range(30)])
+    jackknife = 29 / 30 * ((deleted - value) ** 2).sum()
+    assert delong_variance(rank(p, truth, group=(group, np.arange(30)))) == pytest.approx(jackknife, rel=0.05)
+
+
+def test_average_precision_by_the_influence_of_single_rows():
+    p, truth, group = unequal()
+    n, step = len(p), 1e-4
+    value = average_precision_score(truth, p)
+    influence = np.zeros(n)
+    for row in range(n):
+        weight = np.ones(n)
+        values = []
+        for sign in (1, -1):
+            weight[row] = 1 + sign * step
+            values.append(average_precision_score(truth, p, sample_weight=weight))
+        influence[row] = (values[0] - values[1]) / (2 * step)
+    variance, df = spread(influence, group, class_parts(influence, truth, np.ones(n), group), n)
+    half = t.ppf(0.975, df) * math.sqrt(variance) / (value * (1 - value))
+    middle = math.log(value / (1 - value))
+    wanted = [1 / (1 + math.exp(-(middle + sign * half))) for sign in (-1, 1)]
+    found = average_precision_limits(rank(p, truth, group=(group, np.arange(30))))
+    assert found == pytest.approx(wanted, abs=1e-5)
+
+
+def test_averaged_areas_move_as_when_a_group_is_left_out():
+    rng = np.random.default_rng(5)
+    group = np.repeat(np.arange(24), rng.integers(4, 40, 24))
+    codes = rng.integers(0, 3, len(group))
+    scores = rng.normal(size=(len(group), 3))
+    scores[np.arange(len(group)), codes] += rng.normal(1.2, 0.6, 24)[group]
+    (found,) = multiclass_areas(scores, codes, 3, ("macro",), group=group)
+    deleted = []
+    for g in range(24):
+        rows = group != g
+        areas = [roc_auc_score(codes[rows] == c, scores[rows, c]) for c in range(3)]
+        deleted.append(np.mean(areas))
+    jackknife = math.sqrt(23 / 24 * ((np.array(deleted) - found.value) ** 2).sum())
+    assert found.standard_error == pytest.approx(jackknife, rel=0.04)
+    half = math.log(found.high / (1 - found.high)) - math.log(found.value / (1 - found.value))
+    critical = half * found.value * (1 - found.value) / found.standard_error
+    assert t.ppf(0.975, 23) < critical < t.ppf(0.975, 8)
+
+
+@pytest.mark.parametrize("effect", [0.5, 1.0, 3.0, 1000.0])
+def test_equal_groups_leave_one_degree_less_than_their_number(effect):
+    shares = np.full(17, 1 / 17)
+    powers = tuple((shares**power).sum() for power in (2, 3, 4))
+    assert float(group_freedom(powers, 170, effect)) == pytest.approx(16)
+
+
+def test_one_large_group_leaves_hardly_a_degree():
+    shares = np.array([0.9, *[0.01] * 10])
+    sums = np.array([0.02, *[-0.002] * 10])
+    found = group_spread(sums, shares, independent=1e-5, cases=200)
+    assert found.df == 1.0
+    # Leaving the large group out moves the estimate by ten times its sum.
+    assert found.variance > 0.9 * 10 / 11 * (0.02 / 0.1) ** 2
+
+
+def test_more_unequal_groups_have_wider_limits():
+    rng = np.random.default_rng(3)
+    right = rng.random(600) < np.repeat(rng.beta(6, 2, 60), 10)
+    truth = np.zeros(600, dtype=int)
+    widths = []
+    for group in (np.repeat(np.arange(30), 20), np.repeat(np.arange(30), [310, *[10] * 29])):
+        found = evaluate(truth, np.where(right, 0, 1), labels=[0, 1], group=group)["accuracy"]
+        widths.append(found.width)
+    assert widths[1] > 1.5 * widths[0]
