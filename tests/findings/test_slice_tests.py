@@ -15,7 +15,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from heldout import count, evaluate
 from heldout.evidence import Confusion
 from heldout.evidence.partitions import left_of
-from heldout.findings.slice_search import against_rest, clustered, exact_p, of_estimates, quick_test
+from heldout.findings.slice_search import against_rest, clustered, compare_estimates, exact_p, quick_test
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find, read_quantity
 from heldout.measures.quantity import Quantity
@@ -82,7 +82,7 @@ def test_a_difference_from_two_intervals_is_newcombes_when_they_are_wilsons():
     for hits, n in shares:
         low, high = proportion_confint(hits, n, method="wilson")
         made.append(Estimate("x", None, None, hits / n, low, high, 0.95, "wilson", n))
-    found = of_estimates(made[0], made[1], 0.95, 500)
+    found = compare_estimates(made[0], made[1], 0.95, 500)
     low, high = confint_proportions_2indep(30, 100, 60, 400, method="newcomb")
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-12)
     # The p-value and the interval say the same: at the level where p falls on it, the interval ends at zero.
@@ -93,7 +93,7 @@ def test_a_difference_from_two_intervals_is_newcombes_when_they_are_wilsons():
 def test_p_from_an_interval_is_that_of_a_normal_difference(level):
     z = stats.norm.ppf((1 + level) / 2)
     one, two = (Estimate("x", None, None, v, v - z * s, v + z * s, level, "", 9) for v, s in ((0.8, 0.03), (0.7, 0.04)))
-    assert of_estimates(one, two, level, 18).p == pytest.approx(2 * stats.norm.sf(0.1 / 0.05))
+    assert compare_estimates(one, two, level, 18).p == pytest.approx(2 * stats.norm.sf(0.1 / 0.05))
 
 
 def grouped(truth, predicted, group, rows):

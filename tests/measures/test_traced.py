@@ -12,7 +12,7 @@ from heldout.evidence import Confusion
 from heldout.intervals.count_estimator import Estimator
 from heldout.measures.catalogue import COUNTED, find
 from heldout.measures.quantity import Quantity
-from heldout.measures.symbolic import cost_per_case, of_two_classes
+from heldout.measures.symbolic import cost_per_case, trace_two_classes
 from heldout.report.explanations import put_in
 from heldout.show.explorer import evaluated
 
@@ -35,7 +35,7 @@ def tables():
 @pytest.mark.parametrize("positive", [0, 1])
 def test_a_traced_formula_gives_the_library_s_value_to_the_last_bit(name, positive):
     bound = find(name)
-    expression = of_two_classes(bound)
+    expression = trace_two_classes(bound)
     labels = ("a", "b")
     for counts in tables():
         square = np.zeros((2, 2), dtype=np.int64)
@@ -65,7 +65,7 @@ def test_the_cost_of_a_case_is_the_library_s(positive):
 @pytest.mark.parametrize("name", sorted(NOT_FOLLOWED))
 def test_a_formula_that_cannot_be_followed_says_so(name):
     with pytest.raises(OptionError, match="cannot be followed"):
-        of_two_classes(find(name))
+        trace_two_classes(find(name))
 
 
 def test_the_numbers_are_put_in_with_the_brackets_they_need():

@@ -48,7 +48,7 @@ def baseline_of(
     document = _document(baseline)
     if document is not None:
         name = Path(baseline).name if isinstance(baseline, str | Path) else "the baseline"
-        return _of_document(document, name, evaluation)
+        return _read_document(document, name, evaluation)
     if is_readable(baseline):
         name = Path(baseline).name if isinstance(baseline, str | Path) else "the data frame"
         held: Any = read(baseline)
@@ -106,7 +106,7 @@ def _how_to_make() -> str:
     return f"write it with 'heldout evaluate predictions.csv --json baseline.json' ({SCHEMA})."
 
 
-def _of_document(document: Mapping[str, Any], name: str, evaluation: Evaluation) -> Baseline:
+def _read_document(document: Mapping[str, Any], name: str, evaluation: Evaluation) -> Baseline:
     rows = {_key(row.get("measure"), row.get("class"), row.get("average")): row for row in document["estimates"]}
 
     def against(estimate: Estimate) -> Against:

@@ -91,7 +91,7 @@ def choose_threshold(
                 hint=f"{GET_ROWS}; or leave out honest= (--honest), choose on one part of the rows and evaluate on "
                 "another.",
             )
-        return _of_counts(known[0], known[1], by, costs, cost_rows, options)
+        return _choose_from_counts(known[0], known[1], by, costs, cost_rows, options)
     predictions, source = gather(
         data, roles, labels=labels, missing=missing, score=score, positive=positive, threshold=0.0, against_rest=True
     )
@@ -118,7 +118,7 @@ def choose_threshold(
     return _told(decision, source, predictions.said)
 
 
-def _of_counts(
+def _choose_from_counts(
     counted: Counted, source: Source, by: str | None, costs: Any, cost_rows: str | None, options: dict[str, Any]
 ) -> Decision:
     """The choice where the scores were counted and their rows not kept."""

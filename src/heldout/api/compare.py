@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from heldout.api.contestants import (
     ContestantOptions,
@@ -14,9 +14,10 @@ from heldout.api.contestants import (
     is_readable,
     read_columns,
 )
+from heldout.api.options import EngineArguments, takes
 from heldout.arguments import Missing, check_level, check_whole, listing
 from heldout.comparisons.comparison import Comparison
-from heldout.comparisons.design import CompareOptions, is_score
+from heldout.comparisons.design import CompareOptions
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.pairing import Contestant, choose_design
 from heldout.comparisons.pairwise import Claims, TableOptions, choose_pairs, compare_contestants, compare_table
@@ -30,6 +31,7 @@ from heldout.results.validation import Validations
 MarginKind = Literal["non-inferiority", "equivalence"]
 
 
+@takes(EngineArguments)
 def compare(
     *classifiers: Any,
     measure: str | Sequence[str] | None = None,
@@ -56,10 +58,7 @@ def compare(
     seed: int = 0,
     replicates: int | None = None,
     mute: str | Iterable[str] = (),
-    engine: str | None = None,
-    master: str | None = None,
-    tolerance: float = 1e-6,
-    passes: int = 3,
+    **large: Unpack[EngineArguments],
 ) -> Comparison | LearnerRanks:
     """Compare classifiers by the procedure that fits how they were tested, and say which and why.
 
@@ -86,14 +85,14 @@ def compare(
     muted = check_codes(mute)
     if not classifiers:
         raise OptionError("There is nothing to compare.", hint="give two or more evaluations, validations or files.")
-    EngineOptions(engine, master, tolerance, passes).checked()
+    EngineOptions.from_options(large).checked()
     claims = Claims(correction, margin, margin_kind)
     claims.check(control)
     # Connections that an engine opens for reading are closed when all is counted.
     with OpenConnections() as opened:
         reading = ContestantOptions(
             truth, predicted, score, threshold, id, fold, group, positive, labels, costs, level, missing, seed,
-            only_scores(measure), engine, master, tolerance, passes, opened,
+            only_scores(measure), **large, opened=opened,
         )  # fmt: skip
         contestants = _read_contestants(classifiers, names, reading, same_cases=paired is not False)
         if contestants is None:
@@ -117,7 +116,7 @@ def only_scores(measure: str | Sequence[str] | None) -> bool:
     (True, False, False)
     """
     asked = [measure] if isinstance(measure, str) else list(measure or ())
-    return bool(asked) and all(is_score(read_quantity(name.partition("[")[0])) for name in asked)
+    return bool(asked) and all(read_quantity(name.partition("[")[0]).is_score for name in asked)
 
 
 def _read_contestants(

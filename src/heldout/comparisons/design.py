@@ -27,7 +27,6 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, join_labels
 from heldout.evidence.joint_counts import PairCounts
 from heldout.intervals.count_estimator import Estimator
-from heldout.intervals.score_estimator import SCORE_SCOPES
 from heldout.measures.catalogue import find, headline, read_quantity
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import Paired
@@ -59,11 +58,6 @@ class CompareOptions:
     def score_replicates(self) -> int:
         """How often scores are drawn."""
         return SCORE_REPLICATES if self.replicates is None else self.replicates
-
-
-def is_score(quantity: Quantity) -> bool:
-    """Whether a quantity is made from scores."""
-    return quantity.bound.measure.scope in SCORE_SCOPES
 
 
 def compute_value(confusion: Confusion, quantity: Quantity) -> float:
@@ -118,7 +112,7 @@ def find_identical(a: Predictions | None, b: Predictions | None, quantity: Quant
     """Whether two predictions, with their cases in the same order, are identical: in their answers or their scores."""
     if a is None or b is None or a.n != b.n:
         return ""
-    if is_score(quantity):
+    if quantity.is_score:
         if a.scores is None or b.scores is None or (a.positive, a.labels) != (b.positive, b.labels):
             return ""
         return "scores" if np.array_equal(np.asarray(a.scores.values), np.asarray(b.scores.values)) else ""
@@ -210,9 +204,9 @@ class PairingDesign(ABC):
         names = list(wanted) if wanted is not None else self._default_measures(first)
         quantities = [read_quantity(name, self.labels, costs=first.costs).check(first.positive) for name in names]
         for quantity in quantities:
-            if is_score(quantity):
+            if quantity.is_score:
                 self._check_positive()
-            if is_score(quantity) and not self.scored:
+            if quantity.is_score and not self.scored:
                 lacking = [name for name, evaluation in self.by_name.items() if evaluation.scores is None]
                 raise OptionError(
                     f"{quantity.bound.name} is a measure of scores, which {listing(lacking or self.names)} have not.",
@@ -252,7 +246,7 @@ class PairingDesign(ABC):
     def value(self, index: int, quantity: Quantity) -> float:
         """The value of one contestant."""
         own = self.evaluations[index]
-        if is_score(quantity):
+        if quantity.is_score:
             return float("nan") if own.scores is None else own.scores.value(translate_class(quantity, own.labels))
         return compute_value(self.confusion(index), quantity)
 
@@ -355,7 +349,7 @@ class SharedCases(PairingDesign):
     def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
         """The difference of two contestants on their common cases."""
         refuse_rope(options)
-        if is_score(quantity):
+        if quantity.is_score:
             return self._test_scores(a, b, quantity, options)
         if self._dependent:
             raise OptionError(
@@ -386,7 +380,7 @@ class SharedCases(PairingDesign):
     def omnibus(self, quantities: Sequence[Quantity], options: CompareOptions) -> tuple[OmnibusTest, ...]:
         """Cochran's Q: whether all are right equally often; DeLong's test: whether all areas are the same."""
         tests: list[OmnibusTest] = []
-        if not self._dependent and not all(is_score(quantity) for quantity in quantities):
+        if not self._dependent and not all(quantity.is_score for quantity in quantities):
             tests.append(compare_all_accuracies(*self._right(), level=options.level))
         for quantity in quantities:
             areas = self._areas_by(quantity) if quantity.bound.measure.name in AREAS else None
@@ -427,7 +421,7 @@ class PairedCases(SharedCases):
     def identical(self, a: int, b: int, quantity: Quantity) -> Alike:
         """Whether the answers or the scores behind a quantity are the same in every case."""
         cases = self.paired
-        if not is_score(quantity):
+        if not quantity.is_score:
             return "answers" if np.array_equal(cases.predicted[a], cases.predicted[b]) else ""
         first, second = (self._predictions(index).part(cases.rows[index]) for index in (a, b))
         return find_identical(first, second, quantity)

@@ -13,7 +13,7 @@ from heldout.arguments import listing
 from heldout.arrays import Codes
 from heldout.comparisons.comparison import Alike, Curves
 from heldout.comparisons.delong import DELONG, DELONG_MOVER, Areas, counted_areas, delong_counted
-from heldout.comparisons.design import CompareOptions, SharedCases, is_score, translate_class
+from heldout.comparisons.design import CompareOptions, SharedCases, translate_class
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges
 from heldout.comparisons.pair_test import scale_test
 from heldout.comparisons.paired_losses import PAIRED_HALL, PAIRED_LOSS_T, MeanMoments, paired_mean_test
@@ -87,7 +87,7 @@ class LazyPairedCases(SharedCases):
 
     def identical(self, a: int, b: int, quantity: Quantity) -> Alike:
         """Whether the joint counts show two contestants alike in every case."""
-        if not is_score(quantity):
+        if not quantity.is_score:
             return "" if self.counts(a, b).differ else "answers"
         return "" if self.joined.scores.apart[_ordered(a, b)] else "scores"
 

@@ -17,7 +17,6 @@ from heldout.comparisons.design import (
     PairingDesign,
     compute_value,
     find_identical,
-    is_score,
     refuse_rope,
     select_scores,
     translate_class,
@@ -70,7 +69,7 @@ class IndependentCases(PairingDesign):
     def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
         """The difference of two contestants, each on its own cases."""
         refuse_rope(options)
-        if not is_score(quantity):
+        if not quantity.is_score:
             return compare_unpaired(
                 self.confusion(a),
                 self.confusion(b),
@@ -218,7 +217,7 @@ class PairedSplits(PairingDesign):
 
     def pooled(self, index: int, quantity: Quantity) -> float | None:
         """The value from the counts of all splits together, as an evaluation gives it; of scores there is none."""
-        return float("nan") if is_score(quantity) else compute_value(self.confusion(index), quantity)
+        return float("nan") if quantity.is_score else compute_value(self.confusion(index), quantity)
 
     def identical(self, a: int, b: int, quantity: Quantity) -> Alike:
         """Whether two sides give the same answers or scores to every case, in the order of the cases."""

@@ -18,7 +18,7 @@ from heldout.comparisons.corrections import (
     find_correction,
     is_significant,
 )
-from heldout.comparisons.design import CompareOptions, PairingDesign, is_score
+from heldout.comparisons.design import CompareOptions, PairingDesign
 from heldout.comparisons.fold_tests import CERTAIN, Posterior, make_rope_error
 from heldout.comparisons.learner_ranks import LearnerRanks, rank_learners
 from heldout.comparisons.pair_test import PROCEDURES, check_margin, find_procedure, interval_level, judge_margin
@@ -179,7 +179,7 @@ def run_pairwise_tests(
             alike = "" if test.difference else design.identical(a, b, quantity)
             pair = replace(
                 _pair((names[a], names[b]), quantity, values, test, p, alike, claims.margin),
-                apart=None if is_score(quantity) else design.discordant(a, b),
+                apart=None if quantity.is_score else design.discordant(a, b),
                 pooled=_pooled(design, (a, b), quantity),
             )
             if claims.margin is not None:

@@ -16,7 +16,7 @@ from heldout.evidence.counted import Counted
 from heldout.evidence.partitions import SliceCounts
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
-from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
+from heldout.intervals.score_estimator import ScoreEstimator
 from heldout.measures.quantity import Quantity
 from heldout.predictions.slice_plans import SliceColumn
 from heldout.predictions.table import Predictions
@@ -184,8 +184,3 @@ def excess_of(difference: float, n: float, direction: str) -> float:
     """How many cases fewer would go wrong if the slice were as good as the rest; below 0 where it is better."""
     sign = {"higher": -1.0, "lower": 1.0}.get(direction, math.nan)
     return sign * difference * n
-
-
-def of_scores(quantity: Quantity) -> bool:
-    """Whether a quantity is made from scores, not from counts."""
-    return quantity.bound.measure.scope in SCORE_SCOPES

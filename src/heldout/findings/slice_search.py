@@ -28,7 +28,6 @@ from heldout.findings.slice_basis import (
     excess_of,
     notes_of_columns,
     notes_of_tests,
-    of_scores,
 )
 from heldout.intervals.cluster_errors import effective_scale
 from heldout.intervals.count_estimator import Estimator
@@ -237,7 +236,7 @@ def effective_trials(confusion: Confusion, quantity: Quantity) -> float:
     return float(np.asarray(subject.trials[1]).reshape(-1)[place])
 
 
-def of_estimates(inside: Estimate, outside: Estimate, level: float, cases: int) -> PairTest:
+def compare_estimates(inside: Estimate, outside: Estimate, level: float, cases: int) -> PairTest:
     """The difference of two independent estimates from their intervals alone.
 
     The p-value is that of a normal distribution whose standard error is told by the limit nearer to zero: Altman &
@@ -280,8 +279,8 @@ def worst_of(
     where that is at most 1 − level. All candidates count in the correction, whether listed or not.
     """
     direction = quantity.bound.measure.direction
-    if of_scores(quantity) or direction not in ("higher", "lower"):
-        what = "is a measure of scores" if of_scores(quantity) else "has no better and worse"
+    if quantity.is_score or direction not in ("higher", "lower"):
+        what = "is a measure of scores" if quantity.is_score else "has no better and worse"
         raise OptionError(
             f"{quantity.bound.name} {what}, so there is no search for the slices where it is worst.",
             hint="use a measure of counts such as error_rate, recall or 'macro f1'; slices() takes any.",
@@ -424,7 +423,7 @@ Found = tuple[Divided, str, int, Estimate, PairTest]
 
 def slices_of(basis: Basis, quantity: Quantity, columns: Sequence[Divided], whole: Estimate) -> Slices:
     """A quantity in every slice of some columns, each against all other cases, corrected for their number."""
-    found = list(_scored(basis, quantity, columns) if of_scores(quantity) else _counted(basis, quantity, columns))
+    found = list(_scored(basis, quantity, columns) if quantity.is_score else _counted(basis, quantity, columns))
     p_values = [found_tested.p for *_, found_tested in found]
     corrected = adjust_p_values(p_values, CORRECTION).tolist() if found else []
     level, direction = basis.estimator.level, quantity.bound.measure.direction
@@ -501,7 +500,7 @@ def _scored(basis: Basis, quantity: Quantity, columns: Sequence[Divided]) -> Ite
             if not parts[1].n:
                 yield column, column.labels[code], size, one, _undefined(level, size)
                 continue
-            tested = of_estimates(one, _score_estimate(scores, parts[1], quantity), level, basis.predictions.n)
+            tested = compare_estimates(one, _score_estimate(scores, parts[1], quantity), level, basis.predictions.n)
             why = basis.untested or (SHARED_GROUPS if _groups_shared(parts) else "")
             if why:
                 tested = replace(tested, low=math.nan, high=math.nan, p=math.nan, method="none", note=why)

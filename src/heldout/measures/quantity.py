@@ -263,6 +263,11 @@ class Quantity:
             raise lack_costs(self.bound.name, "pass costs= (--costs).")
         return self
 
+    @property
+    def is_score(self) -> bool:
+        """Whether it is made from scores, and not from counts."""
+        return self.bound.measure.scope not in ("class", "table")
+
     def check_scored(self, scores: Scores | None) -> Scores:
         """What holds the scores that this measure is of; refused where there are none."""
         if scores is None:
@@ -275,8 +280,8 @@ class Quantity:
     def check(self, positive: Label | None) -> Quantity:
         """The same quantity, with the positive class filled in where one is needed."""
         measure = self.bound.measure
-        if measure.scope not in ("class", "table"):
-            return self.check_scores(positive)
+        if self.is_score:
+            return self._resolve_score_class(positive)
         if self.average is not None and not measure.averages:
             raise OptionError(
                 f"{measure.name} has no {self.average} average.",
@@ -292,7 +297,7 @@ class Quantity:
             return Quantity(self.bound, class_=positive)
         return self
 
-    def check_scores(self, positive: Label | None) -> Quantity:
+    def _resolve_score_class(self, positive: Label | None) -> Quantity:
         """The same for a measure of scores: of the positive class unless another one or an average is asked for."""
         measure = self.bound.measure
         if measure.scope != "ranking" and self.class_ is not None:

@@ -92,13 +92,13 @@ def traced(bound: Bound, cells: Mapping[str, Any]) -> Expression:
     return parts[0] if parts[1] == 1.0 else ("/", *parts)
 
 
-def of_two_classes(bound: Bound) -> Expression:
+def trace_two_classes(bound: Bound) -> Expression:
     """The formula of a measure of the positive class, or of a table of two classes, in tp, fn, fp and tn.
 
     A measure that is a mean over the classes on a whole table is that mean.
 
     >>> from heldout.measures.catalogue import find
-    >>> of_two_classes(find("accuracy"))
+    >>> trace_two_classes(find("accuracy"))
     ('/', ('+', 'tp', 'tn'), ('+', ('+', 'tp', 'fn'), ('+', 'fp', 'tn')))
     """
     tp, fn, fp, tn = (Symbol(name) for name in CORNERS)

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import checked_seed, counted, option_text, whole
+from heldout.arguments import counted
 from heldout.arrays import Codes
 from heldout.errors import ColumnError, OptionError
 from heldout.evidence import Label, sort_labels
 from heldout.intervals.dependence import AGAIN, ONCE
-from heldout.plans.plan import Cases, Plan, make_generator
+from heldout.plans.plan import Cases, Plan, check_number, check_seed, make_generator, option_text
 from heldout.plans.splits import Splits
 from heldout.plans.strata_and_groups import check_no_groups, check_rare_classes, deal_groups, deal_rows, number_groups
 from heldout.predictions.label_encoding import encode
@@ -35,9 +35,9 @@ class KFold(Plan):
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole(self.k, "The number of folds", 2, 10))
-        object.__setattr__(self, "repeats", whole(self.repeats, "The number of repeats", 1, 10))
-        object.__setattr__(self, "seed", checked_seed(self.seed))
+        object.__setattr__(self, "k", check_number(self.k, "The number of folds", 2, 10))
+        object.__setattr__(self, "repeats", check_number(self.repeats, "The number of repeats", 1, 10))
+        object.__setattr__(self, "seed", check_seed(self.seed))
 
     @property
     def factor(self) -> float:
@@ -204,7 +204,7 @@ class LeavePOut(Plan):
     p: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", whole(self.p, "The number of rows left out", 1, 2))
+        object.__setattr__(self, "p", check_number(self.p, "The number of rows left out", 1, 2))
 
     @property
     def text(self) -> str:
@@ -303,8 +303,8 @@ class TimeOrdered(Plan):
     gap: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "folds", whole(self.folds, "The number of folds", 1, 5))
-        object.__setattr__(self, "gap", whole(self.gap, "The gap", 0, 1))
+        object.__setattr__(self, "folds", check_number(self.folds, "The number of folds", 1, 5))
+        object.__setattr__(self, "gap", check_number(self.gap, "The gap", 0, 1))
 
     @property
     def text(self) -> str:
@@ -391,8 +391,8 @@ class Weka(Plan):
     seed: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole(self.k, "The number of folds", 2, 10))
-        object.__setattr__(self, "seed", whole(self.seed, "The seed", None, 1, most=None))
+        object.__setattr__(self, "k", check_number(self.k, "The number of folds", 2, 10))
+        object.__setattr__(self, "seed", check_number(self.seed, "The seed", None, 1, most=None))
 
     @property
     def text(self) -> str:

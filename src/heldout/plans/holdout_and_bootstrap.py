@@ -9,11 +9,21 @@ from typing import ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import checked_seed, counted, option_text, share_text, training_share, whole
+from heldout.arguments import counted
 from heldout.arrays import Integers
 from heldout.errors import OptionError
 from heldout.intervals.dependence import AGAIN
-from heldout.plans.plan import Cases, Correction, Plan, make_generator
+from heldout.plans.plan import (
+    Cases,
+    Correction,
+    Plan,
+    check_number,
+    check_seed,
+    check_training_share,
+    make_generator,
+    option_text,
+    share_text,
+)
 from heldout.plans.splits import LazyDraws, Splits, find_edges, sort_by_code
 from heldout.plans.strata_and_groups import (
     apportion,
@@ -38,8 +48,8 @@ class Holdout(Plan):
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "train", training_share(self.train))
-        object.__setattr__(self, "seed", checked_seed(self.seed))
+        object.__setattr__(self, "train", check_training_share(self.train))
+        object.__setattr__(self, "seed", check_seed(self.seed))
 
     @property
     def text(self) -> str:
@@ -67,9 +77,9 @@ class Subsampling(Plan):
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "times", whole(self.times, "The number of times", 1, 30))
-        object.__setattr__(self, "train", training_share(self.train))
-        object.__setattr__(self, "seed", checked_seed(self.seed))
+        object.__setattr__(self, "times", check_number(self.times, "The number of times", 1, 30))
+        object.__setattr__(self, "train", check_training_share(self.train))
+        object.__setattr__(self, "seed", check_seed(self.seed))
 
     @property
     def text(self) -> str:
@@ -173,8 +183,8 @@ class Bootstrap(Plan):
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "times", whole(self.times, "The number of times", 1, 200))
-        object.__setattr__(self, "seed", checked_seed(self.seed))
+        object.__setattr__(self, "times", check_number(self.times, "The number of times", 1, 200))
+        object.__setattr__(self, "seed", check_seed(self.seed))
         known = get_args(Correction)
         if self.correction not in known:
             raise OptionError(

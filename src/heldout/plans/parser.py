@@ -14,13 +14,13 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import checked_seed, counted, whole
+from heldout.arguments import counted
 from heldout.arrays import Integers
 from heldout.errors import OptionError
 from heldout.intervals.dependence import AGAIN, ONCE
 from heldout.plans.folds import kfold, leave_one_group_out, leave_one_out, leave_p_out, time_ordered, weka
 from heldout.plans.holdout_and_bootstrap import bootstrap, holdout, resubstitution, subsampling
-from heldout.plans.plan import Cases, Correction, Plan
+from heldout.plans.plan import Cases, Correction, Plan, check_number, check_seed
 from heldout.plans.splits import Splits
 
 PAIRS = "give a splitter such as KFold(5), or pairs of training and test rows: [([1, 2], [0]), ([0, 2], [1])]."
@@ -37,7 +37,7 @@ class Given(Plan):
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "seed", checked_seed(self.seed))
+        object.__setattr__(self, "seed", check_seed(self.seed))
 
     @property
     def text(self) -> str:
@@ -365,7 +365,7 @@ def read_plan(plan: Any, seed: int | None = None) -> Plan:
         parsed = _parse(_normalise(plan), plan)
     else:
         parsed = given(plan)
-    return parsed if seed is None else parsed.seeded(whole(seed, "The seed", 0, 1, most=None))
+    return parsed if seed is None else parsed.seeded(check_number(seed, "The seed", 0, 1, most=None))
 
 
 def _normalise(text: str) -> str:

@@ -88,18 +88,18 @@ def curve_blocks(evaluation: Evaluation, *, moves: bool) -> list[Block]:
         return []
     blocks: list[Block]
     if isinstance(evaluation.scores, FoldScores):
-        blocks = _of_folds(evaluation)
+        blocks = _draw_folds(evaluation)
     elif evaluation.positive is not None and not evaluation.scores.evidence.per_class:
-        blocks = _of_positive(evaluation, evaluation.positive, moves=moves)
+        blocks = _draw_positive(evaluation, evaluation.positive, moves=moves)
     else:
-        blocks = _of_classes(evaluation)
+        blocks = _draw_classes(evaluation)
     tallied = evaluation.scores.evidence.probabilities
     calibrated = [] if tallied is None else _reliability(evaluation, tallied)
     # After precision and recall, where both are there.
     return [*blocks[:2], *calibrated, *blocks[2:]]
 
 
-def _of_positive(evaluation: Evaluation, positive: Label, *, moves: bool) -> list[Block]:
+def _draw_positive(evaluation: Evaluation, positive: Label, *, moves: bool) -> list[Block]:
     whole = evaluation.ranking(positive)
     why = one_class(whole)
     if why:
@@ -117,7 +117,7 @@ def _of_positive(evaluation: Evaluation, positive: Label, *, moves: bool) -> lis
     return [*charts["shown"], Section("Cumulative gains and lift", tuple(charts["folded"]), "gains", folded=True)]
 
 
-def _of_folds(evaluation: Evaluation) -> list[Block]:
+def _draw_folds(evaluation: Evaluation) -> list[Block]:
     """One ROC curve per fold for two classes: each model ranks its own cases only."""
     scores, positive = evaluation.scores, evaluation.positive
     told: list[Block] = [Prose(POOLED)]
@@ -138,7 +138,7 @@ def _of_folds(evaluation: Evaluation) -> list[Block]:
     return [draw_alike(curves, "ROC curve of every fold", "one fold each", said), *told]
 
 
-def _of_classes(evaluation: Evaluation) -> list[Block]:
+def _draw_classes(evaluation: Evaluation) -> list[Block]:
     """One curve per class, each against the rest, for as many as can be told apart: the largest."""
     confusion = evaluation.confusion
     places = sorted(range(confusion.n_classes), key=lambda at: -confusion.truth_totals[at])

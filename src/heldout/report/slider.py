@@ -35,7 +35,7 @@ from heldout.measures.symbolic import (
     SEEN_PREVALENCE,
     N,
     cost_per_case,
-    of_two_classes,
+    trace_two_classes,
 )
 from heldout.report.explanations import COST_SECTION, NET, NET_SECTION, UNIT_COSTS, method_words, section_name
 from heldout.results.evaluation import Evaluation
@@ -431,7 +431,7 @@ def _corners(found: Positions, ranking: Ranking) -> Floats:
 
 def _moving(evaluation: Evaluation, bound: Bound, limits: Limits | None, place: int, costs: Any) -> Moving:
     measure = bound.measure
-    formula = cost_per_case(place, costs) if measure.kind == "cost" else of_two_classes(bound)
+    formula = cost_per_case(place, costs) if measure.kind == "cost" else trace_two_classes(bound)
     title = "cost per case" if measure.kind == "cost" else bound.title
     style = "plain" if measure.kind == "cost" else "share"
     how = section_name(bound.name) if measure.kind != "cost" or evaluation.costs is not None else COST_SECTION

@@ -25,11 +25,11 @@ def sentences(evaluation: Evaluation) -> list[str]:
     said = [against_constant(evaluation.confusion, evaluation.level, evaluation.independent)]
     positive = evaluation.positive
     if positive is not None:
-        said.append(_of_positive(evaluation, positive))
+        said.append(_describe_positive(evaluation, positive))
     elif evaluation.confusion.n_classes > 2:
         said.append(_weakest(evaluation))
     if evaluation.costs is not None:
-        said += _of_costs(evaluation.confusion, evaluation.costs)
+        said += _describe_costs(evaluation.confusion, evaluation.costs)
     return [sentence for sentence in said if sentence]
 
 
@@ -61,7 +61,7 @@ def _named(label: Label) -> str:
     return shorten(visible(str(label)), 40)
 
 
-def _of_positive(evaluation: Evaluation, positive: Label) -> str:
+def _describe_positive(evaluation: Evaluation, positive: Label) -> str:
     recall, precision = evaluation.get("recall", class_=positive), evaluation.get("precision", class_=positive)
     name = _named(positive)
     found = (
@@ -74,7 +74,7 @@ def _of_positive(evaluation: Evaluation, positive: Label) -> str:
     return f'{found}; {_percent(precision)} of its answers "{name}" are right.'
 
 
-def _of_costs(confusion: Confusion, costs: NDArray[np.float64]) -> list[str]:
+def _describe_costs(confusion: Confusion, costs: NDArray[np.float64]) -> list[str]:
     """What it costs beside the cheapest constant answer."""
     n = float(confusion.n)
     cost = float((confusion.counts * costs[confusion.truth, confusion.predicted]).sum())

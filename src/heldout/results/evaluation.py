@@ -19,7 +19,7 @@ from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimator
 from heldout.intervals.fold_scores import FoldScores
-from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
+from heldout.intervals.score_estimator import ScoreEstimator
 from heldout.measures.catalogue import find, read_quantity
 from heldout.measures.quantity import AVERAGES, Average, Quantity
 from heldout.predictions.positive_class import fitted
@@ -101,7 +101,7 @@ class Evaluation(Reviewed):
     def fold_values(self, quantity: Quantity) -> NDArray[np.float64]:
         """The value of a quantity in every fold, nan where it is undefined there."""
         quantity = quantity.check_costs(self.costs)
-        source = quantity.check_scored(self.scores) if quantity.bound.measure.scope in SCORE_SCOPES else self.estimator
+        source = quantity.check_scored(self.scores) if quantity.is_score else self.estimator
         if not isinstance(source, FoldEstimator | FoldScores):
             raise OptionError("The predictions do not come in folds.", hint="name the column with fold= (--fold).")
         return source.per_fold(quantity)
@@ -192,7 +192,7 @@ class Evaluation(Reviewed):
         found = self._by_name.get((quantity.bound.name, quantity.class_, quantity.average))
         if found is not None:
             return found
-        if quantity.bound.measure.scope in SCORE_SCOPES:
+        if quantity.is_score:
             return quantity.check_scored(self.scores).ask(quantity)
         return self.estimator.ask(quantity.check_costs(self.costs))
 
@@ -216,7 +216,7 @@ class Evaluation(Reviewed):
             "replicates": made.replicates if replicates is None else check_whole("replicates", replicates, 1),
         }
         quantity = read_quantity(name, self.labels, costs=self.costs).check(self.positive).check_costs(self.costs)
-        if quantity.bound.measure.scope in SCORE_SCOPES:
+        if quantity.is_score:
             return replace(quantity.check_scored(self.scores), **changes).ask(quantity, method)
         return replace(made, **changes).ask(quantity, method)
 

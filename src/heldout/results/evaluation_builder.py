@@ -127,7 +127,7 @@ class Settings:
         check_level(self.level)
         check_whole("seed", self.seed, 0)
         check_whole("replicates", self.replicates, 1)
-        self.of_counts()
+        self.count_method()
         return self
 
     def by_fold(self) -> FoldMethod | None:
@@ -143,7 +143,7 @@ class Settings:
 
         return method_key(self.method) == METHOD
 
-    def of_counts(self) -> Method | None:
+    def count_method(self) -> Method | None:
         """The method for measures of counts; one that is for scores or folds alone leaves those to their defaults."""
         key = None if self.method is None or self.nested else method_key(self.method)
         if key is None or key in FOLD_METHODS or (key in score_method_names() and key not in METHODS):
@@ -200,7 +200,7 @@ def judge(
             f"The method {settings.method!r} needs folds, and there are none.",
             hint="name the column of folds with fold= (--fold), or leave out the method.",
         )
-    if settings.method is not None and settings.of_counts() is None and settings.by_fold() is None:
+    if settings.method is not None and settings.count_method() is None and settings.by_fold() is None:
         _one_model(estimator, settings.method)
     estimates = _estimates(estimator, scored, chosen, costs, settings)
     said = list(notes)
@@ -258,7 +258,7 @@ def _score_evidence(predictions: Predictions | None, counted: Counted | None) ->
 def _count_estimator(
     confusion: Confusion, folds: FoldCounts | None, settings: Settings, folded: Folded | None
 ) -> Estimator:
-    made = confusion, settings.level, settings.seed, settings.replicates, settings.of_counts()
+    made = confusion, settings.level, settings.seed, settings.replicates, settings.count_method()
     if folded is None or folds is None:
         return Estimator(*made)
     return FoldEstimator(

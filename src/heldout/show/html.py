@@ -52,15 +52,15 @@ class Stage:
     shown: int = 100
 
     @classmethod
-    def of_fragment(cls, blocks: Sequence[Block]) -> Stage:
+    def from_fragment(cls, blocks: Sequence[Block]) -> Stage:
         """What a fragment needs: which explorer says where a chart is marked."""
         return cls(page=False, drivers=_drivers(blocks))
 
     @classmethod
-    def of_page(cls, blocks: Sequence[Block]) -> Stage:
+    def from_page(cls, blocks: Sequence[Block]) -> Stage:
         """What a page needs; every section and explorer has an id that nothing else has.
 
-        >>> Stage.of_page([Section("Recall", (), "how recall")]).named("how recall")
+        >>> Stage.from_page([Section("Recall", (), "how recall")]).named("how recall")
         'how-recall'
         """
         ids: dict[int, str] = {}
@@ -69,10 +69,10 @@ class Stage:
         for block in flat(blocks):
             if isinstance(block, Section | Explorer):
                 name = block.name if isinstance(block, Section) else "explorer"
-                made = _free(_UNSAFE.sub("-", name).strip("-")[:60] or "section", taken)
-                ids[id(block)] = made
+                unique = _free(_UNSAFE.sub("-", name).strip("-")[:60] or "section", taken)
+                ids[id(block)] = unique
                 if isinstance(block, Section) and name:
-                    names.setdefault(name, made)
+                    names.setdefault(name, unique)
         return cls(page=True, ids=ids, names=names, drivers=_drivers(blocks))
 
     def level(self, depth: int) -> int:
@@ -118,35 +118,35 @@ def flat(blocks: Sequence[Block]) -> Iterator[Block]:
 
 def low_to_high(blocks: Iterable[Block]) -> list[Block]:
     """The blocks with the positions of every explorer in rising order."""
-    made: list[Block] = []
+    ordered: list[Block] = []
     for block in blocks:
         if isinstance(block, Section):
-            made.append(replace(block, blocks=tuple(low_to_high(block.blocks))))
+            ordered.append(replace(block, blocks=tuple(low_to_high(block.blocks))))
         else:
-            made.append(ascending(block) if isinstance(block, Explorer) else block)
-    return made
+            ordered.append(ascending(block) if isinstance(block, Explorer) else block)
+    return ordered
 
 
 def _drivers(blocks: Sequence[Block]) -> dict[int, Explorer]:
     """Each explorer moves the charts that follow it, the first one also those before it."""
     order = [block for block in flat(blocks) if isinstance(block, Explorer | Chart)]
     now = next((block for block in order if isinstance(block, Explorer)), None)
-    found: dict[int, Explorer] = {}
+    explorers: dict[int, Explorer] = {}
     for block in order:
         if isinstance(block, Explorer):
             now = block
         elif now is not None and block.moves is not None:
-            found[id(block)] = now
-    return found
+            explorers[id(block)] = now
+    return explorers
 
 
 def _free(name: str, taken: set[str]) -> str:
-    made, number = name, 1
-    while made in taken:
+    unique, number = name, 1
+    while unique in taken:
         number += 1
-        made = f"{name}-{number}"
-    taken.add(made)
-    return made
+        unique = f"{name}-{number}"
+    taken.add(unique)
+    return unique
 
 
 FOLDER = Path(__file__).parent / "page"
@@ -167,7 +167,7 @@ def render_html(blocks: Iterable[Block], *, style: bool = True) -> str:
     </div>
     """
     shown = low_to_high(blocks)
-    body = environment().get_template("blocks.html").module.blocks(shown, Stage.of_fragment(shown), 0)  # type: ignore[attr-defined]
+    body = environment().get_template("blocks.html").module.blocks(shown, Stage.from_fragment(shown), 0)  # type: ignore[attr-defined]
     rules = f"<style>\n{_fragment_style()}</style>\n" if style else ""
     return f'{rules}<div class="heldout-doc">\n{body}</div>'
 
@@ -185,7 +185,7 @@ def render_page(blocks: Iterable[Block], *, title: str) -> str:
     shown = low_to_high(blocks)
     first = next((at for at, block in enumerate(shown) if isinstance(block, Title)), None)
     heading = _headed(shown.pop(first) if first is not None else Title(title))
-    stage = Stage.of_page(shown)
+    stage = Stage.from_page(shown)
     return (
         environment()
         .get_template("page.html")
@@ -283,7 +283,7 @@ def environment() -> Environment:
     """The templates, with everything escaped that is not known to be markup."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
+    jinja = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
@@ -291,8 +291,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters.update(_FILTERS)
-    return made
+    jinja.filters.update(_FILTERS)
+    return jinja
 
 
 def runs(blocks: Sequence[Block]) -> list[Block | tuple[Chart, ...]]:
