@@ -61,9 +61,8 @@ test: chromium java lint ## everything that must pass: lint, then every test and
 golden: setup ## record anew what users see (tests/golden/expected), where a change of it is meant
 	$(PYTHON) tests/golden/record.py
 
-promises: setup ## measure again what intervals cover and how often tests reject (long)
-	$(PYTHON) tests/promises/coverage.py
-	$(PYTHON) tests/promises/ranking.py
+promises: setup ## measure again what intervals cover and how often tests reject; goes on where it was (hours)
+	$(PYTHON) -m tests.promises
 	$(PYTHON) tests/promises/probabilities.py
 	$(PYTHON) tests/thresholds/coverage_of_choice.py
 	$(PYTHON) tests/promises/resampling.py

@@ -7,10 +7,10 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Playwright, Request
-from tests.chromium import needed
 
 from heldout.show.blocks import Block
 from heldout.show.html import render_page
+from tests.chromium import needed
 
 ARGUMENTS = (
     "--no-sandbox",

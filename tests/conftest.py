@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def browser() -> Iterator[Browser]:
     """The machine's Chromium, started once."""
     from playwright.sync_api import sync_playwright
+
     from tests.browsing import launched
 
     with sync_playwright() as driver:

@@ -1,0 +1,1 @@
+"""The tests; a package, so that `python -m tests.promises` finds this folder and no other of that name."""

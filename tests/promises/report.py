@@ -1,0 +1,309 @@
+"""The page docs/promises.md: what was measured, how much of it is kept, and every cell that leaves its band."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist, median
+
+from tests.promises.cell import LEVELS, Kind, Outcome, Tally
+from tests.promises.register import list_cells, load_family
+from tests.promises.store import Measured, hash_sources
+
+from heldout.findings.review import RULE_CATALOGUE
+
+# What a 95 % interval promises; at other levels, what a standard error that is wrong by the same factor would cover.
+BAND, FLOOR = (0.93, 0.985), 0.90
+# A test rejects a true null at most so much more often than it says, and a gate passes falsely.
+TEST_SLACK, GATE_SLACK = 0.015, 0.01
+# Rules that say how far intervals and tests can be trusted; those on costs or thresholds speak of other things.
+TRUST_RULES = ("rules_certainty", "rules_classes", "rules_folds", "rules_comparison")
+Measurements = dict[tuple[str, str], Measured]
+
+
+@cache
+def scale_coverage(covered: float, level: float) -> float:
+    """The coverage at a level that goes with a coverage at .95.
+
+    >>> scale_coverage(0.93, 0.95), round(scale_coverage(0.93, 0.8), 3), round(scale_coverage(0.93, 0.99), 3)
+    (0.93, 0.764, 0.983)
+    """
+    if level == 0.95:
+        return covered
+    normal = NormalDist()
+    factor = normal.inv_cdf((1 + covered) / 2) / normal.inv_cdf(0.975)
+    return 2 * normal.cdf(factor * normal.inv_cdf((1 + level) / 2)) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing that was asked in one cell, with what came of it and the findings that fired there."""
+
+    family: str
+    cell: str
+    kind: Kind
+    what: str
+    level: float
+    outcome: Outcome
+    findings: tuple[str, ...]
+
+    @property
+    def value(self) -> float:
+        """The coverage of an interval, or how often a test or a gate was wrong."""
+        return self.outcome.covered if self.kind == "interval" else self.outcome.rate
+
+    @property
+    def short(self) -> bool:
+        """Whether it is below what was promised."""
+        if self.kind == "interval":
+            return self.value < scale_coverage(BAND[0], self.level)
+        slack = TEST_SLACK if self.kind == "test" else GATE_SLACK
+        return self.value > 1 - self.level + slack + 1e-12
+
+    @property
+    def wide(self) -> bool:
+        """Whether an interval is wider than it need be; at .99 there are too few misses to tell."""
+        return self.kind == "interval" and self.level < 0.99 and self.value > scale_coverage(BAND[1], self.level)
+
+    @property
+    def failing(self) -> bool:
+        """Whether an interval is far below."""
+        return self.kind == "interval" and self.value < scale_coverage(FLOOR, self.level)
+
+    @property
+    def clearly(self) -> bool:
+        """Whether it leaves the band by more than two Monte Carlo standard errors."""
+        if self.kind != "interval":
+            slack = TEST_SLACK if self.kind == "test" else GATE_SLACK
+            return self.value - 2 * self.outcome.error > 1 - self.level + slack
+        low, high = (scale_coverage(end, self.level) for end in BAND)
+        return self.value + 2 * self.outcome.error < low or self.value - 2 * self.outcome.error > high
+
+    @property
+    def silent(self) -> bool:
+        """Whether no finding there says how far the interval can be trusted."""
+        return not self.findings
+
+
+def list_rows(measured: Measurements, family: str) -> list[Row]:
+    """Everything that was asked and has an answer, cell by cell."""
+    rows = []
+    for (name, cell), known in measured.items():
+        if name != family:
+            continue
+        findings = list_findings(known.tally)
+        for (kind, what, level), outcome in known.tally.outcomes.items():
+            if outcome.defined >= max(10, 0.02 * outcome.n):
+                rows.append(Row(family, cell, kind, what, level, outcome, findings))
+    return rows
+
+
+def list_findings(tally: Tally) -> tuple[str, ...]:
+    """The findings on how far to trust the result that fired in at least half of the draws that were reviewed."""
+    often = [code for code, number in tally.findings.items() if 2 * number >= tally.reviewed]
+    modules = {code: RULE_CATALOGUE[code].function.__module__ for code in often if code in RULE_CATALOGUE}
+    return tuple(sorted(code for code, module in modules.items() if module.rpartition(".")[2] in TRUST_RULES))
+
+
+def write_report(measured: Measurements, families: tuple[str, ...]) -> str:
+    """The whole page."""
+    shown = [
+        family for family in families if any(known.tally.draws for (f, _), known in measured.items() if f == family)
+    ]
+    parts = [_opening(measured), "## Summary", *_summary(measured, shown)]
+    for family in shown:
+        parts += [f"## {title(family)}", *_family_section(measured, family)]
+    return "\n\n".join(parts) + "\n"
+
+
+def title(family: str) -> str:
+    """The name of a family in words."""
+    return family.replace("_", " ").capitalize()
+
+
+def _opening(measured: Measurements) -> str:
+    done = [known for known in measured.values() if known.tally.draws]
+    draws = sum(known.tally.draws for known in done)
+    planned = sum(cell.draws for family, name in measured for cell in [list_cells(family)[name]])
+    last = max((known.last for known in done), default="")[:10]
+    hours = sum(known.seconds for known in done) / 3600
+    part = "all" if draws >= planned else f"{draws / planned:.0%} of all"
+    return (
+        "# Are the promises kept?\n\n"
+        "This page is written by `make promises`, which measures every default through the public functions on cases "
+        "whose truth is known. A cell is a world (how cases are drawn), a number of cases, and what is asked. Each "
+        "draw of a cell is one new test set.\n\n"
+        f"Measured {last} on the sources with the hash `{hash_sources()}`: {len(done):,} of {len(measured):,} cells, "
+        f"{draws:,} draws ({part} that are planned), {hours:.1f} hours of processor time.\n\n"
+        f"A 95 % interval is in its band where it held the truth in {BAND[0]:.0%} to {BAND[1]:.1%} of the draws, and "
+        f"far below where it held it in less than {FLOOR:.0%}. At the other levels the bands are what a standard error "
+        "wrong by the same factor would give: "
+        + "; ".join(
+            f"at {level:g}, {_share(scale_coverage(BAND[0], level))} to {_share(scale_coverage(BAND[1], level))}, far "
+            f"below under {_share(scale_coverage(FLOOR, level))}"
+            for level in LEVELS
+            if level != 0.95
+        )
+        + ". A test may reject a true null .015 more often than its level says, a gate may pass falsely .01 more "
+        "often. The Monte Carlo standard error of a coverage of .95 is .005 with 2,000 draws, .010 with 500; ± is one "
+        "standard error. Draws in which a quantity is undefined are left out of its coverage. A finding counts where "
+        "it speaks of how far the result can be trusted and fired in at least half of the ten draws that were reviewed."
+    )
+
+
+def _summary(measured: Measurements, families: list[str]) -> list[str]:
+    head = [
+        "family", "cells", "draws a cell", "intervals", "in band", "below", "above", "far below", "of these silent",
+        "lowest", "in band at .8", "at .99", "tests over", "gates over",
+    ]  # fmt: skip
+    lines = []
+    for family in families:
+        rows = list_rows(measured, family)
+        at = {level: [r for r in rows if r.kind == "interval" and r.level == level] for level in LEVELS}
+        main = at[0.95]
+        draws = [known.tally.draws for (f, _), known in measured.items() if f == family and known.tally.draws]
+        failing = [r for r in main if r.failing]
+        lines.append([
+            f"[{title(family)}](#{family.replace('_', '-')})", len(draws), _span(draws), len(main), _within(main),
+            _part(main, [r for r in main if r.short]), _part(main, [r for r in main if r.wide]), len(failing),
+            sum(r.silent for r in failing), _share(min((r.value for r in main), default=math.nan)),
+            _within(at[0.8]), _within(at[0.99]), _over(rows, "test"), _over(rows, "gate"),
+        ])  # fmt: skip
+    return [_table(head, lines)]
+
+
+def _within(rows: list[Row]) -> str:
+    return _part(rows, [r for r in rows if not r.short and not r.wide])
+
+
+def _part(rows: list[Row], some: list[Row]) -> str:
+    return f"{len(some) / len(rows):.0%}" if rows else "–"
+
+
+def _over(rows: list[Row], kind: Kind) -> str:
+    asked = [r for r in rows if r.kind == kind]
+    return f"{sum(r.short for r in asked)} of {len(asked)}" if asked else "–"
+
+
+def _span(numbers: Iterable[int]) -> str:
+    known = sorted(set(numbers))
+    return "–" if not known else f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
+
+
+def _family_section(measured: Measurements, family: str) -> list[str]:
+    rows = list_rows(measured, family)
+    text = " ".join((load_family(family).__doc__ or "").split())
+    parts = [text]
+    if intervals := [r for r in rows if r.kind == "interval"]:
+        parts.append(_by_measure(intervals))
+    for kind, name in (("test", "Tests of a true null: how often they reject"), ("gate", "Gates that pass falsely")):
+        if some := [r for r in rows if r.kind == kind]:
+            parts += [f"### {name}: {family.replace('_', ' ')}", _rates(some)]
+    if outside := _outside(rows):
+        parts += [f"### Outside the band: {family.replace('_', ' ')}", outside]
+    if refused := _refused(measured, family):
+        parts.append(refused)
+    return parts
+
+
+def _by_measure(rows: list[Row]) -> str:
+    head = ["quantity", "cells", "in band", "lowest", "median", "highest", "cell of the lowest",
+            ".8: lowest, median", ".99: lowest, median", "most undefined"]  # fmt: skip
+    by_name: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_name[row.what].append(row)
+    lines = []
+    for what, some in sorted(by_name.items(), key=lambda item: _order(item[1])):
+        main = [r for r in some if r.level == 0.95]
+        if not main:
+            continue
+        worst = min(main, key=lambda r: r.value)
+        ends = [_ends([r.value for r in some if r.level == level]) for level in (0.8, 0.99)]
+        undefined = max(r.outcome.undefined / r.outcome.n for r in main)
+        values = [r.value for r in main]
+        lines.append([
+            what, len(main), _within(main), _share(min(values)), _share(median(values)), _share(max(values)),
+            worst.cell, *ends, _share(undefined) if undefined else "–",
+        ])  # fmt: skip
+    return _table(head, lines)
+
+
+def _order(rows: list[Row]) -> float:
+    return min((r.value for r in rows if r.level == 0.95), default=2.0)
+
+
+def _ends(values: list[float]) -> str:
+    return f"{_share(min(values))}, {_share(median(values))}" if values else "–"
+
+
+def _rates(rows: list[Row]) -> str:
+    head = ["what", "level", "cells", "over", "median", "highest", "cell of the highest", "undefined"]
+    by_name: dict[tuple[str, float], list[Row]] = defaultdict(list)
+    for row in rows:
+        by_name[row.what, row.level].append(row)
+    lines = []
+    for (what, level), some in sorted(by_name.items()):
+        worst = max(some, key=lambda r: r.value)
+        undefined = max(r.outcome.undefined / r.outcome.n for r in some)
+        lines.append([
+            what, f"{level:g}", len(some), sum(r.short for r in some), _share(median(r.value for r in some)),
+            f"{_share(worst.value)} ± {_share(worst.outcome.error)}", worst.cell,
+            _share(undefined) if undefined else "–",
+        ])  # fmt: skip
+    return _table(head, lines)
+
+
+def _outside(rows: list[Row]) -> str:
+    """One line for each cell with something outside its band at .95, the lowest first."""
+    head = ["cell", "below its band, or over its level", "above its band", "findings that fired"]
+    by_cell: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.level == 0.95 and (row.short or row.wide):
+            by_cell[row.cell].append(row)
+    lines = []
+    for cell, some in sorted(by_cell.items(), key=lambda item: min(_badness(r) for r in item[1])):
+        below = sorted((r for r in some if r.short), key=_badness)
+        above = [r for r in some if r.wide]
+        lines.append([
+            cell, "; ".join(_describe(r) for r in below) or "–",
+            "; ".join(f"{r.what} {_share(r.value)}" for r in above) or "–", ", ".join(some[0].findings) or "–",
+        ])  # fmt: skip
+    return _table(head, lines) if lines else ""
+
+
+def _badness(row: Row) -> float:
+    return row.value if row.kind == "interval" else 1 - row.value
+
+
+def _describe(row: Row) -> str:
+    """A quantity with its coverage, the sides on which it misses and its mean width; bold if clearly outside."""
+    text = f"{row.what} {_share(row.value)} ± {_share(row.outcome.error)}"
+    if row.kind == "interval":
+        sides = [side / row.outcome.defined for side in (row.outcome.too_low, row.outcome.too_high)]
+        text += f" (too low {_share(sides[0])}, too high {_share(sides[1])}, width {row.outcome.mean_width:.3g})"
+    return f"**{text}**" if row.clearly else text
+
+
+def _refused(measured: Measurements, family: str) -> str:
+    lines = []
+    for (name, cell), known in measured.items():
+        if name == family and known.tally.refused:
+            why = "; ".join(f"{text} ({number:,})" for text, number in known.tally.refused.most_common(2))
+            lines.append(f"- {cell}: {sum(known.tally.refused.values()):,} of {known.tally.draws:,}: {why}")
+    return "Draws that were refused:\n\n" + "\n".join(lines) if lines else ""
+
+
+def _share(value: float) -> str:
+    """A share with three digits and without the leading zero."""
+    if math.isnan(value):
+        return "–"
+    text = f"{value:.3f}"
+    return text[1:] if text.startswith("0.") else text
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[object]]) -> str:
+    rows = [list(head), ["---"] * len(head), *([str(entry).replace("|", "\\|") for entry in line] for line in lines)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
