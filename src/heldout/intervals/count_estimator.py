@@ -38,7 +38,8 @@ ONE_GROUP = "there is one group only, so nothing is known of how groups differ"
 class Estimator:
     """Makes estimates from one body of evidence, all at one level and from one seed.
 
-    `plan` says how the predictions depend on each other where they were made by the models of a resampling plan.
+    `plan` says how the predictions depend on each other where they were made by the models of a resampling plan. Where
+    `one_sided`, each end of a default interval keeps the level by itself, as gates need it.
 
     >>> seen = Confusion.of([[10, 1], [2, 35]], ["+", "-"])
     >>> print(Estimator(seen).ask(Quantity(find("accuracy"))))
@@ -51,6 +52,7 @@ class Estimator:
     replicates: int = 2000
     method: Method | None = None
     plan: Dependence | None = None
+    one_sided: bool = False
 
     __getstate__ = state_of
 
@@ -73,9 +75,8 @@ class Estimator:
 
     def default(self, subject: Subject) -> Method:
         """The method that kept its promise best for this kind of quantity in simulation."""
-        if self.confusion.clusters is not None:
-            return METHODS["cluster-logit"]
-        return METHODS[_default_name(subject, self.level)]
+        found = "cluster-logit" if self.confusion.clusters is not None else _default_name(subject, self.level)
+        return METHODS[self.one_sided and METHODS[found].one_sided or found]
 
     def chosen(self, subject: Subject) -> Method:
         """The method asked for where it applies, otherwise the default."""

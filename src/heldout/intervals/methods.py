@@ -14,6 +14,12 @@ from heldout.intervals import proportion
 from heldout.intervals.cluster_errors import cluster_spread, groups_behind
 from heldout.intervals.draws import MOST_CELLS, Draws, order_limits, share_limits
 from heldout.intervals.macro import TableCells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
+from heldout.intervals.one_sided import (
+    effective_clopper_pearson,
+    guarded_class_limits,
+    guarded_mean_limits,
+    guarded_table_limits,
+)
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.intervals.score_limits import f_score_limits, mean_cost_limits, odds_ratio_limits, ratio_limits
 from heldout.intervals.target import Subject
@@ -26,7 +32,7 @@ Find = Callable[[Subject, float, Draws], Limits]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """An interval method."""
+    """An interval method; `one_sided` names the one whose ends each keep the level by themselves, as gates need."""
 
     name: str
     summary: str
@@ -34,17 +40,20 @@ class Method:
     applies: Applies
     find: Find
     groups: bool = False
+    one_sided: str = ""
 
 
 METHODS: dict[str, Method] = {}
 
 
-def method(name: str, *, reference: str, applies: Applies, groups: bool = False) -> Callable[[Find], Find]:
+def method(
+    name: str, *, reference: str, applies: Applies, groups: bool = False, one_sided: str = ""
+) -> Callable[[Find], Find]:
     """Enter a function into the register of methods; `groups` says that it is about grouped rows."""
 
     def enter(function: Find) -> Find:
         summary = (function.__doc__ or "").strip().splitlines()[0]
-        METHODS[name] = Method(name, summary, reference, applies, function, groups)
+        METHODS[name] = Method(name, summary, reference, applies, function, groups, one_sided)
         return function
 
     return enter
@@ -90,7 +99,7 @@ def _on_proportion(formula: Callable[..., Limits], subject: Subject, level: floa
     return formula(*trials, level)
 
 
-@method("wilson", reference="Wilson (1927)", applies=_is_proportion)
+@method("wilson", reference="Wilson (1927)", applies=_is_proportion, one_sided="clopper-pearson")
 def wilson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Inverts the score test of a proportion."""
     return _on_proportion(proportion.wilson, subject, level)
@@ -139,7 +148,9 @@ def _score_applies(subject: Subject) -> bool:
     return subject.axis in ("class", "table") and subject.bound.measure.kind in ("f", "ratio", "odds", "cost")
 
 
-@method("score", reference="derivations in docs/statistics.md", applies=_score_applies)
+@method(
+    "score", reference="derivations in docs/statistics.md", applies=_score_applies, one_sided="guarded-dirichlet"
+)
 def score(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Inverts a score test with the fit restricted to the value on trial: Wilson's relatives."""
     if subject.bound.measure.kind == "cost":
@@ -175,6 +186,11 @@ def _class_f_limits(subject: Subject, level: float) -> Limits:
 
 
 def _cost(subject: Subject, level: float) -> Limits:
+    return mean_cost_limits(*_cost_values(subject), level)
+
+
+def _cost_values(subject: Subject) -> tuple[Any, Any]:
+    """What a case can cost, and how many cost so much."""
     costs = subject.bound.costs
     if costs is None:
         message = "a cost needs a cost matrix"
@@ -183,8 +199,7 @@ def _cost(subject: Subject, level: float) -> Limits:
     # that did not happen to occur is what makes the usual intervals fail.
     values, where = np.unique(costs, return_inverse=True)
     value_index = where.reshape(costs.shape)[subject.confusion.truth, subject.confusion.predicted]
-    counts = np.bincount(value_index, weights=subject.counts, minlength=len(values))
-    return mean_cost_limits(values, counts, level)
+    return values, np.bincount(value_index, weights=subject.counts, minlength=len(values))
 
 
 def _dirichlet_applies(subject: Subject) -> bool:
@@ -197,7 +212,12 @@ def _dirichlet_applies(subject: Subject) -> bool:
     )
 
 
-@method("dirichlet", reference="Gelman et al. (2013), Bayesian Data Analysis, ch. 3", applies=_dirichlet_applies)
+@method(
+    "dirichlet",
+    reference="Gelman et al. (2013), Bayesian Data Analysis, ch. 3",
+    applies=_dirichlet_applies,
+    one_sided="guarded-dirichlet",
+)
 def dirichlet(subject: Subject, level: float, draws: Draws) -> Limits:
     """Quantiles of the posterior of the cells: half a case added per cell of a 2 × 2 table, one in all to more."""
     if subject.axis == "class":
@@ -205,6 +225,24 @@ def dirichlet(subject: Subject, level: float, draws: Draws) -> Limits:
     else:
         values = np.asarray(subject.of_tables(draws.posterior_tables))
     return _within(subject, *order_limits(values, level))
+
+
+def _guarded_applies(subject: Subject) -> bool:
+    return _dirichlet_applies(subject) or subject.bound.measure.kind == "cost"
+
+
+@method(
+    "guarded-dirichlet",
+    reference="Fay, Proschan & Brittain (2015); derivations in docs/statistics.md",
+    applies=_guarded_applies,
+)
+def guarded_dirichlet(subject: Subject, level: float, draws: Draws) -> Limits:
+    """Quantiles of the cells after one more case was added where it does most harm: each end keeps the level."""
+    if subject.bound.measure.kind == "cost":
+        return guarded_mean_limits(*_cost_values(subject), level, draws)
+    if subject.axis == "class":
+        return _within(subject, *guarded_class_limits(subject, level, draws))
+    return _within(subject, *guarded_table_limits(subject, level, draws))
 
 
 def _stratified_applies(subject: Subject) -> bool:
@@ -217,7 +255,12 @@ def _stratified_applies(subject: Subject) -> bool:
     )
 
 
-@method("stratified-wilson", reference="derivations in docs/statistics.md", applies=_stratified_applies)
+@method(
+    "stratified-wilson",
+    reference="derivations in docs/statistics.md",
+    applies=_stratified_applies,
+    one_sided="guarded-dirichlet",
+)
 def stratified_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Wilson's interval for a mean over classes, with the effective number of cases of the classes together."""
     tp, fn, fp, _ = subject.corners.T
@@ -237,7 +280,12 @@ def _bounded(subject: Subject) -> bool:
     return subject.bound.measure.bounded
 
 
-@method("effective-wilson", reference="derivations in docs/statistics.md", applies=_bounded)
+@method(
+    "effective-wilson",
+    reference="derivations in docs/statistics.md",
+    applies=_bounded,
+    one_sided="effective-clopper-pearson",
+)
 def effective_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Wilson's interval with the number of cases that gives a proportion the same standard error."""
     low, high = subject.bound.measure.range
@@ -248,6 +296,12 @@ def effective_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  #
         size = np.where(spread > 0, share * (1 - share) / spread, total)
     ends = proportion.wilson_at(share, size, z_value(level))
     return _within(subject, *(low + (high - low) * end for end in ends))
+
+
+@method("effective-clopper-pearson", reference="Korn & Graubard (1998)", applies=_bounded)
+def effective_exact(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Clopper and Pearson's interval with the number of cases that gives a proportion the same standard error."""
+    return _within(subject, *effective_clopper_pearson(subject, level))
 
 
 @method("logit", reference="Agresti (2013), Categorical Data Analysis, ch. 3", applies=_always)
