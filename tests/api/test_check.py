@@ -1,4 +1,4 @@
-"""Gates: what the interval says of each requirement, checked against intervals of statsmodels and against laws."""
+"""Gates: what the one-sided limits say of each requirement, checked against the beta quantiles of SciPy and laws."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.proportion import proportion_confint
+from scipy.stats import beta
 
 from heldout.api.check import check
 from heldout.api.evaluate import evaluate
@@ -32,37 +32,70 @@ def right(hits: int, n: int) -> tuple[list[str], list[str]]:
     return truth, [label if at < hits else other[label] for at, label in enumerate(truth)]
 
 
-def expected(sign: str, bound: float, value: float, low: float, high: float) -> tuple[str, bool]:
-    """The outcome and whether the gate fails, as the guide defines them."""
-    meets = {">=": value.__ge__, ">": value.__gt__, "<=": value.__le__, "<": value.__lt__}[sign]
+def exact(hits: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """The one-sided limits of Clopper and Pearson, each of the level: SciPy's quantiles of the beta distribution."""
+    low = beta.ppf(1 - level, hits, n - hits + 1) if hits else 0.0
+    return low, beta.ppf(level, hits + 1, n - hits) if hits < n else 1.0
+
+
+def expected(sign: str, bound: float, low: float, high: float) -> str:
+    """The outcome as the guide defines it."""
     if sign in (">=", ">"):
         whole, none = low >= bound if sign == ">=" else low > bound, high < bound if sign == ">=" else high <= bound
     else:
         whole, none = high <= bound if sign == "<=" else high < bound, low > bound if sign == "<=" else low >= bound
-    outcome = "passed" if whole else "failed" if none else "undecided"
-    return outcome, outcome == "failed" or (outcome == "undecided" and not meets(bound))
+    return "passed" if whole else "failed" if none else "undecided"
 
 
 @pytest.mark.parametrize("sign", SIGNS)
 @settings(max_examples=40)
 @given(hits=st.integers(0, 60), n=st.integers(1, 60), bound=st.integers(0, 40))
-def test_the_outcome_is_that_of_wilsons_interval(sign, hits, n, bound):
+def test_the_outcome_is_that_of_the_exact_limits(sign, hits, n, bound):
     hits, limit = min(hits, n), bound / 40
-    low, high = proportion_confint(hits, n, alpha=0.05, method="wilson")
+    low, high = exact(hits, n)
     # Not where an end equals the bound but for rounding.
     assume(min(abs(end - limit) for end in (low, high)) >= 1e-9)
     gate = check(*right(hits, n), require=f"accuracy {sign} {limit}", labels=["no", "yes"])
-    found = gate.requirements[0]
-    assert (found.outcome, found.fails) == expected(sign, limit, hits / n, low, high)
+    (found,), outcome = gate.requirements, expected(sign, limit, low, high)
+    assert (found.outcome, found.fails) == (outcome, outcome != "passed")
     assert gate.passed is not found.fails
-    assert found.row()["low"] == pytest.approx(low, abs=1e-12)
+    row = found.row()
+    ends = (row["pass_limit"], row["fail_limit"]) if sign[0] == ">" else (row["fail_limit"], row["pass_limit"])
+    assert ends == pytest.approx((low, high), abs=1e-9)
+    assert (row["pass_level"], row["pass_method"]) == (0.95, "clopper-pearson")
+    assert row["pass_side"] == ("lower" if sign[0] == ">" else "upper")
 
 
-def test_a_class_has_the_interval_of_its_own_cases():
+def test_a_class_has_the_limits_of_its_own_cases():
     truth, predicted = ["spam"] * 50 + ["ham"] * 200, ["spam"] * 45 + ["ham"] * 205
-    low, high = proportion_confint(45, 50, alpha=0.05, method="wilson")
+    low, high = exact(45, 50)
     for bound, outcome in ((low - 1e-6, "passed"), (low + 1e-6, "undecided"), (high + 1e-6, "failed")):
         assert check(truth, predicted, require=f"recall[spam] >= {bound:.9f}").requirements[0].outcome == outcome
+
+
+def test_failures_are_corrected_together():
+    cases = right(80, 100)
+    alone, corrected = exact(80, 100)[1], exact(80, 100, 1 - 0.05 / 3)[1]
+    between = (alone + corrected) / 2
+    assert check(*cases, require=f"accuracy >= {between}").requirements[0].outcome == "failed"
+    others = ["accuracy >= 0.5", "recall >= 0.5"]
+    gate = check(*cases, require=[f"accuracy >= {between}", *others])
+    assert [one.outcome for one in gate] == ["undecided", "passed", "passed"]
+    assert gate.requirements[0].row()["fail_level"] == pytest.approx(1 - 0.05 / 3)
+    assert "Holm-corrected for 3 requirements" in gate.requirements[0].why
+    # The one beyond doubt makes room for the next, as Holm's method has it.
+    two = exact(80, 100, 1 - 0.05 / 2)[1] + 1e-6
+    gate = check(*cases, require=["accuracy >= 0.99", f"accuracy >= {two}", "accuracy >= 0.5"])
+    assert [one.outcome for one in gate] == ["failed", "failed", "passed"]
+    assert "corrected together for all 3 (Holm)" in " ".join(str(gate).split())
+
+
+def test_passing_is_not_corrected_because_all_must_pass():
+    low = exact(80, 100)[0] - 1e-6
+    gate = check(*right(80, 100), require=[f"accuracy >= {low}"] * 5)
+    assert gate.passed
+    assert {one.row()["pass_level"] for one in gate} == {0.95}
+    assert "intersection-union" in str(gate)
 
 
 intervals = st.tuples(*[st.floats(-1, 1)] * 3).map(sorted)
@@ -91,20 +124,61 @@ def test_a_gate_that_fails_does_not_pass_by_a_tighter_bound(hits, n, bounds):
     cases = right(min(hits, n), n)
     easy, hard = (check(*cases, require=f"accuracy >= {b / 50}", labels=["no", "yes"]) for b in sorted(bounds))
     assert easy.passed or not hard.passed
-    strict = check(*cases, require=f"accuracy >= {bounds[0] / 50}", labels=["no", "yes"], strict=True)
-    assert strict.passed == (strict.requirements[0].outcome == "passed")
+    assert easy.passed == (easy.requirements[0].outcome == "passed")
 
 
-def test_strict_fails_on_what_is_undecided():
-    cases = right(85, 100)
-    low, high = proportion_confint(85, 100, alpha=0.05, method="wilson")
-    assert low < 0.8 < high
-    loose, strict = (check(*cases, require="accuracy >= 0.8", strict=strict) for strict in (False, True))
-    assert loose.passed
-    assert loose.cautions == loose.requirements
-    assert not strict.passed
-    assert strict.failing == strict.requirements
-    assert "also holds values below 0.8" in loose.requirements[0].why
+@pytest.mark.parametrize(
+    ("undecided", "bound", "passes"),
+    [
+        ("fail", 0.8, False),
+        ("warn", 0.8, True),
+        ("pass", 0.8, True),
+        # The value itself misses these.
+        ("fail", 0.88, False),
+        ("warn", 0.88, False),
+        ("pass", 0.88, True),
+    ],
+)
+def test_what_is_undecided_fails_unless_told_otherwise(undecided, bound, passes):
+    low, high = exact(85, 100)
+    assert low < bound < high
+    gate = check(*right(85, 100), require=f"accuracy >= {bound}", undecided=undecided)
+    assert (gate.passed, gate.requirements[0].outcome) == (passes, "undecided")
+    assert gate.cautions == (gate.requirements if passes else ())
+    assert gate.failing == (() if passes else gate.requirements)
+    assert "but not beyond chance" in gate.requirements[0].why
+    assert gate.to_dict()["undecided"] == undecided
+    assert ("promises nothing" in str(gate)) is (undecided != "fail")
+
+
+def test_what_is_said_of_the_limit_is_the_limit():
+    low, high = exact(85, 100)
+    passed, open_, missed, failed = (
+        check(*right(85, 100), require=f"accuracy >= {bound}").requirements[0].why for bound in (0.7, 0.8, 0.88, 0.95)
+    )
+    at_least, at_most = (f"with 95 % confidence it is at {way} .{round(1000 * end)}" for way, end in
+                         (("least", low), ("most", high)))  # fmt: skip
+    how = "(one-sided limit, clopper-pearson)"
+    assert passed == f"accuracy .850 meets it: {at_least}, which clears 0.7 {how}."
+    assert open_.startswith(
+        f"accuracy .850 meets it, but not beyond chance: {at_least}, which does not clear 0.8 {how}"
+    )
+    assert missed.startswith(f"accuracy .850 misses it, but not beyond chance: {at_most}, which does not rule out 0.88")
+    assert failed == f"accuracy .850 misses it: {at_most}, which misses 0.95 {how}."
+
+
+def test_the_level_must_leave_a_side_to_be_on():
+    with pytest.raises(OptionError, match=r"level above 0\.5"):
+        check(*right(85, 100), require="accuracy >= 0.8", level=0.5)
+    low = exact(85, 100, 0.99)[0]
+    for bound, outcome in ((low - 1e-6, "passed"), (low + 1e-6, "undecided")):
+        assert check(*right(85, 100), require=f"accuracy >= {bound}", level=0.99).requirements[0].outcome == outcome
+
+
+def test_an_unknown_way_with_what_is_undecided_is_refused():
+    with pytest.raises(OptionError, match="undecided must be one of 'fail', 'warn', 'pass'") as raised:
+        check(*right(85, 100), require="accuracy >= 0.8", undecided="wran")  # type: ignore[arg-type]
+    assert "did you mean 'warn'" in raised.value.hint
 
 
 def test_the_cases_that_would_decide_do_decide():
@@ -117,17 +191,18 @@ def test_the_cases_that_would_decide_do_decide():
     # For a truth at the far end of the interval 80 % power takes that many cases: there it is clear of the bound.
     assert requirement.estimate is not None
     far = requirement.estimate.high
-    assert proportion_confint(round(far * needed.low), needed.low, alpha=0.05, method="wilson")[0] > 0.82
+    assert exact(round(far * needed.low), needed.low)[0] > 0.82
 
 
 def test_no_number_of_cases_decides_what_is_exactly_at_the_bound():
     found = check(*right(80, 100), require="accuracy >= 0.8").requirements[0]
-    assert (found.outcome, found.fails) == ("undecided", False)
+    assert found.outcome == "undecided"
     assert found.needed is not None
     assert found.needed.high is None
     assert found.row()["cases_needed_low"] >= 100
     assert found.row()["cases_needed_high"] is None
-    assert check(*right(80, 100), require="accuracy > 0.8").requirements[0].fails
+    strictly = check(*right(80, 100), require=["accuracy > 0.8", "accuracy >= 0.8"], undecided="warn")
+    assert [one.fails for one in strictly] == [True, False]
 
 
 def test_an_undefined_measure_fails_with_its_reason():
@@ -264,7 +339,7 @@ def test_the_document_and_the_rows():
 def test_every_form_says_the_outcome(form):
     text = getattr(check(*right(85, 100), require="accuracy >= 0.8"), form)()
     assert "undecided" in text
-    assert "PASSED" in text
+    assert "FAILED" in text
 
 
 @given(st.text(alphabet=">=<! .5eE%[](),-+baseline recall≥", max_size=24))

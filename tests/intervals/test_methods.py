@@ -302,7 +302,7 @@ def test_a_method_that_does_not_apply_is_refused_with_those_that_do() -> None:
     with pytest.raises(OptionError, match=r"'wilson' does not apply to kappa") as caught:
         result.interval("kappa", method="wilson")
     assert "dirichlet" in caught.value.hint
-    assert "clopper-pearson" not in caught.value.hint
+    assert "agresti-coull" not in caught.value.hint
     with pytest.raises(OptionError, match="did you mean 'wilson'"):
         result.interval("accuracy", method="wilsom")
     in_groups = evaluate([0, 1, 1, 0], [0, 1, 0, 0], group=[1, 1, 2, 2])

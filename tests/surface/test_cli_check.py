@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from scipy.stats import beta
 
 from heldout.api.check import check
 from heldout.api.evaluate import evaluate
@@ -47,7 +48,7 @@ def run(here, capsys, monkeypatch):
     ("call", "status"),
     [
         (["rows.csv", "--require", "recall[spam] >= 0.5"], 0),
-        (["rows.csv", "--require", "recall[spam] >= 0.95", "--strict"], 1),
+        (["rows.csv", "--require", "recall[spam] >= 0.81"], 1),
         (["rows.csv", "--require", "recall[spam] >= 0.99"], 1),
         (["rows.csv", "--require", "recall[spm] >= 0.5"], 2),
     ],
@@ -59,22 +60,27 @@ def test_the_exit_status(call, status):
 
 
 @pytest.mark.parametrize(
-    ("require", "strict", "status", "outcome"),
+    ("require", "undecided", "status", "outcome"),
     [
-        # Wilson's interval of 45 of 50 is .786 to .957.
-        ("recall >= 0.78", False, 0, "passed"),
-        ("recall >= 0.80", False, 0, "undecided"),
-        ("recall >= 0.80", True, 1, "undecided"),
-        ("recall >= 0.92", False, 1, "undecided"),
-        ("recall >= 0.96", False, 1, "failed"),
+        # The exact one-sided limits of 45 of 50 are .801 and .960.
+        ("recall >= 0.80", (), 0, "passed"),
+        ("recall >= 0.81", (), 1, "undecided"),
+        ("recall >= 0.81", ("--undecided", "fail"), 1, "undecided"),
+        ("recall >= 0.81", ("--undecided", "warn"), 0, "undecided"),
+        ("recall >= 0.92", ("--undecided", "warn"), 1, "undecided"),
+        ("recall >= 0.92", ("--undecided", "pass"), 0, "undecided"),
+        ("recall >= 0.97", ("--undecided", "pass"), 1, "failed"),
     ],
 )
-def test_what_is_undecided_passes_where_the_value_meets_it(run, require, strict, status, outcome):
-    found, out, _ = run("rows.csv", "--require", require, "--json", "-", *(["--strict"] if strict else []))
+def test_what_is_undecided_fails_unless_told_otherwise(run, require, undecided, status, outcome):
+    found, out, _ = run("rows.csv", "--require", require, "--json", "-", *undecided)
     document = json.loads(out)
     assert found == status
     assert document["passed"] is (status == 0)
-    assert document["requirements"][0]["outcome"] == outcome
+    (row,) = document["requirements"]
+    assert (row["text"], row["outcome"], row["fails"]) == (require, outcome, status == 1)
+    assert row["pass_limit"] == pytest.approx(beta.ppf(0.05, 45, 6))
+    assert (row["pass_level"], row["pass_method"]) == (0.95, "clopper-pearson")
 
 
 def test_a_failed_gate_still_delivers_everything(run, here):
@@ -161,7 +167,11 @@ def test_nothing_happens_by_itself_on_a_ci_server(run, here, monkeypatch):
         (["rows.csv"], "nothing to check"),
         (["rows.csv", "--require", "recall => 0.5"], "no sign '=>'"),
         (["rows.csv", "--require", "recall >= 0.5", "--junit", "-"], "--junit writes a file"),
-        (["rows.csv", "--require", "recall >= 0.5", "--junit", "rows.csv"], "overwrite"),
+        (
+            ["rows.csv", "--require", "recall >= 0.5", "--junit", "rows.csv"],
+            "overwrite the input: both are rows.csv.",
+        ),
+        (["rows.csv", "--require", "recall >= 0.5", "--undecided", "wran"], "did you mean 'warn'?"),
         (["rows.csv", "--require", "recall >= 0.5", "--junit", "no/where.xml"], "there is no folder no"),
         (["rows.csv", "--require", "recall >= 0.5", "--junit", "a.md", "--markdown", "a.md"], "overwrite"),
         (["none.csv", "--require", "recall >= 0.5"], "There is no file none.csv"),
@@ -171,6 +181,15 @@ def test_nothing_happens_by_itself_on_a_ci_server(run, here, monkeypatch):
         (["rows.csv", "--require", "recall >= 0.5", "--limit", "H014.width=1"], "only findings go by them"),
         (["rows.csv", "--forbid", "act", "--limit", "H014"], "--limit 'H014' does not say which limit is to be what."),
         (["rows.csv", "--forbid", "act", "--limit", "H014.widht=1"], "did you mean width?"),
+        (
+            ["rows.csv", "--forbid", "act", "--limit", "H014.width=x"],
+            "width of H014 must be a number. Got 'x'",
+        ),
+        (["rows.csv", "--forbid", "act", "--limit", "H014.width=-1"], "The limit width of H014 cannot be negative."),
+        (["rows.csv", "--forbid", "act", "--limit", "H014.width="], "does not say which limit is to be what."),
+        (["rows.csv", "--require", "recall[sex=f] >= 0.5"], "or quote a class whose name holds an equals sign"),
+        (["rows.csv", "--require", "recall[sex=] >= 0.5"], "names no value of the column"),
+        (["rows.csv", "--require", "recall >= 0.5", "--level", "0.5"], "A gate needs a level above 0.5"),
         (["rows.csv", "--require", "accuracy >= baseline"], "needs a baseline"),
     ],
 )
@@ -187,7 +206,7 @@ def test_a_wrong_call_is_two_sentences_and_status_2(run, here, words, what):
 def test_the_help_names_what_it_takes(run):
     status, out, _ = run("--help")
     assert status == 0
-    for option in ("--require", "--baseline", "--strict", "--forbid", "--junit"):
+    for option in ("--require", "--baseline", "--undecided", "--forbid", "--junit"):
         assert option in out
 
 
@@ -200,6 +219,18 @@ def parts(here):
         part = "".join(rows[100 * place : 100 * (place + 1)])
         (here / "parts" / f"part-{place}.csv").write_text(f"truth,predicted\n{part}", encoding="utf-8")
     return here / "parts"
+
+
+def test_a_file_of_the_folder_that_is_read_is_never_overwritten(run, parts):
+    before = {path: path.read_bytes() for path in parts.iterdir()}
+    for name in (parts.name, f"{parts.name}/*.csv"):
+        for form in ("--junit", "--json"):
+            status, _, err = run(name, "--require", "accuracy > 0", form, f"{parts.name}/part-1.csv")
+            assert (status, f"{form} would overwrite the input" in err) == (2, True)
+    assert {path: path.read_bytes() for path in parts.iterdir()} == before
+    # A report of an earlier run is no input.
+    assert run(parts.name, "--require", "accuracy > 0", "--junit", "gate.xml")[0] == 0
+    assert run(parts.name, "--require", "accuracy > 0", "--junit", "gate.xml")[0] == 0
 
 
 def outcome_of(text: str) -> list[tuple[str, float]]:
@@ -215,7 +246,7 @@ def test_every_engine_decides_alike(engine, run, parts):
 
 
 def test_the_engine_reads_the_baseline_too(run, parts):
-    call = [parts.name, "--baseline", "rows.csv", "--require", "accuracy >= baseline - 0.02"]
+    call = [parts.name, "--baseline", "rows.csv", "--require", "accuracy >= baseline - 0.02", "--undecided", "warn"]
     status, out, _ = run(*call)
     assert (status, "Only counts are known of parts" in out) == (0, True)
     # Rows that are held are paired.

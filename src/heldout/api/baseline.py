@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from heldout.comparisons.unpaired import MOVER, mover_difference
 from heldout.errors import FileError, OptionError
 from heldout.evidence import Confusion
 from heldout.files.input_stream import inner_ending, load, utf8_text
-from heldout.gates.gate import Against
+from heldout.gates.gate import Against, Baseline
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.quantiles import z_value
 from heldout.results.difference import PairTest
@@ -28,22 +28,12 @@ SCHEMA = "heldout/evaluation@1"
 UNPAIRED = "only the figures of {name} are known, so it is compared as if it had been tested on other cases"
 
 
-@dataclass(frozen=True)
-class Baseline:
-    """A baseline that is ready to be compared: by a name, in words, and for each estimate of ours."""
-
-    name: str
-    how: str
-    notes: tuple[str, ...]
-    against: Callable[[Estimate], Against]
-
-
 def baseline_of(
     baseline: Any, evaluation: Evaluation, names: Sequence[str], *, read: Callable[[Any], Evaluation], options: Any
 ) -> Baseline:
     """The baseline, compared with an evaluation by these quantities.
 
-    `read` evaluates predictions as the evaluation itself was; `options` are the level and the seed of comparisons.
+    `read` evaluates predictions as the evaluation itself was; `options` are the seed and the replicates of comparisons.
     """
     document = _document(baseline)
     if document is not None:
@@ -62,19 +52,29 @@ def baseline_of(
         )
     ours = evaluation.source.name or OURS
     theirs = name if name != ours else f"{name} (baseline)"
-    found = compare(evaluation, held, measure=list(names), names=[ours, theirs], **options)
-    if not isinstance(found, Comparison):
-        message = "two evaluations are compared pair by pair"
-        raise TypeError(message)
+
+    @cache
+    def compared(level: float) -> Comparison:
+        settings = {**options, "level": level}
+        found = compare(evaluation, held, measure=list(names), names=[ours, theirs], **settings)
+        if not isinstance(found, Comparison):
+            message = "two evaluations are compared pair by pair"
+            raise TypeError(message)
+        return found
+
+    found = compared(evaluation.level)
     paired = found.met != "different cases"
 
     def against(estimate: Estimate) -> Against:
         pair = found.get(ours, theirs, estimate.name)
         return Against(name, pair.value_b, pair.tested, paired, pair.alike)
 
+    def tested(estimate: Estimate, at_level: Callable[[], Estimate], level: float) -> PairTest:  # noqa: ARG001
+        return compared(level).get(ours, theirs, estimate.name).tested
+
     # What is said of the evaluation itself stands there already, and requirements are no tests to correct.
     said = tuple(f"{name}: {note}" for whose, note in found.own if whose == theirs)
-    return Baseline(name, f"Against {name}: {found.reason}", (*said, *found.shared), against)
+    return Baseline(name, f"Against {name}: {found.reason}", (*said, *found.shared), against, tested)
 
 
 def _document(baseline: Any) -> Mapping[str, Any] | None:
@@ -109,7 +109,7 @@ def _how_to_make() -> str:
 def _read_document(document: Mapping[str, Any], name: str, evaluation: Evaluation) -> Baseline:
     rows = {_key(row.get("measure"), row.get("class"), row.get("average")): row for row in document["estimates"]}
 
-    def against(estimate: Estimate) -> Against:
+    def row_of(estimate: Estimate) -> Mapping[str, Any]:
         row = rows.get(_key(estimate.measure, estimate.class_, estimate.average))
         if row is None:
             known = listing(dict.fromkeys(str(row.get("measure")) for row in rows.values()), most=20)
@@ -117,13 +117,20 @@ def _read_document(document: Mapping[str, Any], name: str, evaluation: Evaluatio
                 f"{name} has no estimate of {estimate.name}. It has: {known or 'none'}.",
                 hint="evaluate the baseline again with the same options and without --measure, or give its rows.",
             )
+        return dict(row)
+
+    def against(estimate: Estimate) -> Against:
+        row = row_of(estimate)
         return Against(name, _figure(row, "value"), _difference(estimate, row), paired=False)
+
+    def tested(estimate: Estimate, at_level: Callable[[], Estimate], level: float) -> PairTest:  # noqa: ARG001
+        return _difference(at_level(), row_of(estimate))
 
     said = UNPAIRED.format(name=name)
     same = document.get("fingerprint") and document.get("fingerprint") == evaluation.fingerprint
     more = "they are the same cases, so its predictions would tell more" if same else "its predictions would tell more"
     how = f"Against {name}: {said} (limits of the two put together, Zou & Donner 2008); {more}."
-    return Baseline(name, how, (), against)
+    return Baseline(name, how, (), against, tested)
 
 
 def _key(measure: Any, class_: Any, average: Any) -> tuple[str, str | None, str | None]:

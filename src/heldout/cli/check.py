@@ -9,7 +9,7 @@ import typer
 
 from heldout.api.options import OUTPUT
 from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, REVIEW, ROLES, Predictions, takes_flags
-from heldout.cli.output import STANDARD_OUTPUT, Outputs, check_own_file, check_writable, deliver, tell, write_files
+from heldout.cli.output import STANDARD_OUTPUT, Outputs, deliver, tell, write_files
 from heldout.errors import FileError
 
 GATE = "Gate"
@@ -36,8 +36,8 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="TEXT",
-            help="What must hold, such as 'recall\\[spam] >= 0.8', 'error_rate <= 5%' or "
-            "'accuracy >= baseline - 0.02'; may be repeated.",
+            help="What must hold, such as 'recall\\[spam] >= 0.8', 'recall\\[spam, sex=f] >= 0.8', 'error_rate <= 5%' "
+            "or 'accuracy >= baseline - 0.02'; may be repeated.",
             rich_help_panel=GATE,
         ),
     ] = None,
@@ -63,9 +63,14 @@ def check(
             rich_help_panel=GATE,
         ),
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Fail also where a requirement is undecided.", rich_help_panel=GATE)
-    ] = False,
+    undecided: Annotated[
+        str,
+        typer.Option(
+            metavar="fail|warn|pass",
+            help="What is undecided: fail; warn, which lets it through where the value itself meets it; or pass.",
+            rich_help_panel=GATE,
+        ),
+    ] = "fail",
     junit: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write JUnit XML, which GitLab and Jenkins read.", rich_help_panel=OUTPUT),
@@ -76,24 +81,26 @@ def check(
 ) -> None:
     """Is it good enough? Exit status 0 where the gate passes, 1 where it fails, 2 where the call is wrong.
 
-    A requirement has passed when its whole interval meets it, failed when its whole interval misses it, and is
-    undecided between; undecided fails where the value itself misses it, or with --strict.
+    A requirement has passed when a one-sided limit of --level clears its bound, failed when the limit on the other
+    side misses it, and is undecided between. All must pass; what is undecided fails too, unless --undecided says
+    otherwise.
 
     \b
     Examples:
       heldout check predictions.csv --require 'recall[spam] >= 0.80' --require 'macro f1 > .7'
+      heldout check predictions.csv --require 'recall[spam, sex=f] >= 0.75' --require 'error_rate[region=north] <= 5%'
       heldout check new.csv --baseline old.csv --require 'accuracy >= baseline - 0.02' --id case
       heldout check predictions.csv --requirements gate.toml --forbid act --junit gate.xml
       heldout check 'predictions/*.parquet' --require 'roc_auc >= 0.9' --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
-    inputs = [predictions, baseline, requirements]
-    outputs.check(inputs)
-    _check_junit(junit, [*inputs, *outputs.forms().values()])
+    if junit == STANDARD_OUTPUT:
+        raise FileError("--junit writes a file, which CI servers look for.", hint="name it, as in --junit gate.xml.")
+    outputs.check([predictions, baseline, requirements], more={} if junit is None else {"junit": junit})
     from heldout.api.check import check as run
-    from heldout.api.check import read_requirement_file
+    from heldout.gates.requirement_file import read_requirement_file
 
     wanted = [*(read_requirement_file(requirements) if requirements is not None else []), *(require or [])]
-    gate = run(predictions, require=wanted, baseline=baseline, forbid=forbid or [], strict=strict, **options)
+    gate = run(predictions, require=wanted, baseline=baseline, forbid=forbid or [], undecided=undecided, **options)  # type: ignore[arg-type]
     if junit is not None:
         write_files({"junit": (junit, gate.to_junit())})
     deliver(gate, outputs)
@@ -101,13 +108,3 @@ def check(
         tell(f"Wrote {junit}")
     if not gate.passed:
         raise typer.Exit(1)
-
-
-def _check_junit(path: str | None, taken: list[str | None]) -> None:
-    """Refuse a place that could not be written, or that is another file of this call."""
-    if path is None:
-        return
-    if path == STANDARD_OUTPUT:
-        raise FileError("--junit writes a file, which CI servers look for.", hint="name it, as in --junit gate.xml.")
-    check_writable("junit", path)
-    check_own_file("junit", path, taken)

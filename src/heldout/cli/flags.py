@@ -194,9 +194,14 @@ def split_limits(texts: list[str]) -> dict[str, dict[str, float]]:
             number = float(value)
         except ValueError:
             number = None
-        if number is None or not code or not name:
+        if not value.strip() or not code or not name:
             raise OptionError(
                 f"--limit {text!r} does not say which limit is to be what.", hint="write --limit H014.width=0.1."
+            )
+        if number is None:
+            raise OptionError(
+                f"The limit {name} of {code} must be a number. Got {value.strip()!r}.",
+                hint="write --limit H014.width=0.1.",
             )
         limits.setdefault(code, {})[name] = number
     return limits

@@ -6,14 +6,14 @@ import codecs
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from heldout.arguments import closest
-from heldout.errors import FileError, OptionError
+from heldout.errors import FileError, HeldoutError, OptionError
 
 if TYPE_CHECKING:
     from heldout.result import Result
@@ -207,8 +207,10 @@ class Outputs:
         named["predictions"] = self.predictions
         return {form: path for form, path in named.items() if path is not None}
 
-    def check(self, inputs: Sequence[str | None], charts: Sequence[str] = ()) -> None:
-        """Refuse what cannot work before anything is computed: also charts that would overwrite another file."""
+    def check(
+        self, inputs: Sequence[str | None], charts: Sequence[str] = (), more: Mapping[str, str] | None = None
+    ) -> None:
+        """Refuse what cannot work before anything is computed: also what would overwrite another file."""
         self._check_layout()
         forms = self.forms()
         on_screen = [f"--{form}" for form, path in forms.items() if path == STANDARD_OUTPUT]
@@ -217,8 +219,10 @@ class Outputs:
                 f"Two forms cannot share standard output: {' and '.join(on_screen)}.",
                 hint="write one of them to a file.",
             )
-        taken = {_identify(path): "the input" for path in inputs if path and _is_file(path)}
-        for form, path in [*forms.items(), *(("chart", path) for path in charts)]:
+        written = [*forms.items(), *(more or {}).items(), *(("chart", path) for path in charts)]
+        old = any(path != STANDARD_OUTPUT and _is_file(path) for _, path in written)
+        taken = {_identify(file): "the input" for path in inputs if path for file in _input_files(path, inside=old)}
+        for form, path in written:
             if path == STANDARD_OUTPUT:
                 continue
             if form != "chart":
@@ -241,6 +245,18 @@ class Outputs:
                 f"Weka's layout is always the same, so {unused} has no effect on it.",
                 hint=f"leave out {unused} or --format weka.",
             )
+
+
+def _input_files(path: str, *, inside: bool) -> list[str]:
+    """The files that are read, those of a folder or a pattern only where `inside` says that they matter."""
+    if _is_file(path) or not inside:
+        return [path] if _is_file(path) else []
+    from heldout.files.paths import is_address, list_files
+
+    try:
+        return [] if is_address(path) else [part.path for part in list_files(path).parts]
+    except (HeldoutError, OSError, ValueError):
+        return []  # whoever reads it says what is wrong with it
 
 
 def _is_file(path: str) -> bool:

@@ -87,6 +87,9 @@ def check_limits(limits: Any, about: About) -> dict[str, dict[str, float]]:
 def _number(code: str, name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(float(value)):
         raise OptionError(f"The limit {name} of {code} must be a number. Got {value!r}.", hint=EXAMPLE)
+    if value < 0:
+        # Every limit is a size, a share or a number of cases: below 0 a rule would always find something, or never.
+        raise OptionError(f"The limit {name} of {code} cannot be negative. Got {value:g}.", hint=EXAMPLE)
     return float(value)
 
 

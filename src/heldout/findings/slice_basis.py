@@ -84,7 +84,7 @@ class Basis(ABC):
         made = self.estimator
         if type(made) is not Estimator:
             # What is known of single folds is not known of slices of them.
-            made = Estimator(confusion, made.level, made.seed, made.replicates, made.method, made.plan)
+            made = Estimator(confusion, made.level, made.seed, made.replicates, made.method, made.plan, made.one_sided)
             return made.ask(quantity)
         return replace(made, confusion=confusion).ask(quantity)
 

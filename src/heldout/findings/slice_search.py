@@ -483,30 +483,36 @@ def _is_small(inside: Confusion, outside: Confusion, quantity: Quantity) -> bool
 
 def _scored(basis: Basis, quantity: Quantity, columns: Sequence[Divided]) -> Iterator[Found]:
     """A measure of scores in every slice, from the scores of the cases inside and of those outside."""
-    scores = quantity.check_scored(basis.scores)
-    if not isinstance(basis, RowBasis):
-        raise OptionError(
-            f"{quantity.bound.name} is a measure of scores, and of scores in single slices nothing was kept.",
-            hint="evaluate the slice by itself: filter the data to its rows first.",
-        )
+    rows, scores = _check_scored(basis, quantity)
     level = basis.estimator.level
     for asked in columns:
-        column = basis.column(asked.name)
+        column = rows.column(asked.name)
         sizes = np.bincount(column.codes, minlength=len(column.labels))
         for code in np.flatnonzero(sizes).tolist():
             inside = column.codes == code
-            parts = [basis.predictions.part(np.flatnonzero(rows)) for rows in (inside, ~inside)]
+            parts = [rows.predictions.part(np.flatnonzero(side)) for side in (inside, ~inside)]
             one, size = _score_estimate(scores, parts[0], quantity), int(sizes[code])
             if not parts[1].n:
                 yield column, column.labels[code], size, one, _undefined(level, size)
                 continue
-            tested = compare_estimates(one, _score_estimate(scores, parts[1], quantity), level, basis.predictions.n)
+            tested = compare_estimates(one, _score_estimate(scores, parts[1], quantity), level, rows.n)
             why = basis.untested or (SHARED_GROUPS if _groups_shared(parts) else "")
             if why:
                 tested = replace(tested, low=math.nan, high=math.nan, p=math.nan, method="none", note=why)
             elif min(part.n for part in parts) < LEAST_CASES:
                 tested = replace(tested, p=math.nan, note=TOO_FEW)
             yield column, column.labels[code], size, one, tested
+
+
+def _check_scored(basis: Basis, quantity: Quantity) -> tuple[RowBasis, ScoreEstimator]:
+    """The rows and what estimates from their scores; refused where there are none."""
+    scores = quantity.check_scored(basis.scores)
+    if not isinstance(basis, RowBasis):
+        raise OptionError(
+            f"{quantity.bound.name} is a measure of scores, and of scores in single slices nothing was kept.",
+            hint="evaluate the slice by itself: filter the data to its rows first.",
+        )
+    return basis, scores
 
 
 def _score_estimate(scores: ScoreEstimator, part: Predictions, quantity: Quantity) -> Estimate:
@@ -536,6 +542,29 @@ class SliceSearch:
     def of_columns(self, quantity: Quantity, columns: Sequence[Divided], whole: Estimate) -> Slices:
         """A quantity in every slice of some columns."""
         return slices_of(self.basis, quantity, columns, whole)
+
+    def single(
+        self, quantity: Quantity, columns: Sequence[Divided], codes: Sequence[int], level: float, *, one_sided: bool
+    ) -> Estimate:
+        """A quantity among the cases where each column has the slice of a code."""
+        changes: dict[str, Any] = {"level": level, "one_sided": one_sided}
+        if quantity.is_score:
+            rows, scores = _check_scored(self.basis, quantity)
+            divided = [rows.column(column.name) for column in columns]
+            inside = np.logical_and.reduce([one.codes == code for one, code in zip(divided, codes, strict=True)])
+            return _score_estimate(replace(scores, **changes), rows.predictions.part(np.flatnonzero(inside)), quantity)
+        code_of = dict(zip((column.name for column in columns), codes, strict=True))
+        held = self.basis.paired(columns) or self.basis.paired(columns[::-1]) if len(columns) > 1 else [tuple(columns)]
+        if not held:
+            raise OptionError("Combinations of these two columns were not counted.", hint="name one column only.")
+        counted, key = self.basis.counts(held[0]), 0
+        for column in held[0]:
+            key = key * len(column.labels) + code_of[column.name]
+        place = int(np.searchsorted(counted.keys, key))
+        if place == len(counted.keys) or counted.keys[place] != key:
+            raise OptionError("No case is in that slice.", hint="name a combination of values that occurs.")
+        basis = replace(self.basis, estimator=replace(self.basis.estimator, **changes))
+        return basis.estimate(counted[place], quantity)
 
     def worst(
         self, quantity: Quantity, columns: Sequence[Divided], whole: Estimate, *, depth: int, most: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -20,10 +20,11 @@ from heldout.thresholds.requirement import Written
 
 Outcome: TypeAlias = Literal["passed", "failed", "undecided"]
 Kind: TypeAlias = Literal["value", "baseline", "finding"]
+Undecided: TypeAlias = Literal["fail", "warn", "pass"]
 
 
 def decide(written: Written, value: float, low: float, high: float) -> Outcome:
-    """Whether the whole interval meets a requirement, the whole interval misses it, or neither.
+    """Whether both limits meet a requirement, both miss it, or neither.
 
     A value that is undefined has not met it; one without an interval leaves it undecided.
 
@@ -54,13 +55,38 @@ class Against:
     alike: Alike = ""
 
 
+@dataclass(frozen=True)
+class Baseline:
+    """A baseline that is ready to be compared: by a name, in words, and for each estimate of ours.
+
+    `tested` is the difference at another level, given ours with its limits at that level, where they are needed.
+    """
+
+    name: str
+    how: str
+    notes: tuple[str, ...]
+    against: Callable[[Estimate], Against]
+    tested: Callable[[Estimate, Callable[[], Estimate], float], PairTest]
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A one-sided limit: how low or how high the value may still be, at which level, and by which method."""
+
+    side: Literal["lower", "upper"]
+    value: float
+    level: float
+    method: str
+
+
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """One requirement and what became of it.
 
-    `outcome` is what the interval says, or "undecided" for a forbidden finding whose rule had nothing to look at;
-    `fails` whether the gate fails by it. `why` says in a sentence why it came out so. `needed` is between
-    how many cases would decide it with 80 % power, as the interval has it.
+    `outcome` is what the one-sided limits say, or "undecided" for a forbidden finding whose rule had nothing to look
+    at; `fails` whether the gate fails by it. `why` says in a sentence why it came out so. `pass_limit` must clear the
+    bound for it to pass, `fail_limit` must miss it for it to have failed. `slice` names the cases it is about, where
+    it is not all of them. `needed` is between how many cases would decide it with 80 % power, as the interval has it.
     """
 
     text: str
@@ -72,6 +98,9 @@ class Requirement:
     against: Against | None = None
     needed: CasesNeeded | None = None
     finding: Finding | None = None
+    pass_limit: Reached | None = None
+    fail_limit: Reached | None = None
+    slice: str = ""
 
     @property
     def kind(self) -> Kind:
@@ -101,6 +130,9 @@ class Requirement:
             "kind": self.kind,
             "sign": None if wanted is None else wanted.sign,
             "limit": nan if wanted is None else wanted.limit,
+            **_reached("pass", self.pass_limit),
+            **_reached("fail", self.fail_limit),
+            "slice": self.slice,
             "baseline": nan if against is None else against.value,
             "difference": nan if against is None else against.tested.difference,
             "difference_low": nan if against is None else against.tested.low,
@@ -114,12 +146,24 @@ class Requirement:
         }
 
 
+def _reached(name: str, reached: Reached | None) -> dict[str, Any]:
+    """A limit as columns of a row."""
+    return {
+        f"{name}_side": None if reached is None else reached.side,
+        f"{name}_limit": math.nan if reached is None else reached.value,
+        f"{name}_level": math.nan if reached is None else reached.level,
+        f"{name}_method": None if reached is None else reached.method,
+    }
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Gate(Result):
     """Whether a classifier is good enough: every requirement with its outcome, and whether the gate lets it through.
 
-    It fails where a requirement failed, or is undecided and missed by the value itself; with `strict` also where one is
-    undecided at all. `bool(gate)` is `gate.passed`.
+    Every requirement must pass, by a one-sided limit of the level, so a classifier that misses any of them gets through
+    at most as often as 1 − level: an intersection-union test, Berger (1982), Technometrics 24, 295-300. What is
+    undecided fails, unless `undecided` is "warn" (only where the value itself misses the bound) or "pass".
+    `bool(gate)` is `gate.passed`.
     """
 
     schema: ClassVar[str] = "heldout/gate@1"
@@ -132,7 +176,7 @@ class Gate(Result):
     n: int | float
     labels: tuple[Label, ...] = ()
     positive: Label | None = None
-    strict: bool = False
+    undecided: Undecided = "fail"
     name: str = ""
     columns: str = ""
     baseline: str = ""
@@ -184,7 +228,7 @@ class Gate(Result):
         """What stands beside the requirements in the document."""
         return {
             "passed": self.passed,
-            "strict": self.strict,
+            "undecided": self.undecided,
             "n": self.n,
             "positive": self.positive,
             "level": self.level,

@@ -10,87 +10,88 @@ from heldout.arguments import closest, listing
 from heldout.comparisons.cases_needed import CasesNeeded
 from heldout.errors import OptionError
 from heldout.findings.review import RULE_CATALOGUE, find_rule
+from heldout.gates.claims import Claim, Ends
 from heldout.gates.gate import Requirement
-from heldout.intervals.estimate import Estimate
-from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.review import Finding
 from heldout.show.blocks import Style
 from heldout.show.escape import visible
-from heldout.show.numbers import count, limits, number
+from heldout.show.numbers import count, number
 from heldout.show.text_width import shorten
-from heldout.thresholds.requirement import SAME, Written
+from heldout.thresholds.requirement import SAME
 
 # Why a requirement came out as it did, in a sentence with the numbers in it.
 
-# What is said of values that meet a sign, and of values that miss it.
-MEETS = {">=": "at least", ">": "above", "<=": "at most", "<": "below"}
-MISSES = {">=": "below", ">": "at or below", "<=": "above", "<": "at or above"}
 MOST_DIGITS = 7
 LONGEST_NAME = 60
 
 
-def why_value(written: Written, estimate: Estimate, outcome: str, needed: CasesNeeded | None) -> str:
-    """Why a requirement on a value came out so.
-
-    >>> from heldout.thresholds.requirement import read_written
-    >>> seen = Estimate("recall", "spam", None, 0.85, 0.78, 0.9, 0.95, "wilson", 120)
-    >>> why_value(read_written("recall >= 0.8"), seen, "undecided", None).partition(": ")[0]
-    'recall[spam] .850 meets it, but its 95 % interval [.780 – .900] also holds values below 0.8'
-    """
-    name = brief(estimate.name)
-    if math.isnan(estimate.value):
-        return f"{name} has no value, because {estimate.undefined or 'it is undefined here'}."
-    digits = enough_digits(written.limit, (estimate.value, estimate.low, estimate.high), estimate.style)
-    value = number(estimate.value, estimate.style, digits)
-    start = f"{name} {value}"
-    met = "meets" if written.is_met(estimate.value) else "misses"
-    if math.isnan(estimate.low) or math.isnan(estimate.high):
-        return f"{start} {met} it, but it has no interval{_because(estimate.note)}, so chance is not ruled out."
-    span = f"{100 * estimate.level:g} % interval [{limits(estimate.low, estimate.high, estimate.style, digits)}]"
-    return _sentence(start, met, span, written, written.bound, outcome, _more(needed, estimate.n, "such cases"))
+def describe_value(claim: Claim, ends: Ends, outcome: str, needed: str) -> str:
+    """Why a requirement on a value came out so."""
+    e, written = claim.estimate, claim.written
+    name = brief(claim.name)
+    if math.isnan(e.value):
+        return f"{name} has no value, because {e.undefined or 'it is undefined here'}."
+    digits = enough_digits(written.limit, (e.value, ends.low, ends.high), e.style)
+    start = f"{name} {number(e.value, e.style, digits)}"
+    if math.isnan(ends.low) or math.isnan(ends.high):
+        met = "meets" if written.is_met(e.value) else "misses"
+        return f"{start} {met} it, but it has no interval{_because(e.note)}, so chance is not ruled out."
+    return _sentence(claim, ends, outcome, start, written.bound, needed)
 
 
-def why_baseline(
-    written: Written,
-    estimate: Estimate,
-    baseline: float,
-    tested: PairTest,
-    outcome: str,
-    needed: CasesNeeded | None,
-    unit: str,
-    alike: str = "",
-) -> str:
-    """Why a requirement against a baseline came out so; `unit` is what it counts, `alike` what both give."""
-    name, style = estimate.name, estimate.style
+def describe_difference(claim: Claim, ends: Ends, outcome: str, needed: str) -> str:
+    """Why a requirement against a baseline came out so."""
+    against, e, written = claim.against, claim.estimate, claim.written
+    if against is None:
+        message = "there is no baseline"
+        raise TypeError(message)
+    tested, name = against.tested, brief(claim.name)
     if math.isnan(tested.difference):
-        return f"{brief(name)} cannot be compared with the baseline, because {tested.undefined or 'it is undefined'}."
-    digits = enough_digits(written.limit, (tested.difference, tested.low, tested.high), style)
-    own, other, gap = (number(value, style, digits) for value in (estimate.value, baseline, tested.difference))
-    start = f"{brief(name)} {own} against {other} of the baseline, a difference of {gap},"
-    met = "meets" if written.is_met(tested.difference) else "misses"
-    if math.isnan(tested.low) or math.isnan(tested.high):
-        return f"{start} {met} it, but the difference has no interval{_because(tested.note)}."
-    span = f"{100 * tested.level:g} % interval [{limits(tested.low, tested.high, style, digits)}]"
-    if outcome == "undecided" and alike:
-        start = f"{start[:-1]} because both give the same {alike},"
-    return _sentence(start, met, span, written, f"{written.limit:g}", outcome, _more(needed, tested.n, unit))
+        return f"{name} cannot be compared with the baseline, because {tested.undefined or 'it is undefined'}."
+    digits = enough_digits(written.limit, (tested.difference, ends.low, ends.high), e.style)
+    own, other, gap = (number(value, e.style, digits) for value in (e.value, against.value, tested.difference))
+    start = f"{name} {own} against {other} of the baseline, a difference of {gap}"
+    if math.isnan(ends.low) or math.isnan(ends.high):
+        met = "meets" if written.is_met(tested.difference) else "misses"
+        return f"{start}, {met} it, but the difference has no interval{_because(tested.note)}."
+    if outcome == "undecided" and against.alike:
+        start += f" because both give the same {against.alike}"
+    return _sentence(claim, ends, outcome, f"{start},", f"{written.limit:g}", needed)
 
 
-def _sentence(start: str, met: str, span: str, written: Written, bound: str, outcome: str, more: str) -> str:
-    good, bad = MEETS[written.sign], MISSES[written.sign]
-    if outcome == "passed":
-        return f"{start} meets it: its whole {span} is {good} {bound}."
-    if outcome == "failed":
-        return f"{start} misses it: its whole {span} is {bad} {bound}."
-    other = bad if met == "meets" else f"of {good}" if good.startswith("at") else good
-    return f"{start} {met} it, but its {span} also holds values {other} {bound}: {more}."
+def _sentence(claim: Claim, ends: Ends, outcome: str, start: str, bound: str, needed: str) -> str:
+    """What is known of the side that counts: of the good one where it passed, or the value meets the bound."""
+    written, e = claim.written, claim.estimate
+    meets = written.is_met(claim.value)
+    good_is_low = written.sign[0] == ">"
+    is_low = good_is_low == (outcome == "passed" or meets)
+    end, level = (ends.low, ends.low_level) if is_low else (ends.high, ends.high_level)
+    digits = enough_digits(written.limit, (claim.value, ends.low, ends.high), e.style)
+    clears = {"passed": "clears", "failed": "misses"}.get(outcome, "does not clear" if meets else "does not rule out")
+    way = "at least" if is_low else "at most"
+    verb = {"passed": "meets it: ", "failed": "misses it: "}.get(
+        outcome, "meets it, but not beyond chance: " if meets else "misses it, but not beyond chance: "
+    )
+    said = f"with {percentage(level)} confidence it is {way} {number(end, e.style, digits)}, which {clears} {bound}"
+    how = f"one-sided limit, {ends.method}"
+    if ends.corrected > 1 and not (outcome == "passed" or meets):
+        how += f", Holm-corrected for {ends.corrected} requirements"
+    return f"{start} {verb}{said} ({how}){f'; {needed}' if needed else ''}."
 
 
-def _more(needed: CasesNeeded | None, n: float, unit: str) -> str:
-    if needed is None:
-        return f"these {count(n)} {unit} cannot decide it, and a few more would not either"
-    return f"{needed.describe(unit)} would decide it (now {count(n)})"
+def percentage(level: float) -> str:
+    """A level in percent, with digits enough to tell it from the next.
+
+    >>> percentage(0.95), percentage(1 - 0.05 / 3)
+    ('95 %', '98.33 %')
+    """
+    return f"{100 * level:.4g} %"
+
+
+def describe_needed(needed: CasesNeeded | None, n: float, unit: str) -> str:
+    """Between how many cases would decide it, where that can be said."""
+    return "" if needed is None else f"{needed.describe(unit)} would decide it (now {count(n)})"
 
 
 def _because(note: str) -> str:
@@ -153,18 +154,19 @@ def _known(asked: Any, mute: Sequence[str]) -> str:
     return rule.code
 
 
-def forbidden(evaluation: Evaluation, forbid: Sequence[str], *, strict: bool = False) -> list[Requirement]:
+def forbidden(evaluation: Evaluation, forbid: Sequence[str], *, unchecked_fails: bool = True) -> list[Requirement]:
     """A requirement for each that is forbidden: failed where it was found; of a severity, one for each finding.
 
-    A code that does not apply was not checked, which is no assurance: it is undecided, and fails where `strict`.
+    A code that does not apply was not checked, which is no assurance: it is undecided, and fails where
+    `unchecked_fails`.
     """
     made: list[Requirement] = []
     for asked in forbid:
         if asked not in SEVERITIES:
-            made.append(_of_code(evaluation.review[asked], strict=strict))
+            made.append(_of_code(evaluation.review[asked], unchecked_fails=unchecked_fails))
             continue
         found = [one for one in evaluation.findings if one.severity in SEVERITIES[asked]]
-        made += [_of_code(one, strict=strict) for one in found if one.code not in forbid]
+        made += [_of_code(one, unchecked_fails=unchecked_fails) for one in found if one.code not in forbid]
         if not found:
             seen = sum(one.outcome == "passed" for one in evaluation.review.findings)
             rules = "The 1 rule that applies has not" if seen == 1 else f"None of the {seen} rules that apply has"
@@ -174,14 +176,14 @@ def forbidden(evaluation: Evaluation, forbid: Sequence[str], *, strict: bool = F
     return list({one.text: one for one in made}.values())
 
 
-def _of_code(finding: Finding, *, strict: bool) -> Requirement:
+def _of_code(finding: Finding, *, unchecked_fails: bool) -> Requirement:
     text = f"no {finding.code}"
     if finding.outcome == "fired":
         why = f"{finding.title} {finding.advice}".strip()
         return Requirement(text, "failed", fails=True, why=why, finding=finding)
     if finding.outcome == "not applicable":
         why = _ended(f"Not checked: {finding.title}")
-        return Requirement(text, "undecided", fails=strict, why=why, finding=finding)
+        return Requirement(text, "undecided", fails=unchecked_fails, why=why, finding=finding)
     return Requirement(text, "passed", fails=False, why=_ended(finding.title), finding=finding)
 
 

@@ -76,7 +76,7 @@ class Estimator:
     def default(self, subject: Subject) -> Method:
         """The method that kept its promise best for this kind of quantity in simulation."""
         found = "cluster-logit" if self.confusion.clusters is not None else _default_name(subject, self.level)
-        return METHODS[self.one_sided and METHODS[found].one_sided or found]
+        return METHODS[(self.one_sided and METHODS[found].one_sided) or found]
 
     def chosen(self, subject: Subject) -> Method:
         """The method asked for where it applies, otherwise the default."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups
 from heldout.intervals.areas import logit_limits
 from heldout.intervals.group_leverage import GroupSpread, group_spread
-from heldout.intervals.proportion import wilson_at
+from heldout.intervals.proportion import wilson, wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 
 Limits = tuple[float, float]
@@ -145,8 +147,10 @@ def skill_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -
     return value - half_width, min(value + half_width, 1.0)
 
 
-def top_k_limits(probabilities: Probabilities, k: int = 2, level: float = 0.95) -> Limits:
-    """Wilson's limits for the share of cases whose true class is among the k most probable.
+def top_k_limits(
+    probabilities: Probabilities, k: int = 2, level: float = 0.95, formula: Callable[..., Any] = wilson
+) -> Limits:
+    """Wilson's limits, or another formula's, for the share of cases whose true class is among the k most probable.
 
     With weights the size is the smaller of Kish's and the linearised effective number; with groups the limits are
     symmetric on the logit scale with the jackknife error over groups, or Wilson's with G cases at 0 and 1.
@@ -169,7 +173,7 @@ def top_k_limits(probabilities: Probabilities, k: int = 2, level: float = 0.95) 
     variance = spread / probabilities.weight**2 * n / max(n - 1, 1)
     if probabilities.weighted and variance > 0:
         size = min(size, rate * (1 - rate) / variance)
-    low, high = wilson_at(rate, size, z_value(level))
+    low, high = formula(rate * size, size, level)
     return float(low), float(high)
 
 

@@ -148,9 +148,7 @@ def _score_applies(subject: Subject) -> bool:
     return subject.axis in ("class", "table") and subject.bound.measure.kind in ("f", "ratio", "odds", "cost")
 
 
-@method(
-    "score", reference="derivations in docs/statistics.md", applies=_score_applies, one_sided="guarded-dirichlet"
-)
+@method("score", reference="derivations in docs/statistics.md", applies=_score_applies, one_sided="guarded-dirichlet")
 def score(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Inverts a score test with the fit restricted to the value on trial: Wilson's relatives."""
     if subject.bound.measure.kind == "cost":
@@ -228,7 +226,9 @@ def dirichlet(subject: Subject, level: float, draws: Draws) -> Limits:
 
 
 def _guarded_applies(subject: Subject) -> bool:
-    return _dirichlet_applies(subject) or subject.bound.measure.kind == "cost"
+    # Of a plain proportion the same limits are Clopper and Pearson's, without drawing.
+    drawn = _dirichlet_applies(subject) and not _is_proportion(subject)
+    return drawn or subject.bound.measure.kind == "cost"
 
 
 @method(
@@ -242,7 +242,12 @@ def guarded_dirichlet(subject: Subject, level: float, draws: Draws) -> Limits:
         return guarded_mean_limits(*_cost_values(subject), level, draws)
     if subject.axis == "class":
         return _within(subject, *guarded_class_limits(subject, level, draws))
-    return _within(subject, *guarded_table_limits(subject, level, draws))
+    low, high = guarded_table_limits(subject, level, draws)
+    if _stratified_applies(subject):
+        # A class of two cases that are both right says little, and its own interval knows it.
+        other_low, other_high = stratified_wilson(subject, level, draws)
+        low, high = min(low, other_low), max(high, other_high)
+    return _within(subject, low, high)
 
 
 def _stratified_applies(subject: Subject) -> bool:

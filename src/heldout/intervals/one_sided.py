@@ -13,13 +13,20 @@ costs it is the bound of Phan, Thomas and Learned-Miller (2021), Towards practic
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from heldout.arrays import Floats
+from heldout.evidence import Ranking
+from heldout.evidence.losses import LOSSES
+from heldout.evidence.probabilities import Moments, Probabilities
+from heldout.intervals.areas import average_precision_limits, delong_logit, newcombe
 from heldout.intervals.draws import Draws, order_limits, posterior_draws
+from heldout.intervals.losses import loss_bounds, loss_limits, skill_limits
 from heldout.intervals.proportion import clopper_pearson
+from heldout.intervals.quantiles import z_value
 from heldout.intervals.target import Subject
 from heldout.measures.cells import TableBatch, class_cells
 
@@ -27,6 +34,7 @@ Limits = tuple[Any, Any]
 
 # The gradient is taken with this much in every cell, so that it exists where cells are empty.
 INSIDE = 0.5
+WRONG = 2.0
 STREAM = 6
 
 
@@ -49,7 +57,9 @@ def _outer_limits(values: Any, level: float) -> Limits:
     """Order statistics of draws; those without a value could be anything, so they lie beyond both ends."""
     drawn = np.asarray(values, dtype=np.float64)
     unknown = np.isnan(drawn)
-    return tuple(order_limits(np.where(unknown, far, drawn), level)[end] for end, far in enumerate((-np.inf, np.inf)))  # type: ignore[return-value]
+    low, _ = order_limits(np.where(unknown, -np.inf, drawn), level)
+    _, high = order_limits(np.where(unknown, np.inf, drawn), level)
+    return low, high
 
 
 def _f1_limits(subject: Subject, level: float) -> Limits:
@@ -75,17 +85,17 @@ def _added_corners(subject: Subject) -> tuple[list[Floats], Floats]:
 def guarded_table_limits(subject: Subject, level: float, draws: Draws) -> Limits:
     """Limits of a measure of the whole table, or of an average over classes.
 
-    One case is added to the decisions that are wrong, spread over all of them, or to those that are right. With two
-    classes there are two rates, and each gets a case.
+    Two wrong decisions are added, spread over all kinds of them, or one right decision for each class. With two
+    classes that is a case for each of the two rates. With more, a wrong case for each class would outweigh the data;
+    a right one has to be there because averages over classes with few cases lie below the truth.
     """
     k = subject.confusion.n_classes
     right = np.eye(k)
-    mass = float(k) if k <= 2 else 1.0
     table, rng = subject.confusion.matrix * subject.scale, draws.rng(STREAM)
     size = posterior_draws(k * k, level)
     pairs = []
-    for cells in (1 - right, right):
-        tables = rng.standard_gamma(table + mass * cells / cells.sum(), size=(size, k, k))
+    for added in (WRONG * (1 - right) / max(k * (k - 1), 1), right):
+        tables = rng.standard_gamma(table + added, size=(size, k, k))
         pairs.append(_outer_limits(subject.of_tables(TableBatch(tables)), level))
     # Which of the two lowers the measure depends on whether errors do.
     lows, highs = zip(*pairs, strict=True)
@@ -116,3 +126,82 @@ def effective_clopper_pearson(subject: Subject, level: float) -> Limits:
         size = np.where(spread > 0, np.minimum(share * (1 - share) / spread, total), total)
     ends = clopper_pearson(np.nan_to_num(share) * size, size, level)
     return tuple(np.where(np.isnan(share), np.nan, low + (high - low) * end) for end in ends)  # type: ignore[return-value]
+
+
+# Measures of scores: the same guard where the default's own end is too near.
+
+# With more positives than this one more at the bottom changes nothing that could be seen.
+PLENTY = 10_000
+
+
+def guarded_area_limits(ranking: Ranking, level: float) -> tuple[float, float]:
+    """Limits of the area under the ROC curve: of DeLong's on the logit scale and Newcombe's the farther ones.
+
+    DeLong's variance is too small where the area is near 1 and one class has few cases: there its lower limit lies
+    above the truth in up to .16 instead of .05 of the draws. Newcombe's does not, and errs elsewhere.
+    """
+    low, high = delong_logit(ranking, level)
+    if ranking.groups is not None:
+        # Newcombe's takes rows as independent.
+        return low, high
+    other_low, other_high = newcombe(ranking, level)
+    return min(low, other_low), max(high, other_high)
+
+
+def guarded_precision_limits(ranking: Ranking, level: float) -> tuple[float, float]:
+    """Limits of average precision after one more positive was ranked last, for the upper one first."""
+    if ranking.groups is not None or ranking.joined is not None or ranking.n_positive > PLENTY:
+        return average_precision_limits(ranking, level)
+    low, _ = average_precision_limits(_with_positive(ranking, last=True), level)
+    _, high = average_precision_limits(_with_positive(ranking, last=False), level)
+    return low, high
+
+
+def _with_positive(ranking: Ranking, *, last: bool) -> Ranking:
+    """The ranking with one more positive below all scores, or above them; with weights, one of average weight."""
+    scores = np.asarray(ranking.scores, dtype=np.float64)
+    edge = (np.nextafter(scores[-1], -np.inf) if last else np.nextafter(scores[0], np.inf)) if len(scores) else 0.0
+    squares = ranking.positive_squares
+    weight = 1.0 if squares is None or not squares.sum() else float(squares.sum() / ranking.n_positive)
+
+    def extended(column: Any, value: float) -> Floats:
+        parts = [np.asarray(column, dtype=np.float64), np.array([value])]
+        return np.concatenate(parts if last else parts[::-1])
+
+    return Ranking(
+        extended(scores, edge),
+        extended(ranking.positives, weight),
+        extended(ranking.negatives, 0.0),
+        None if squares is None else extended(squares, weight**2),
+        None if ranking.negative_squares is None else extended(ranking.negative_squares, 0.0),
+    )
+
+
+def guarded_loss_limits(probabilities: Probabilities, loss: str, level: float) -> tuple[float, float]:
+    """Hall's limits for a mean loss, the upper one at least the normal limit after one more case of the worst loss.
+
+    Where few large losses are expected, none may have been seen, and the mean and its spread are both too small. The
+    worst Brier loss is known. A log loss has no largest value: the worst is taken as that of an outcome to which the
+    forecast gave one chance in n + 2, which is Laplace's estimate for what has not been seen in n cases.
+    """
+    low, high = loss_limits(probabilities, loss, level)
+    floor, ceiling = loss_bounds(probabilities, loss)
+    if probabilities.groups is not None or loss not in probabilities.losses:
+        return low, high
+    moments, n = probabilities.losses[loss], probabilities.n
+    worst = ceiling if math.isfinite(ceiling) else math.log(n + 2)
+    weight = moments.weight / n if n else 1.0
+    more = moments + Moments.of(np.array([worst]), np.array([weight]))
+    error = math.sqrt(float(more.about(more.mean)[1, 2]) * (n + 1) / max(n, 1)) / more.weight
+    return max(low, floor), min(max(high, more.mean + z_value(level) * error), ceiling)
+
+
+def guarded_skill_limits(probabilities: Probabilities, loss: str, level: float) -> tuple[float, float]:
+    """Limits of the skill 1 − loss / reference: by the delta method or from those of the loss, the farther ones."""
+    low, high = skill_limits(probabilities, loss, level)
+    shares = probabilities.class_weight / (probabilities.weight or 1.0)
+    reference = float(LOSSES[loss].reference(shares))
+    if not reference > 0:
+        return low, high
+    least, most = guarded_loss_limits(probabilities, loss, level)
+    return min(low, 1 - most / reference), max(high, 1 - least / reference)

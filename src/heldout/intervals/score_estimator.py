@@ -18,7 +18,7 @@ from heldout.intervals.areas import average_precision_variance, delong_variance
 from heldout.intervals.calibration import null_expectation
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.multiclass_areas import MulticlassArea, areas_of, slack_of
-from heldout.intervals.score_methods import score_limits
+from heldout.intervals.score_methods import one_sided_limits, score_limits
 from heldout.measures import ranking
 from heldout.measures.catalogue import CATALOGUE, find, headline
 from heldout.measures.certified import bounds_of
@@ -63,7 +63,7 @@ LISTED_CLASSES = 100
 
 @dataclass(frozen=True)
 class ScoreEstimator:
-    """Makes estimates from the scores of one set of predictions."""
+    """Makes estimates from the scores of one set of predictions; `one_sided` as in `Estimator`."""
 
     evidence: ScoreEvidence
     positive: Label | None
@@ -71,6 +71,7 @@ class ScoreEstimator:
     seed: int = 0
     replicates: int = 2000
     method: str | None = None
+    one_sided: bool = False
 
     def ask(self, quantity: Quantity, method: str | None = None) -> Estimate:
         """One estimate; a method named here must apply."""
@@ -130,7 +131,8 @@ class ScoreEstimator:
         self, bound: Bound, evidence: Ranking | Probabilities, label: Label | None, asked: str | None
     ) -> Estimate:
         value = float(bound.value({bound.measure.cells[0]: evidence}))
-        limits = score_limits(
+        guarded = self.one_sided and asked is None and self.method is None
+        limits = (one_sided_limits(bound, evidence, self.level) if guarded else None) or score_limits(
             bound,
             evidence,
             self.level,
@@ -144,7 +146,7 @@ class ScoreEstimator:
             # The limits and the value are sums in another order: rounding must not put the value outside.
             low, high = _holding(value, low, high)
         if self.evidence.grouped:
-            name = "cluster-logit" if name == "wilson" else f"{name}, groups"
+            name = "cluster-logit" if name in ("wilson", "clopper-pearson") else f"{name}, groups"
         elif self.evidence.weighted:
             name = f"{name}, effective n"
         ranking = None if label is None else evidence if isinstance(evidence, Ranking) else self.evidence.ranking(label)

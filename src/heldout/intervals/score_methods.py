@@ -14,6 +14,13 @@ from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.areas import average_precision_limits, delong, delong_logit, hanley_mcneil, newcombe
 from heldout.intervals.calibration import calibration_limits, recalibration_limits
 from heldout.intervals.losses import loss_limits, skill_limits, top_k_limits
+from heldout.intervals.one_sided import (
+    guarded_area_limits,
+    guarded_loss_limits,
+    guarded_precision_limits,
+    guarded_skill_limits,
+)
+from heldout.intervals.proportion import clopper_pearson
 from heldout.intervals.ranking_bootstrap import Draw, Form, bootstrap_limits
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import Bound
@@ -37,6 +44,22 @@ COMPONENT_FORMS: Mapping[str, ComponentForm] = {
     "test-inversion": lambda tally, bound, level: calibration_limits(tally, bound.measure.component, level),
     "wald": lambda ranking, bound, level: recalibration_limits(ranking, bound.measure.component, level),
     "wilson": lambda tally, bound, level: top_k_limits(tally, int(bound.parameters["k"]), level),
+}
+# Where the default's ends do not each keep the level by themselves, what gates take in its place.
+ONE_SIDED_AREAS: Mapping[str, tuple[str, RankingForm]] = {
+    "delong-logit": ("delong-newcombe", guarded_area_limits),
+    "influence-logit": ("guarded-influence", guarded_precision_limits),
+}
+ONE_SIDED_COMPONENTS: Mapping[str, tuple[str, ComponentForm]] = {
+    "hall": ("guarded-hall", lambda tally, bound, level: guarded_loss_limits(tally, bound.measure.component, level)),
+    "influence": (
+        "guarded-influence",
+        lambda tally, bound, level: guarded_skill_limits(tally, bound.measure.component, level),
+    ),
+    "wilson": (
+        "clopper-pearson",
+        lambda tally, bound, level: top_k_limits(tally, int(bound.parameters["k"]), level, clopper_pearson),
+    ),
 }
 BOOTSTRAPS: Mapping[str, tuple[Form, Draw | None]] = {
     "bootstrap-logit": ("transformed", None),
@@ -100,6 +123,20 @@ def _closed_limits(bound: Bound, evidence: Any, level: float, name: str) -> Rank
     low, high = area(evidence, level) if area is not None else COMPONENT_FORMS[name](evidence, bound, level)
     low, high = bound.measure.scaled.scale((float(low), float(high)))
     return RankingLimits(low, high, name)
+
+
+def one_sided_limits(bound: Bound, evidence: Ranking | Probabilities, level: float) -> RankingLimits | None:
+    """Limits whose ends each keep the level by themselves; None where those of the default do."""
+    default = default_score_method(bound.measure)
+    if default in ONE_SIDED_AREAS:
+        name, area = ONE_SIDED_AREAS[default]
+        low, high = area(evidence, level)  # type: ignore[arg-type]
+    elif default in ONE_SIDED_COMPONENTS:
+        name, component = ONE_SIDED_COMPONENTS[default]
+        low, high = component(evidence, bound, level)
+    else:
+        return None
+    return RankingLimits(*bound.measure.scaled.scale((float(low), float(high))), name)
 
 
 def score_method_names() -> tuple[str, ...]:

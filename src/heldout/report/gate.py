@@ -9,15 +9,20 @@ from xml.etree import ElementTree as ET
 
 from heldout.findings.review import RULE_CATALOGUE
 from heldout.gates.gate import Gate, Requirement
-from heldout.gates.requirements import LONGEST_NAME, enough_digits
+from heldout.gates.requirements import LONGEST_NAME, enough_digits, percentage
 from heldout.result import Form
-from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Severity, Span, Table, Title
+from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Severity, Span, Table, Title
 from heldout.show.escape import visible
-from heldout.show.numbers import count
+from heldout.show.numbers import count, number
 from heldout.show.text_width import shorten
 
 # What the track of an interval shows.
 DRAWN = "distance from the bound"
+UNDECIDED_WORDS = {
+    "fail": "fails.",
+    "warn": "is let through with caution where the value itself meets the bound, and fails where it misses it.",
+    "pass": "is let through.",
+}
 # What is said of one alone, and of one of several.
 REQUIRED = {"passed": ("passed", "passed"), "failed": ("failed", "failed"), "undecided": ("is undecided", "undecided")}
 FORBIDDEN = {
@@ -48,6 +53,7 @@ def gate_blocks(gate: Gate) -> list[Block]:
         rows = tuple((_mark(one), _short(one.text), _about(one)) for one in found)
         blocks.append(Table((Column("outcome"), Column("forbidden"), Column("finding", wrap=True)), rows))
     blocks += [_why(one) for one in gate.requirements]
+    blocks += [Note(promise)] if (promise := _promise(gate)) else []
     if gate.baseline_how:
         blocks.append(Note(gate.baseline_how))
     blocks += [Note(f"{note[0].upper()}{note[1:]}.", "warning") for note in gate.notes if note]
@@ -83,17 +89,34 @@ def _verdict(gate: Gate) -> str:
     counts = [_counted(required, "requirement", REQUIRED), _counted(forbidden, "forbidden finding", FORBIDDEN)]
     said = f"{'PASSED' if gate.passed else 'FAILED'}: {'; '.join(filter(None, counts))}."
     open_ = [one for one in required if one.outcome == "undecided"]
-    missed = sum(one.fails for one in open_)
     unseen = any(one.outcome == "undecided" for one in forbidden)
-    if (open_ or unseen) and gate.strict:
+    if required and not open_ and all(one.outcome == "passed" for one in required):
+        ways = "Its bound is" if len(required) == 1 else "Every bound is"
+        said += f" {ways} cleared by a one-sided {percentage(gate.level)} limit."
+    if open_ or unseen:
         what = "undecided or not checked" if open_ and unseen else "undecided" if open_ else "not checked"
-        return f"{said} With --strict what is {what} fails."
-    if unseen:
-        said += " What was not checked is let through, and fails with --strict."
-    if missed:
-        said += " What is undecided fails where the value itself misses it."
-    elif open_:
-        said += " What is undecided is let through with caution: the value meets it, the interval does not."
+        said += f" What is {what} {UNDECIDED_WORDS[gate.undecided]}"
+    return said
+
+
+def _promise(gate: Gate) -> str:
+    """What the outcomes promise together, in words; empty without requirements."""
+    required = [one for one in gate.requirements if one.written is not None]
+    if not required:
+        return ""
+    risk = f"{100 * (1 - gate.level):.3g} in 100"
+    several = len(required) > 1
+    if gate.undecided == "fail":
+        which = "any of them" if several else "it"
+        said = f"A classifier whose true value misses {which} passes on at most {risk} test sets"
+        said += ": all must pass, so none needs a correction (intersection-union test)." if several else "."
+    else:
+        said = f"With undecided={gate.undecided!r} a pass promises nothing: what is undecided may miss its bound."
+    if several:
+        said += (
+            f" That any requirement is said to have failed which is truly met happens on at most {risk}: "
+            f"failures are corrected together for all {len(required)} (Holm)."
+        )
     return said
 
 
@@ -111,16 +134,34 @@ def _values(held: Sequence[Requirement], level: float) -> Table:
         Column("outcome"),
         Column("requirement"),
         Column("value", "right"),
-        Column(f"{100 * level:g} % interval"),
+        Column(f"one-sided {percentage(level)} limit"),
     )
     shares = [(one.written.limit, one.estimate) for one in held if one.written is not None and one.estimate is not None]
-    spans = _spans([(limit, e.value, e.low, e.high) if e.style == "share" else None for limit, e in shares])
+    ends = [_ends(one) for one in held]
+    drawn = [
+        (limit, e.value, *pair) if e.style == "share" else None for (limit, e), pair in zip(shares, ends, strict=True)
+    ]
     rows: list[tuple[Cell, ...]] = []
-    for one, (limit, e), span in zip(held, shares, spans, strict=True):
-        digits = enough_digits(limit, (e.value, e.low, e.high), e.style)
-        shown = Number(e.value, e.style, digits), Range(e.low, e.high, e.style, digits)
-        rows.append((_mark(one), _short(one.text), *shown, span))
+    for one, (limit, e), pair, span in zip(held, shares, ends, _spans(drawn), strict=True):
+        digits = enough_digits(limit, (e.value, *pair), e.style)
+        rows.append((_mark(one), _short(one.text), Number(e.value, e.style, digits), _limit(one, digits), span))
     return _drawn((*columns, Column("")), rows)
+
+
+def _ends(one: Requirement) -> tuple[float, float]:
+    """The lower and the upper limit by which a requirement was judged."""
+    if one.pass_limit is None or one.fail_limit is None:
+        return math.nan, math.nan
+    first, second = one.pass_limit.value, one.fail_limit.value
+    return (first, second) if one.pass_limit.side == "lower" else (second, first)
+
+
+def _limit(one: Requirement, digits: int | None) -> str:
+    """The limit that must clear the bound, in words."""
+    if one.pass_limit is None or one.estimate is None or math.isnan(one.pass_limit.value):
+        return "none"
+    way = "at least" if one.pass_limit.side == "lower" else "at most"
+    return f"{way} {number(one.pass_limit.value, one.estimate.style, digits)}"
 
 
 def _differences(held: Sequence[Requirement], gate: Gate) -> Table:
@@ -130,7 +171,7 @@ def _differences(held: Sequence[Requirement], gate: Gate) -> Table:
         Column("value", "right"),
         Column("baseline", "right"),
         Column("difference", "right"),
-        Column(f"{100 * gate.level:g} % interval"),
+        Column(f"one-sided {percentage(gate.level)} limit"),
         Column(""),
     )
     rows: list[tuple[Cell, ...]] = []
@@ -139,10 +180,10 @@ def _differences(held: Sequence[Requirement], gate: Gate) -> Table:
         if one.against is None or one.estimate is None or one.written is None:
             continue
         t, e, limit = one.against.tested, one.estimate, one.written.limit
-        digits = enough_digits(limit, (t.difference, t.low, t.high), e.style)
+        digits = enough_digits(limit, (t.difference, *_ends(one)), e.style)
         figures = [Number(value, e.style, digits) for value in (e.value, one.against.value, t.difference)]
-        rows.append((_mark(one), _short(one.text), *figures, Range(t.low, t.high, e.style, digits)))
-        ends.append((limit, t.difference, t.low, t.high) if e.style == "share" else None)
+        rows.append((_mark(one), _short(one.text), *figures, _limit(one, digits)))
+        ends.append((limit, t.difference, *_ends(one)) if e.style == "share" else None)
     return _drawn(columns, [(*row, span) for row, span in zip(rows, _spans(ends), strict=True)])
 
 

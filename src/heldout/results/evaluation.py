@@ -220,6 +220,14 @@ class Evaluation(Reviewed):
             return replace(quantity.check_scored(self.scores), **changes).ask(quantity, method)
         return replace(made, **changes).ask(quantity, method)
 
+    def one_sided(self, quantity: Quantity, level: float) -> Estimate:
+        """The quantity with limits that each keep the level by themselves, for statements such as "at least"."""
+        quantity = quantity.check(self.positive).check_costs(self.costs)
+        changes: dict[str, Any] = {"level": 2 * level - 1, "one_sided": True}
+        if quantity.is_score:
+            return replace(quantity.check_scored(self.scores), **changes).ask(quantity)
+        return replace(self.estimator, **changes).ask(quantity)
+
     def rows(self) -> list[dict[str, object]]:
         """One row per estimate."""
         return [row for estimate in self.estimates for row in estimate.rows()]
