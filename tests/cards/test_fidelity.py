@@ -16,7 +16,7 @@ from tests.cards.drawn_data import mixed_table, one_that_matters
 
 import heldout
 from heldout.cards.api import card
-from heldout.cards.report import rules
+from heldout.cards.card_report import rules
 from heldout.cards.surrogate import (
     FoldLikeness,
     Fork,

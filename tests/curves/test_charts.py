@@ -25,7 +25,7 @@ from heldout.curves import (
     roc,
     save_chart,
 )
-from heldout.curves.chart import draw_alone
+from heldout.curves.curve_chart import draw_alone
 from heldout.engines.score_sort import rank
 from heldout.errors import FileError, OptionError
 from heldout.evidence.ranking import Ranking

@@ -9,7 +9,7 @@ from heldout.curves.decision import GRID, decision_curve, net_benefit
 from heldout.curves.precision_recall import precision_recall
 from heldout.curves.roc import roc
 from heldout.curves.thinning import SHORT, places_of, shortened
-from heldout.curves.thresholds import counts_at, places
+from heldout.curves.threshold_counts import counts_at, places
 from heldout.engines.bins import bins_of
 from heldout.engines.score_sort import rank
 from heldout.measures.certified import bounds

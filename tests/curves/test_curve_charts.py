@@ -16,9 +16,9 @@ from heldout.curves import (
     reliability,
     roc,
 )
-from heldout.curves.chart import SHOWN, chart_of, draw_together
+from heldout.curves.curve_chart import SHOWN, chart_of, draw_together
 from heldout.curves.declare import CURVE_KINDS
-from heldout.curves.thresholds import counts_at
+from heldout.curves.threshold_counts import counts_at
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.show.explorer import evaluated

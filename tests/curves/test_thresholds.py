@@ -10,7 +10,7 @@ from hypothesis import given
 from tests.curves.scored_cases import DATA, band_of, diabetes, read, scored
 
 from heldout.curves import confusion_at, measure_curve, threshold_table
-from heldout.curves.thresholds import threshold_grid
+from heldout.curves.threshold_counts import threshold_grid
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.ranking import Ranking

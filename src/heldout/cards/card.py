@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from heldout.cards import report
+from heldout.cards import card_report
+from heldout.cards.card_report import card_blocks, card_page_blocks
 from heldout.cards.importance import Importance
 from heldout.cards.questions import Answers, questionnaire, read_answers
-from heldout.cards.report import card_blocks, card_page_blocks
 from heldout.cards.size_and_speed import Size, Speed
 from heldout.cards.surrogate import Fidelity, Share, shorten_name
 from heldout.cards.usefulness import Performance, Usefulness
@@ -272,7 +272,7 @@ def _estimate(title: str) -> Callable[[Card], str]:
     def read(card: Card) -> str:
         estimates = dict(zip(card.performance.named, card.performance.estimates, strict=True))
         e = estimates.get(title)
-        return "–" if e is None else report.with_limits(Share(e.value, e.low, e.high))
+        return "–" if e is None else card_report.with_limits(Share(e.value, e.low, e.high))
 
     return read
 
@@ -293,12 +293,12 @@ def _used(card: Card) -> str:
 
 def _useful(card: Card) -> str:
     usefulness = card.usefulness
-    return usefulness.undefined or report.ranges_text(usefulness.better) or "nowhere"
+    return usefulness.undefined or card_report.ranges_text(usefulness.better) or "nowhere"
 
 
 def _gain(card: Card) -> str:
     best = card.usefulness.best
-    return "–" if best is None else report.with_limits(Share(best.gain, best.gain_low, best.gain_high))
+    return "–" if best is None else card_report.with_limits(Share(best.gain, best.gain_low, best.gain_high))
 
 
 LINES: tuple[Line, ...] = (
@@ -310,14 +310,14 @@ LINES: tuple[Line, ...] = (
     ("depth", lambda card: count(card.size.depth)),
     ("stored cases", lambda card: count(card.size.cases + card.size.vectors)),
     ("features used", _used),
-    ("pickled", lambda card: report.bytes_text(card.size.bytes)),
+    ("pickled", lambda card: card_report.bytes_text(card.size.bytes)),
     ("leans on", _first_features),
-    ("order over folds (tau)", lambda card: report.with_limits(Share(card.importance.stability.kendall))),
-    ("same as a small tree", lambda card: report.with_limits(card.fidelity.agreement)),
-    ("the tree is right", lambda card: report.with_limits(card.fidelity.accuracy)),
-    ("one row", lambda card: report.seconds_text(card.speed.single.median)),
-    ("1,000 rows", lambda card: report.seconds_text(card.speed.batch.median)),
-    ("memory for these", lambda card: report.bytes_text(card.speed.peak_bytes)),
+    ("order over folds (tau)", lambda card: card_report.with_limits(Share(card.importance.stability.kendall))),
+    ("same as a small tree", lambda card: card_report.with_limits(card.fidelity.agreement)),
+    ("the tree is right", lambda card: card_report.with_limits(card.fidelity.accuracy)),
+    ("one row", lambda card: card_report.seconds_text(card.speed.single.median)),
+    ("1,000 rows", lambda card: card_report.seconds_text(card.speed.batch.median)),
+    ("memory for these", lambda card: card_report.bytes_text(card.speed.peak_bytes)),
     ("useful at thresholds", _useful),
     ("largest gain", _gain),
     ("unanswered", lambda card: f"{len(card.unanswered)} of {len(card.answers.texts)}"),

@@ -1,4 +1,7 @@
-"""Two learners over many data sets: Wilcoxon's signed ranks, and the signs alone."""
+"""Two learners over many data sets: Wilcoxon's signed ranks, and the signs alone.
+
+The tests themselves; which of them is made is decided in `comparisons.pairwise`.
+"""
 
 from __future__ import annotations
 

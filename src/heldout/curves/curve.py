@@ -83,7 +83,7 @@ class Curve(Result):
 
     schema: ClassVar[str] = "heldout/curve@1"
     rows_name: ClassVar[str] = "points"
-    _drawn_by: ClassVar[str] = "heldout.curves.chart:draw_alone"
+    _drawn_by: ClassVar[str] = "heldout.curves.curve_chart:draw_alone"
 
     kind: str
     title: str

@@ -13,7 +13,7 @@ from heldout.arrays import Floats
 from heldout.curves.curve import Band, Curve, Reference, Scale, hull_places
 from heldout.curves.declare import check_bands, curve, plot
 from heldout.curves.roc import one_class, share, started
-from heldout.curves.thresholds import Thresholds, counts_at, places, settled_grid, threshold_grid
+from heldout.curves.threshold_counts import Thresholds, counts_at, places, settled_grid, threshold_grid
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking

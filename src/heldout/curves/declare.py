@@ -10,7 +10,7 @@ from typing import Any, Literal, ParamSpec, TypeAlias
 from heldout.arguments import closest, listing
 from heldout.arrays import Floats
 from heldout.curves.curve import BandKind, Curve, Reference, Scale
-from heldout.curves.thresholds import between_points
+from heldout.curves.threshold_counts import between_points
 from heldout.errors import OptionError
 from heldout.evidence.ranking import Ranking
 from heldout.measures.symbolic import (

@@ -9,7 +9,7 @@ import numpy as np
 from heldout.curves.curve import Curve, Reference, Scale
 from heldout.curves.declare import check_bands, curve, plot
 from heldout.curves.roc import CHANCE, share, started
-from heldout.curves.thresholds import count_band
+from heldout.curves.threshold_counts import count_band
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.measures.catalogue import find

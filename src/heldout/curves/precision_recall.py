@@ -9,7 +9,7 @@ import numpy as np
 from heldout.curves.curve import ABSENT, Curve, Reference, Scale
 from heldout.curves.declare import check_bands, curve, plot
 from heldout.curves.roc import TPR, share
-from heldout.curves.thresholds import count_band
+from heldout.curves.threshold_counts import count_band
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking

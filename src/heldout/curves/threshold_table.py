@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heldout.arrays import Floats
 from heldout.curves.curve import Curve, Scale
 from heldout.curves.declare import check_bands, curve
-from heldout.curves.thresholds import (
+from heldout.curves.threshold_counts import (
     Thresholds,
     between_points,
     check_counted,

@@ -1,4 +1,7 @@
-"""What slices are made from: the cases with the columns that divide them, and the estimators of the whole."""
+"""What slices are made from: the cases with the columns that divide them, and the estimators of the whole.
+
+The search for the worst slices asks it; together the two would be too long for one file.
+"""
 
 from __future__ import annotations
 

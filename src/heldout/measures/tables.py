@@ -1,4 +1,7 @@
-"""Measures of the whole confusion matrix, from a few sums over it."""
+"""Measures of the whole confusion matrix, from a few sums over it.
+
+Like the measures of every other module, they are found through the catalogue.
+"""
 
 from __future__ import annotations
 

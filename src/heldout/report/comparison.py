@@ -12,8 +12,8 @@ import numpy as np
 from heldout.comparisons.comparison import UNNAMED, Comparison, Pair
 from heldout.comparisons.corrections import is_significant
 from heldout.comparisons.pair_test import OmnibusTest
-from heldout.curves.chart import TONES, draw_together, overlay
 from heldout.curves.curve import CHECK_CLASSES
+from heldout.curves.curve_chart import TONES, draw_together, overlay
 from heldout.curves.roc import FPR
 from heldout.errors import HeldoutError, ValuesError
 from heldout.measures.catalogue import read_quantity

@@ -10,7 +10,7 @@ import numpy as np
 
 from heldout.arguments import listing
 from heldout.curves import precision_recall, reliability, roc
-from heldout.curves.chart import TONES, chart_of, draw_alike, draw_together
+from heldout.curves.curve_chart import TONES, chart_of, draw_alike, draw_together
 from heldout.curves.decision import GRID
 from heldout.curves.declare import list_kinds
 from heldout.curves.roc import one_class

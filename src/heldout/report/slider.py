@@ -1,4 +1,7 @@
-"""The threshold that a reader moves: exact counts at every position, every figure with its limits, and costs."""
+"""The threshold that a reader moves: exact counts at every position, every figure with its limits, and costs.
+
+The page of an evaluation shows it; what stands behind its positions is made here.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Floats
 from heldout.curves.thinning import places_of, shortened
-from heldout.curves.thresholds import ThresholdTables, counts_at
+from heldout.curves.threshold_counts import ThresholdTables, counts_at
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.ranking import cut_at, split_at
 from heldout.intervals.count_estimator import DEFAULTS, PLENTY, Estimator

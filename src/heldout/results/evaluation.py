@@ -258,7 +258,7 @@ class Evaluation(Reviewed):
             return {}
         from heldout.curves import precision_recall, roc, thinned
         from heldout.curves.thinning import shortened
-        from heldout.curves.thresholds import between_points
+        from heldout.curves.threshold_counts import between_points
 
         whole = self.ranking()
         short = shortened(whole)

@@ -1,4 +1,7 @@
-"""What each address answers: a page to a person, JSON to the script on it, and never a traceback."""
+"""What each address answers: a page to a person, JSON to the script on it, and never a traceback.
+
+The server says which address leads here.
+"""
 
 from __future__ import annotations
 
