@@ -118,8 +118,7 @@ def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f"heldout.{name}")
     if name not in _HOMES:
-        message = f"module 'heldout' has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module 'heldout' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import difflib
 import numbers
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from heldout.errors import OptionError
 
 # The name of a class, and what becomes of rows in which a value is missing.
 Label = str | int | bool | float
 Missing = Literal["refuse", "drop"]
+
+Value = TypeVar("Value")
 
 # From which likeness on, by difflib's ratio, a name is taken for a slip of another.
 ALIKE = 0.7
@@ -64,6 +66,17 @@ def _one_slip(name: str, other: str) -> bool:
     if len(rest) != len(wanted):
         return rest[1:] == wanted if len(rest) > len(wanted) else rest == wanted[1:]
     return rest[1:] == wanted[1:] or (rest[1::-1] == wanted[:2] and rest[2:] == wanted[2:])
+
+
+def require(value: Value | None, reason: str) -> Value:
+    """The value, where the caller has seen to it that there is one; a TypeError with the reason where there is none.
+
+    >>> require(0, "there is no number")
+    0
+    """
+    if value is None:
+        raise TypeError(reason)
+    return value
 
 
 def suggest(name: object, known: Iterable[object], otherwise: str = "use one of these.") -> str:

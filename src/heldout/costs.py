@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.arguments import closest, listing
+from heldout.arguments import listing, suggest
 from heldout.errors import MatrixError
 from heldout.evidence import Label
 from heldout.files.delimited import separator_of
@@ -39,10 +39,9 @@ def class_index(name: Any, labels: Sequence[Label]) -> int:
         same = [position for position, label in enumerate(labels) if _parse_value(str(label)) == value]
         if len(same) == 1:
             return same[0]
-    near = closest(text, by_text)
     raise MatrixError(
         f"The costs name the class {name!r}, which is not among the classes: {listing(labels)}.",
-        hint=f"did you mean {near!r}?" if near else "use one of these.",
+        hint=suggest(text, by_text),
     )
 
 

@@ -105,8 +105,7 @@ class Result(ABC):
     @final
     def _render(self, form: Form) -> list[Block]:
         if not self._rendered_by:
-            message = f"{type(self).__name__} neither has blocks of its own nor names what renders it"
-            raise NotImplementedError(message)
+            raise NotImplementedError(f"{type(self).__name__} neither has blocks of its own nor names what renders it")
         blocks: list[Block] = bound_late(self._rendered_by)(self, form)
         return blocks
 

@@ -351,8 +351,7 @@ def takes(arguments: type, *, after: str = "") -> Callable[[Callable[P, R]], Cal
         def call(*given: P.args, **options: P.kwargs) -> R:
             for name in options:
                 if name not in shown.parameters:
-                    message = f"{function.__name__}() got an unexpected keyword argument {name!r}"
-                    raise TypeError(message)
+                    raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
             return function(*given, **{**usual, **options})
 
         vars(call)["__signature__"] = shown

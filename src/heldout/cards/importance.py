@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import closest, listing, method_key
+from heldout.arguments import listing, method_key, suggest
 from heldout.arrays import Codes, Floats
 from heldout.errors import OptionError
 from heldout.intervals.dependence import Dependence
@@ -54,10 +54,9 @@ def read_measure(name: str | None, *, probabilities: bool) -> LossMeasure:
     key = method_key(name).replace("-", "_")
     measure = MEASURES.get(key)
     if measure is None:
-        near = closest(key, MEASURES)
         raise OptionError(
             f"There is no importance by {name!r}. There is: {listing(MEASURES)}.",
-            hint=f"did you mean {near!r}?" if near else "use one of these, or none for the usual one.",
+            hint=suggest(key, MEASURES, "use one of these, or none for the usual one."),
         )
     if measure.probabilities and not probabilities:
         raise _no_probabilities(measure)
@@ -479,10 +478,9 @@ class Importance:
         """The importance of a feature."""
         by_name = {item.feature: item for item in self.features}
         if feature not in by_name:
-            near = closest(str(feature), by_name)
             raise OptionError(
                 f"There is no importance of {feature!r}. There is one of: {listing(by_name) or 'nothing'}.",
-                hint=f"did you mean {near!r}?" if near else "use one of these.",
+                hint=suggest(feature, by_name),
             )
         return by_name[feature]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import closest, listing
+from heldout.arguments import listing, suggest
 from heldout.arrays import Codes
 from heldout.cards.importance import (
     Exchanges,
@@ -209,10 +209,9 @@ def choose_columns(problem: Problem, permute: Sequence[str] | None) -> tuple[tup
     requested = [permute] if isinstance(permute, str) else list(permute)
     unknown = [name for name in requested if name not in names]
     if unknown:
-        near = closest(str(unknown[0]), names)
         raise ColumnError(
             f"There is no feature {unknown[0]!r} to shuffle. There are: {listing(names)}.",
-            hint=f"did you mean {near!r}?" if near else "use one of these.",
+            hint=suggest(str(unknown[0]), names),
         )
     return tuple(dict.fromkeys(names.index(name) for name in requested)), "" if requested else "no feature was named"
 

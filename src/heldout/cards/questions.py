@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from heldout.arguments import closest, listing
+from heldout.arguments import listing, suggest
 from heldout.errors import FileError, OptionError
 
 UNANSWERED = "unanswered"
@@ -80,10 +80,9 @@ class Answers:
 
 def _check_answer(name: str, answer: object) -> None:
     if name not in NAMES:
-        near = closest(str(name), NAMES)
         raise OptionError(
             f"There is no question {name!r}. There are: {listing(NAMES, most=20)}.",
-            hint=f"did you mean {near!r}?" if near else "use one of these names.",
+            hint=suggest(name, NAMES, "use one of these names."),
         )
     if answer is not None and not isinstance(answer, str):
         raise OptionError(

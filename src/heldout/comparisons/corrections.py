@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import closest, listing, method_key
+from heldout.arguments import listing, method_key, suggest
 from heldout.arrays import Floats
 from heldout.comparisons.pair_test import ROUNDING
 from heldout.errors import OptionError, ValuesError
@@ -57,10 +57,9 @@ def find_correction(name: object) -> Correction:
     """
     key = method_key(name).replace("š", "s").replace("á", "a")
     if key not in CORRECTIONS:
-        near = closest(key, CORRECTIONS)
         raise OptionError(
             f"There is no correction {name!r}. There are: {listing(CORRECTIONS, most=20)}.",
-            hint=f"did you mean {near!r}?" if near else "leave it out for the default.",
+            hint=suggest(key, CORRECTIONS, "leave it out for the default."),
         )
     return CORRECTIONS[key]
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import listing, require
 from heldout.arrays import Flags, Floats
 from heldout.comparisons.pair_test import (
     PER_CASE,
@@ -620,10 +620,7 @@ def _most(joint: JointScores, pair: IndexPair, unseen: Sequence[float]) -> float
 
 
 def _grouped(joint: JointScores) -> Influence:
-    groups = joint.groups
-    if groups is None:
-        message = "there are no groups"
-        raise TypeError(message)
+    groups = require(joint.groups, "there are no groups")
     p, q = max(joint.positives, 1), max(joint.negatives, 1)
     values = np.array([placed.area for placed in joint.placed])
     sizes = float((groups.positives > 0).sum()), float((groups.negatives > 0).sum())

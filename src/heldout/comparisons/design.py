@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import listing, require
 from heldout.arrays import Codes
 from heldout.comparisons.comparison import Alike, Curves, Side
 from heldout.comparisons.delong import DELONG, DELONG_MOVER, Areas, compare_all_areas, delong_pairs, model_areas
@@ -427,11 +427,7 @@ class PairedCases(SharedCases):
         return find_identical(first, second, quantity)
 
     def _predictions(self, index: int) -> Predictions:
-        predictions = self.evaluations[index].predictions
-        if predictions is None:
-            message = "an evaluation without predictions cannot be paired"
-            raise TypeError(message)
-        return predictions
+        return require(self.evaluations[index].predictions, "an evaluation without predictions cannot be paired")
 
     @cached_property
     def _dependent(self) -> bool:
@@ -446,10 +442,7 @@ class PairedCases(SharedCases):
 
     def scores_in_order(self, index: int) -> NDArray[Any]:
         """The scores of one contestant, in the order of the cases."""
-        scores = self._predictions(index).scores
-        if scores is None:
-            message = "there are no scores"
-            raise TypeError(message)
+        scores = require(self._predictions(index).scores, "there are no scores")
         return np.asarray(scores.values)[self.paired.rows[index]]
 
     def groups(self) -> NDArray[np.int64] | None:

@@ -277,8 +277,7 @@ def _blocks(size: int, numbers: int) -> Iterator[int]:
 
 
 def _no_table(weights: Floats) -> Any:
-    message = f"single cells were asked for, by weights of shape {weights.shape}"
-    raise TypeError(message)
+    raise TypeError(f"single cells were asked for, by weights of shape {weights.shape}")
 
 
 # Up to this many cells of more than two classes are all given their share of the prior. Beyond, the cells that were not

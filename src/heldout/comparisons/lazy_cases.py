@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import listing, require
 from heldout.arrays import Codes
 from heldout.comparisons.comparison import Alike, Curves
 from heldout.comparisons.delong import DELONG, DELONG_MOVER, Areas, counted_areas, delong_counted
@@ -48,10 +48,7 @@ class LazyContestant:
     @property
     def counted(self) -> Counted:
         """The counts behind the evaluation."""
-        if self.evaluation.counted is None:
-            message = "a lazy contestant has counts"
-            raise TypeError(message)
-        return self.evaluation.counted
+        return require(self.evaluation.counted, "a lazy contestant has counts")
 
     @property
     def names(self) -> list[str]:

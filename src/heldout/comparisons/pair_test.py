@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from heldout.arguments import check_level, closest, listing, method_key
+from heldout.arguments import check_level, listing, method_key, suggest
 from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.intervals.quantiles import z_value
@@ -70,10 +70,9 @@ def find_procedure(name: str, setting: Setting) -> Procedure:
     key = method_key(name)
     fitting = sorted(p.name for p in PROCEDURES.values() if p.setting == setting)
     if key not in PROCEDURES:
-        near = closest(key, fitting) or closest(key, PROCEDURES)
         raise OptionError(
             f"There is no method {name!r} to compare with. For {setting} there are: {listing(fitting, most=20)}.",
-            hint=f"did you mean {near!r}?" if near else "leave method out for the default.",
+            hint=suggest(key, fitting, "") or suggest(key, PROCEDURES, "leave method out for the default."),
         )
     procedure = PROCEDURES[key]
     if procedure.setting != setting:
@@ -321,10 +320,9 @@ def _kind(kind: str) -> Kind:
     for known in KINDS:
         if key in (known, known.replace("-", "")):
             return known
-    near = closest(key, KINDS)
     raise OptionError(
         f"A margin is judged for {listing(KINDS)}. Got {kind!r}.",
-        hint=f"did you mean {near!r}?" if near else "use one.",
+        hint=suggest(key, KINDS, "use one."),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_level, check_whole, listing
+from heldout.arguments import check_level, check_whole, listing, require
 from heldout.arrays import Floats
 from heldout.comparisons.joint_tables import (
     PairedQuantity,
@@ -325,10 +325,7 @@ def _inside(seen: PairedQuantity, low: float, high: float) -> tuple[float, float
 
 
 def _shares(task: _Task) -> Shares:
-    if task.shares is None:
-        message = f"{task.seen.name} is not a share of the same cases"
-        raise TypeError(message)
-    return task.shares
+    return require(task.shares, f"{task.seen.name} is not a share of the same cases")
 
 
 def _order(first_pairs: PairCounts, second_pairs: PairCounts) -> int:

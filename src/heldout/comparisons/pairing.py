@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import listing, require
 from heldout.comparisons.comparison import Alike
 from heldout.comparisons.design import (
     CompareOptions,
@@ -117,13 +117,9 @@ class IndependentCases(PairingDesign):
         self, side: Evaluation, quantity: Quantity
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]:
         """The scores of one contestant, the true classes, and the groups."""
-        if side.scores is None:
-            message = "there are no scores"
-            raise TypeError(message)
-        evidence, own = side.scores.evidence, translate_class(quantity, side.labels)
+        evidence, own = require(side.scores, "there are no scores").evidence, translate_class(quantity, side.labels)
         if not isinstance(evidence, RowScores):
-            message = "the rows were not kept"
-            raise TypeError(message)
+            raise TypeError("the rows were not kept")
         values = select_scores(evidence.values, evidence.predictions, own, evidence.labels)
         label = own.class_ if own.class_ is not None else side.positive
         code = 1 if label is None else evidence.labels.index(label)
@@ -132,10 +128,7 @@ class IndependentCases(PairingDesign):
 
     def _counted_scores(self, side: Evaluation, quantity: Quantity) -> CountedSide:
         """The counted scores of one contestant."""
-        if side.scores is None:
-            message = "there are no scores"
-            raise TypeError(message)
-        evidence = side.scores.evidence
+        evidence = require(side.scores, "there are no scores").evidence
         if evidence.per_class and quantity.bound.measure.scope != "probability" and quantity.class_ is None:
             raise OptionError(
                 f"{quantity.bound.name} of a column of scores for each class needs the rows, and these were not kept.",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from heldout.arguments import closest, listing
+from heldout.arguments import listing, suggest
 from heldout.comparisons.cases_needed import CasesNeeded, cases_needed
 from heldout.comparisons.comparison import UNNAMED, Alike, Comparison, Known, Outcome, Pair
 from heldout.comparisons.corrections import (
@@ -365,10 +365,9 @@ def choose_pairs(names: list[str], control: str | None) -> list[tuple[int, int]]
     if control is None:
         return list(combinations(range(len(names)), 2))
     if control not in names:
-        near = closest(str(control), names)
         raise OptionError(
             f"There is no classifier {control!r} to be the control. There are: {listing(names)}.",
-            hint=f"did you mean {near!r}?" if near else "use one of these names.",
+            hint=suggest(control, names, "use one of these names."),
         )
     index = names.index(control)
     return [(other, index) for other in range(len(names)) if other != index]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import closest, listing
+from heldout.arguments import listing, suggest
 from heldout.arrays import Floats, Integers
 from heldout.comparisons.pair_test import ROUNDING, register_procedure
 from heldout.errors import ColumnError, OptionError, ValuesError
@@ -41,10 +41,9 @@ class ResultTable:
         """The column of a learner."""
         name = str(learner)
         if name not in self.learners:
-            near = closest(name, self.learners)
             raise OptionError(
                 f"There is no learner {name!r} in the table. There are: {listing(self.learners)}.",
-                hint=f"did you mean {near!r}?" if near else "name a column of the table.",
+                hint=suggest(name, self.learners, "name a column of the table."),
             )
         return self.learners.index(name)
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from heldout.arguments import check_level, check_share, closest, listing, method_key
+from heldout.arguments import check_level, check_share, listing, method_key, suggest
 from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.intervals import proportion
@@ -105,10 +105,9 @@ def cases_for_width(p: float, width: float, level: float = 0.95, method: str = "
     check_share("The width", width, "for example 0.05 for ± .025.")
     key = method_key(method)
     if key not in METHODS:
-        near = closest(key, METHODS)
         raise OptionError(
             f"There is no interval method {method!r} to plan with. There are: {listing(METHODS)}.",
-            hint=f"did you mean {near!r}?" if near else "leave method out for wilson.",
+            hint=suggest(key, METHODS, "leave method out for wilson."),
         )
     if key == "normal":
         # Its expected width is no guide: with a handful of cases all right it has no width at all.

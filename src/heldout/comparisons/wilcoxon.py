@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from heldout.arguments import check_level, check_whole, closest, listing
+from heldout.arguments import check_level, check_whole, listing, suggest
 from heldout.arrays import Floats
 from heldout.comparisons.fold_tests import Posterior, check_rope
 from heldout.comparisons.pair_test import ROUNDING, find_procedure, register_procedure
@@ -117,10 +117,9 @@ def signed_ranks(a: Any, b: Any, *, zeros: Zeros = "drop") -> SignedRanks:
 def check_zeros(zeros: object) -> None:
     """Refuse a name that is none of the two."""
     if zeros not in get_args(Zeros):
-        near = closest(str(zeros), get_args(Zeros))
         raise OptionError(
             f"Differences of zero are treated by {listing(get_args(Zeros))}. Got {zeros!r}.",
-            hint=f"did you mean {near!r}?" if near else "leave zeros out for 'drop'.",
+            hint=suggest(zeros, get_args(Zeros), "leave zeros out for 'drop'."),
         )
 
 

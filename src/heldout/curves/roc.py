@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_level
+from heldout.arguments import check_level, require
 from heldout.arrays import Floats
 from heldout.curves.curve import ABSENT, Band, BandKind, Curve, Reference, Scale
 from heldout.curves.declare import check_bands, curve, plot
@@ -239,10 +239,7 @@ def effective_sizes(ranking: Ranking, grid: Floats, level: float) -> tuple[Float
 
 def _group_sizes(ranking: Ranking, grid: Floats, level: float) -> tuple[Floats, Floats]:
     """Sizes from the cluster-robust variances of the two rates, shrunk to make up for few groups."""
-    groups = ranking.groups
-    if groups is None:
-        message = "there are no groups"
-        raise TypeError(message)
+    groups = require(ranking.groups, "there are no groups")
     index = np.clip(np.searchsorted(ranking.fp, grid * ranking.n_negative), 0, len(ranking) - 1)
     number = len(groups.keys)
     # A t interval with G − 1 degrees of freedom is as long as a z interval with this much less evidence.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heldout.arguments import check_whole, closest, listing
+from heldout.arguments import check_whole, listing, suggest
 from heldout.engines.accumulator import Evidence
 from heldout.engines.engine_errors import engine_errors
 from heldout.errors import HeldoutError, OptionError
@@ -48,10 +48,9 @@ class EngineOptions:
     def checked(self) -> EngineOptions:
         """The same, refused where a word or a number makes no sense."""
         if self.engine is not None and self.engine not in ENGINES:
-            near = closest(str(self.engine), ENGINES)
             raise OptionError(
                 f"There is no engine {self.engine!r}. There are: {listing(ENGINES)}.",
-                hint=f"did you mean {near!r}?" if near else "leave it out, and it is chosen by the data.",
+                hint=suggest(str(self.engine), ENGINES, "leave it out, and it is chosen by the data."),
             )
         if self.master is not None and self.engine not in WITH_MASTER:
             raise OptionError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import require
 from heldout.engines.bins import bins_of
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.errors import ValuesError
@@ -167,10 +168,7 @@ def count_folds(predictions: Predictions, labels: tuple[Label, ...]) -> FoldCoun
     array([[0, 1],
            [0, 1]])
     """
-    fold = predictions.fold
-    if fold is None:
-        message = "the predictions have no folds"
-        raise TypeError(message)
+    fold = require(predictions.fold, "the predictions have no folds")
     truth, predicted = predictions.truth, predictions.predicted
     k, at = len(labels), {label: position for position, label in enumerate(labels)}
     move = np.array([at.get(label, -1) for label in predictions.labels], dtype=np.int64)
@@ -423,10 +421,7 @@ def refuse_copies(name: object, times: int, ids: int) -> ValuesError:
 
 def score_tally(predictions: Predictions, rows: NDArray[np.int64] | None = None) -> ScoreTally:
     """What the scores of some rows tell, or of all of them."""
-    scores = predictions.scores
-    if scores is None:
-        message = "there are no scores"
-        raise TypeError(message)
+    scores = require(predictions.scores, "there are no scores")
     kept = slice(None) if rows is None else rows
     values = scores.values[kept]
     weight = None if predictions.weight is None else predictions.weight[kept]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import listing, require
 from heldout.engines.memory import check_once, left_out
 from heldout.engines.memory import counted as counted_of
 from heldout.errors import ColumnError, LabelError, ValuesError
@@ -97,10 +97,7 @@ def joined(parts: Sequence[Predictions]) -> Predictions:
 
 
 def _held(values: Any) -> Any:
-    if values is None:
-        message = "some of the predictions lack what the others have"
-        raise TypeError(message)
-    return values
+    return require(values, "some of the predictions lack what the others have")
 
 
 def _labels(each: Sequence[tuple[Label, ...]]) -> tuple[Label, ...]:

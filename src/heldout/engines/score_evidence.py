@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import require
 from heldout.arrays import Integers
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.score_sort import rank
@@ -100,10 +101,7 @@ class RowScores(ScoreEvidence):
     @property
     def values(self) -> NDArray[Any]:
         """The scores: (n,), or (n, k) in the order of the labels."""
-        if self.predictions.scores is None:
-            message = "there are no scores"
-            raise TypeError(message)
-        return self.predictions.scores.values
+        return require(self.predictions.scores, "there are no scores").values
 
     @property
     def n(self) -> int:
@@ -244,11 +242,8 @@ class CountedScores(ScoreEvidence):
     @classmethod
     def of(cls, counted: Counted) -> CountedScores:
         """The scores among what was counted."""
-        if counted.scores is None:
-            message = "there are no scores"
-            raise TypeError(message)
-        labels = counted.scores.labels or counted.labels
-        return cls(counted.scores, labels, counted.positive, counted.fold_scores)
+        scores = require(counted.scores, "there are no scores")
+        return cls(scores, scores.labels or counted.labels, counted.positive, counted.fold_scores)
 
     @property
     def _first(self) -> ScoreBins:

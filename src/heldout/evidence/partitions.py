@@ -55,8 +55,7 @@ class FoldCounts:
     def __getitem__(self, place: int) -> Confusion:
         """The counts of one fold."""
         if not 0 <= place < len(self):
-            message = f"there is no fold at place {place} of {len(self)}"
-            raise IndexError(message)
+            raise IndexError(f"there is no fold at place {place} of {len(self)}")
         entries = np.flatnonzero(self.fold == place)
         order = entries[np.lexsort((self.predicted[entries], self.truth[entries]))]
         return Confusion(self.labels, self.truth[order], self.predicted[order], self.counts[order])
@@ -210,8 +209,7 @@ class SliceCounts:
     def __getitem__(self, place: int) -> Confusion:
         """The counts of one slice."""
         if not 0 <= place < len(self):
-            message = f"there is no slice at place {place} of {len(self)}"
-            raise IndexError(message)
+            raise IndexError(f"there is no slice at place {place} of {len(self)}")
         rows = slice(*self._starts[place : place + 2].tolist())
         sums, squares = (None if part is None else part.counts[rows] for part in (self.weights, self.squares))
         cases = self.cases

@@ -142,8 +142,7 @@ def written(value: Any, arrays: list[NDArray[Any]]) -> Any:
         return {"pairs": [[written(key, arrays), written(item, arrays)] for key, item in value.items()]}
     if isinstance(value, tuple | list):
         return [written(item, arrays) for item in value]
-    message = f"a {type(value).__name__} is not written"
-    raise TypeError(message)
+    raise TypeError(f"a {type(value).__name__} is not written")
 
 
 def read(value: Any, arrays: Sequence[NDArray[Any]]) -> Any:
@@ -155,8 +154,7 @@ def read(value: Any, arrays: Sequence[NDArray[Any]]) -> Any:
     if set(value) == {"array"}:
         index = value["array"]
         if type(index) is not int or not 0 <= index < len(arrays):
-            message = f"there is no array {index!r}"
-            raise ValueError(message)
+            raise ValueError(f"there is no array {index!r}")
         return arrays[index]
     if set(value) == {"values", "text"}:
         return _keys(value["values"], as_text=value["text"] is True)
@@ -165,13 +163,11 @@ def read(value: Any, arrays: Sequence[NDArray[Any]]) -> Any:
     value = _by_loss(value)
     kind = WRITTEN.get(str(value.get(OF)))
     if kind is None or set(value) != {OF, *(part.name for part in fields(kind))}:
-        message = f"there is no evidence of the kind {value.get(OF)!r} with these parts"
-        raise ValueError(message)
+        raise ValueError(f"there is no evidence of the kind {value.get(OF)!r} with these parts")
     result = kind(**{name: read(item, arrays) for name, item in value.items() if name != OF})
     for name, hint in get_type_hints(kind).items():
         if not _fits(getattr(result, name), hint):
-            message = f"{value[OF]}.{name} is not what it should be"
-            raise ValueError(message)
+            raise ValueError(f"{value[OF]}.{name} is not what it should be")
     return result
 
 
@@ -188,12 +184,10 @@ def _by_loss(value: dict[str, Any]) -> dict[str, Any]:
 
 def _keys(values: Any, *, as_text: bool) -> NDArray[Any]:
     if not isinstance(values, list) or not all(isinstance(value, str | int | float) for value in values):
-        message = "keys must be text or numbers"
-        raise ValueError(message)
+        raise ValueError("keys must be text or numbers")
     if as_text:
         if not all(isinstance(value, str) for value in values):
-            message = "keys that are said to be text are not"
-            raise ValueError(message)
+            raise ValueError("keys that are said to be text are not")
         return key_array(values) if values else np.array([], dtype=np.str_)
     keys = np.empty(len(values), dtype=object)
     keys[:] = values
@@ -260,18 +254,15 @@ def unpacked(how: dict[str, Any], data: bytes) -> NDArray[Any]:
     """The array; anything that does not fit raises a ValueError."""
     names, shape = (how["type"], how["kept"]), tuple(how["shape"])
     if not all(name in KINDS for name in names) or how["form"] not in ("plain", "steps"):
-        message = f"an array of type {names[0]!r}, stored as {names[1]!r} ({how['form']!r})"
-        raise ValueError(message)
+        raise ValueError(f"an array of type {names[0]!r}, stored as {names[1]!r} ({how['form']!r})")
     if len(shape) > 2 or not all(type(side) is int and 0 <= side < MOST_SIDE for side in shape):
-        message = f"an array of the shape {listing(how['shape'], most=6)}"
-        raise ValueError(message)
+        raise ValueError(f"an array of the shape {listing(how['shape'], most=6)}")
     kept, size = np.dtype(names[1]).newbyteorder("<"), math.prod(shape)
     check_size(size * max(kept.itemsize, np.dtype(names[0]).itemsize), len(data))
     reader = zlib.decompressobj()
     raw = reader.decompress(data, size * kept.itemsize + 1)
     if len(raw) != size * kept.itemsize or reader.unconsumed_tail or not reader.eof:
-        message = f"{len(raw):,} bytes instead of the {size * kept.itemsize:,} of an array"
-        raise ValueError(message)
+        raise ValueError(f"{len(raw):,} bytes instead of the {size * kept.itemsize:,} of an array")
     flat = np.frombuffer(raw, dtype=np.uint8).reshape(kept.itemsize, size).T.copy().view(kept).reshape(size)
     if how["form"] == "steps":
         flat = np.add.accumulate(flat.view(f"<u{kept.itemsize}"), dtype=f"<u{kept.itemsize}").view(kept)
@@ -296,15 +287,13 @@ def compressed(data: bytes, size: int) -> bytes:
 def check_size(size: int, stored: int) -> None:
     """Refuse what would take far more memory than any evidence that was stored in so many bytes."""
     if size > BESIDE + TIMES * stored:
-        message = f"{stored:,} bytes claim to hold {size:,}"
-        raise ValueError(message)
+        raise ValueError(f"{stored:,} bytes claim to hold {size:,}")
 
 
 def _narrow(array: NDArray[Any]) -> NDArray[Any]:
     """Whole numbers in the narrowest type that holds them, all in the order of bytes that is stored."""
     if array.dtype.name not in KINDS:
-        message = f"an array of type {array.dtype} is not stored"
-        raise TypeError(message)
+        raise TypeError(f"an array of type {array.dtype} is not stored")
     if array.dtype.kind in "iu" and array.size:
         low, high = int(array.min()), int(array.max())
         fitting = [np.dtype(name) for name in KINDS[5:9] if low >= 0 and high <= np.iinfo(name).max]
@@ -473,31 +462,25 @@ def _read(content: bytes) -> Counted:
     (size,) = _LENGTH.unpack_from(content)
     at = _LENGTH.size + size
     if at > len(content):
-        message = "its header is not whole"
-        raise ValueError(message)
+        raise ValueError("its header is not whole")
     most = (BESIDE + TIMES * size) // IN_MEMORY
     reader = zlib.decompressobj()
     text = reader.decompress(content[_LENGTH.size : at], most + 1)
     if len(text) > most:
-        message = f"{size:,} bytes of its header claim to hold more than {most:,}"
-        raise ValueError(message)
+        raise ValueError(f"{size:,} bytes of its header claim to hold more than {most:,}")
     if not reader.eof:
-        message = "its header is not whole"
-        raise ValueError(message)
+        raise ValueError("its header is not whole")
     header = json.loads(text)
     arrays = []
     for how in header["arrays"]:
         length = how["bytes"]
         if type(length) is not int or not 0 <= length <= len(content) - at:
-            message = f"an array of {length!r} bytes"
-            raise ValueError(message)
+            raise ValueError(f"an array of {length!r} bytes")
         arrays.append(unpacked(how, content[at : at + length]))
         at += length
     if at != len(content):
-        message = f"{len(content) - at:,} bytes belong to no array"
-        raise ValueError(message)
+        raise ValueError(f"{len(content) - at:,} bytes belong to no array")
     counted = read(header["evidence"], arrays)
     if not isinstance(counted, Counted):
-        message = f"it holds a {type(counted).__name__}"
-        raise TypeError(message)
+        raise TypeError(f"it holds a {type(counted).__name__}")
     return counted

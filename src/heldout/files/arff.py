@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from heldout.arguments import closest, listing
+from heldout.arguments import listing, suggest
 from heldout.errors import FileError
 from heldout.files.arff_header import (
     CLOSE_QUOTE,
@@ -125,11 +125,10 @@ def _refuse() -> Any:
 def _misfit(attribute: Attribute, token: str, where: str) -> FileError:
     value = unquoted(token)
     if attribute.kind == "nominal":
-        near = closest(value, attribute.values)
         return FileError(
             f"{where}: expected one of the declared values of {attribute.name!r} "
             f"({listing(attribute.values)}), found {value!r}.",
-            hint=f"did you mean {near!r}?" if near else "add the value to its @attribute line, or write ?.",
+            hint=suggest(value, attribute.values, "add the value to its @attribute line, or write ?."),
         )
     what = f"a date written {attribute.date_format!r}" if attribute.kind == "date" else "a number"
     return FileError(

@@ -90,8 +90,7 @@ class Rule:
             )
         severity = answer.severity or self.severity
         if (severity, self.severity) == ("act", "know"):
-            message = f"rule {self.code} is declared as one to know, and may not be more"
-            raise ValueError(message)
+            raise ValueError(f"rule {self.code} is declared as one to know, and may not be more")
         advice = answer.advice or self.advice
         return Finding(self.code, "fired", severity, answer.title, answer.facts, advice, self.reference, self.first)
 
@@ -117,8 +116,7 @@ def rule(
 
     def declare(function: Callable[..., Answer]) -> Rule:
         if code in RULES:
-            message = f"the code {code} is taken by {RULES[code].function.__name__}"
-            raise ValueError(message)
+            raise ValueError(f"the code {code} is taken by {RULES[code].function.__name__}")
         named = {
             name: parameter.default
             for name, parameter in inspect.signature(function).parameters.items()
@@ -126,8 +124,7 @@ def rule(
         }
         sources = dict(limits or {})
         if sources.keys() != named.keys():
-            message = f"rule {code} has the limits {list(named)}, but sources for {list(sources)}"
-            raise ValueError(message)
+            raise ValueError(f"rule {code} has the limits {list(named)}, but sources for {list(sources)}")
         summary, _, why = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
         made = Rule(
             code, about, title, _one_line(summary), _one_line(why), severity, advice, reference,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_whole
+from heldout.arguments import check_whole, require
 from heldout.arrays import Floats
 from heldout.comparisons.corrections import adjust_p_values, describe_left_out
 from heldout.comparisons.unpaired import MOVER, NEWCOMBE, NORMAL, OVER_GROUPS, compare_unpaired, mover_difference
@@ -131,8 +131,7 @@ def quick_test(inside: Side, outside: Side, quantity: Quantity) -> tuple[float, 
 
 def _quick_counts(inside: Side, outside: Side, quantity: Quantity) -> tuple[float, float]:
     if not isinstance(inside, Confusion) or not isinstance(outside, Confusion):
-        message = "a share and a table cannot be compared"
-        raise TypeError(message)
+        raise TypeError("a share and a table cannot be compared")
     one, two = share_of(inside, quantity), share_of(outside, quantity)
     if one is not None and two is not None:
         return quick_test(one, two, quantity)
@@ -212,10 +211,7 @@ def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: 
 def _influence(subject: Subject, place: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """The keys of the groups on one side, and how far each of them pulls the value."""
     confusion = subject.confusion
-    clusters = confusion.clusters
-    if clusters is None:
-        message = "there are no groups"
-        raise TypeError(message)
+    clusters = require(confusion.clusters, "there are no groups")
     slope = subject.gradient
     if subject.axis == "class":
         of_class = confusion.truth == place, confusion.predicted == place
@@ -536,8 +532,7 @@ class SliceSearch:
         elif evaluation.predictions is not None:
             self.basis = RowBasis(evaluation.estimator, evaluation.scores, evaluation.predictions)
         else:
-            message = "there are no cases to slice"
-            raise TypeError(message)
+            raise TypeError("there are no cases to slice")
 
     def of_columns(self, quantity: Quantity, columns: Sequence[Divided], whole: Estimate) -> Slices:
         """A quantity in every slice of some columns."""

@@ -48,8 +48,7 @@ def __getattr__(name: str) -> Any:
     if name == "worlds":
         return import_module("heldout.lab.worlds")
     if name not in _HOMES:
-        message = f"module 'heldout.lab' has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module 'heldout.lab' has no attribute {name!r}")
     return getattr(import_module(f"heldout.lab.{_HOMES[name]}"), name)
 
 

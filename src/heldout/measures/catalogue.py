@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import closest, listing
+from heldout.arguments import closest, listing, suggest
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.measures import counts, probability, ranking, tables
@@ -211,9 +211,8 @@ def _label(text: str, labels: Iterable[Any]) -> Any:
     if wanted not in by_text and len(folded) == 1:
         wanted = folded[0]
     if wanted not in by_text:
-        near = closest(wanted, by_text)
         raise OptionError(
             f"There is no class {wanted!r}. The classes are: {listing(by_text)}.",
-            hint=f"did you mean {near!r}?" if near else "use one of these.",
+            hint=suggest(wanted, by_text),
         )
     return by_text[wanted]

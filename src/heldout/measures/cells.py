@@ -216,8 +216,7 @@ def _named(
     for name in measure.cells:
         if name == "cost":
             if costs is None:
-                message = f"{measure.name} needs costs"
-                raise TypeError(message)
+                raise TypeError(f"{measure.name} needs costs")
             named[name] = margins.cells(costs)
         elif name not in skip:
             named[name] = AGGREGATES[name].value(margins)

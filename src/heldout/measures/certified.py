@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from heldout.arguments import closest, listing
+from heldout.arguments import listing, suggest
 from heldout.errors import OptionError
 from heldout.evidence.ranking import Ranking
 from heldout.evidence.score_bins import ordered
@@ -55,10 +55,9 @@ def bounds(ranking: Ranking, name: str) -> tuple[float, float]:
     [0.375, 0.625]
     """
     if name not in CERTIFIED:
-        near = closest(name, CERTIFIED)
         raise OptionError(
             f"There are no bounds for {name!r}. There are some for {listing(CERTIFIED)}.",
-            hint=f"did you mean {near!r}?" if near else "use one of these.",
+            hint=suggest(name, CERTIFIED),
         )
     measure = CERTIFIED[name]
     top, bottom = measure.function(ranking)

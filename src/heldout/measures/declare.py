@@ -242,8 +242,7 @@ def _written(function: Formula) -> str:
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     returned = next(node for node in ast.walk(tree) if isinstance(node, ast.Return))
     if not isinstance(returned.value, ast.Tuple):
-        message = f"{function.__name__} must return a numerator and a denominator"
-        raise TypeError(message)
+        raise TypeError(f"{function.__name__} must return a numerator and a denominator")
     top, bottom = (_Letters().visit(part) for part in returned.value.elts)
     return f"{_bracketed(top)} / {_bracketed(bottom)}"
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from heldout.arguments import closest, listing
+from heldout.arguments import listing, suggest
 from heldout.errors import LabelError
 from heldout.evidence import Label
 
@@ -164,10 +164,9 @@ def choose_positive(asked: Label | None, labels: Sequence[Label]) -> Label | Non
         return usual_positive(labels)
     chosen = fitted([asked], labels)[0]
     if chosen not in labels:
-        near = closest(str(asked), map(str, labels))
         raise LabelError(
             f"The positive class {asked!r} is not among the labels: {listing(map(repr, labels))}.",
-            hint=f"did you mean {near!r}?" if near else "use one of these.",
+            hint=suggest(asked, labels),
         )
     return chosen
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import require
 from heldout.arrays import Floats
 from heldout.curves.thinning import places_of, shortened
 from heldout.curves.threshold_counts import ThresholdTables, counts_at
@@ -120,10 +121,7 @@ def _closed(bound: Bound, corners: Floats, name: str, estimator: Estimator) -> L
 
 
 def _costs(bound: Bound, positive: int, corners: Floats, level: float) -> Limits:
-    costs = bound.costs
-    if costs is None:
-        message = "the slider of a cost needs a cost matrix"
-        raise TypeError(message)
+    costs = require(bound.costs, "the slider of a cost needs a cost matrix")
     other = 1 - positive
     order = [(positive, positive), (positive, other), (other, positive), (other, other)]
     values, where = np.unique([costs[cell] for cell in order], return_inverse=True)
@@ -421,10 +419,7 @@ def _at_current(evaluation: Evaluation, place: int) -> tuple[Ranking, float | No
 
 
 def _named(evaluation: Evaluation) -> Label:
-    if evaluation.positive is None:
-        message = "there is no positive class"
-        raise TypeError(message)
-    return evaluation.positive
+    return require(evaluation.positive, "there is no positive class")
 
 
 def _corners(found: Positions, ranking: Ranking) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import closest, listing
+from heldout.arguments import listing, suggest
 from heldout.errors import HeldoutError, OptionError
 from heldout.learners.learner import knows_sklearn
 from heldout.learners.problem import Problem
@@ -63,10 +63,9 @@ def _name_settings(estimator: Any, grid: Mapping[str, Sequence[Any]]) -> dict[st
         full = name if name in known else f"{prefix}{name}"
         if full not in known:
             own = [key.removeprefix(prefix) for key in known if key.startswith(prefix)] if prefix else list(known)
-            near = closest(name, own)
             raise OptionError(
                 f"The learner has no setting {name!r}. It has: {listing(sorted(k for k in own if '__' not in k))}.",
-                hint=f"did you mean {near!r}?" if near else "use one of these.",
+                hint=suggest(name, own),
             )
         listed = [values] if isinstance(values, str | bytes) or not hasattr(values, "__iter__") else list(values)
         if not listed:

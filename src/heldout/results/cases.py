@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_whole
+from heldout.arguments import check_whole, require
 from heldout.evidence import Confusion, Label
 from heldout.intervals.proportion import wilson
 from heldout.predictions.label_encoding import Coded
@@ -196,10 +196,7 @@ Support = Callable[[NDArray[np.int64], slice], NDArray[np.float64]]
 
 def _support(predictions: Predictions) -> Support:
     """How much the scores of some rows speak for a class of each: a probability, or the lead over the others."""
-    scores = predictions.scores
-    if scores is None:
-        message = "there are no scores"
-        raise TypeError(message)
+    scores = require(predictions.scores, "there are no scores")
     values = scores.values
     if values.ndim == 2:
         return lambda classes, rows: _of_columns(values[rows], classes, lead=not scores.is_probability)
@@ -230,10 +227,7 @@ def _case(predictions: Predictions, find: Support, kind: Kind, place: int) -> Ha
     rows = slice(place, place + 1)
     truth = _places(predictions.truth, predictions.truth_place, rows)
     predicted = _places(predictions.predicted, predictions.predicted_place, rows)
-    scores = predictions.scores
-    if scores is None:
-        message = "there are no scores"
-        raise TypeError(message)
+    scores = require(predictions.scores, "there are no scores")
     support = float(find(truth, rows)[0])
     loss = -support if not scores.is_probability else (-math.log(support) if support > 0 else math.inf)
     score = scores.values[place] if scores.values.ndim == 1 else scores.values[place, predicted[0]]

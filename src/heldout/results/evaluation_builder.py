@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_level, check_whole, closest, listing, method_key
+from heldout.arguments import check_level, check_whole, listing, method_key, suggest
 from heldout.costs import Costs, read_costs, settle_costs
 from heldout.engines.memory import count_folds
 from heldout.engines.score_evidence import CountedScores, RowScores, ScoreEvidence
@@ -150,10 +150,9 @@ class Settings:
             return None
         if key not in METHODS:
             known = dict.fromkeys([*METHODS, *FOLD_METHODS, "nested-cv", *score_method_names()])
-            near = closest(key, known)
             raise OptionError(
                 f"There is no interval method {self.method!r}. There are: {listing(known, most=40)}.",
-                hint=f"did you mean {near!r}?" if near else "leave method out for the default of each measure.",
+                hint=suggest(key, known, "leave method out for the default of each measure."),
             )
         return find_method(key)
 

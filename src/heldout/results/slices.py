@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from heldout.arguments import closest, listing
+from heldout.arguments import listing, suggest
 from heldout.errors import ColumnError, OptionError
 from heldout.evidence.counted import CountedColumn
 from heldout.intervals.estimate import Estimate
@@ -270,10 +270,9 @@ def choose_columns(held: tuple[Divided, ...], columns: str | Iterable[str] | Non
     wanted = [columns] if isinstance(columns, str) else list(columns)
     for name in wanted:
         if name not in by_name:
-            near = closest(str(name), by_name)
             raise ColumnError(
                 f"{shorten(repr(name), 60)} is none of the slice columns. There are: {listing(by_name)}.",
-                hint=f"did you mean {near!r}?" if near else "use one of these.",
+                hint=suggest(name, by_name),
             )
     return tuple(by_name[name] for name in dict.fromkeys(wanted))
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import closest, listing
+from heldout.arguments import listing, suggest
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
 from heldout.intervals.dependence import count_cases
@@ -351,10 +351,9 @@ class Validations(Reviewed):
         """The validation of a learner."""
         by_name = {validation.learner: validation for validation in self.held}
         if learner not in by_name:
-            near = closest(str(learner), by_name)
             raise OptionError(
                 f"There is no learner {learner!r} here. There are: {listing(by_name)}.",
-                hint=f"did you mean {near!r}?" if near else "use one of these.",
+                hint=suggest(learner, by_name),
             )
         return by_name[learner]
 

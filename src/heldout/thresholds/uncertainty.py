@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import require
 from heldout.arrays import Floats, Integers
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
@@ -252,10 +253,7 @@ def _make_draw(ranking: Ranking, grid: NDArray[np.int64]) -> Draw:
 def _make_group_draw(ranking: Ranking, grid: NDArray[np.int64]) -> Draw:
     from scipy import sparse
 
-    groups = ranking.groups
-    if groups is None:
-        message = "the ranking has no groups to draw"
-        raise TypeError(message)
+    groups = require(ranking.groups, "the ranking has no groups to draw")
     number, width = len(groups.keys), len(grid) - 1
     where = np.searchsorted(grid, groups.place, side="right") - 1
     table = sparse.csr_matrix(

@@ -155,8 +155,7 @@ class ConfusionCells:
     def parts(self, counts: NDArray[Any], keys: NDArray[Any] | None = None) -> FoldCounts:
         """What `counts` adds up to in every part; `keys` are those of the codes, if they are not the codes."""
         if self.part is None:
-            message = "the rows have no parts"
-            raise TypeError(message)
+            raise TypeError("the rows have no parts")
         k = len(self.labels)
         flat, where = np.unique(self.part * (k * k) + self.cell, return_inverse=True)
         codes, part_index = np.unique(flat // (k * k), return_inverse=True)

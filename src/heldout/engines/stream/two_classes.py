@@ -349,8 +349,7 @@ def _put(bins: ScoreBins, ahead: BinCells) -> ScoreBins:
     kept = int(np.searchsorted(bins.low, ahead.layout.low))
     low, fine = ahead.table()
     if not all(int(fine[:, at].sum()) == int(bins.counts[kept:, at].sum()) for at in (0, 1)):
-        message = "the same rows were counted differently in coarse and in fine bins"
-        raise RuntimeError(message)
+        raise RuntimeError("the same rows were counted differently in coarse and in fine bins")
     return replace(
         bins,
         low=np.concatenate([bins.low[:kept], low]),
