@@ -32,6 +32,29 @@ if TYPE_CHECKING:
 ROW_KEYS = ("measure", "class", "average", "value", "low", "high", "level", "method", "n")
 """The keys that every row begins with, in this order, so that rows of any two results bind."""
 
+
+def make_row(
+    measure: object,
+    value: float = math.nan,
+    low: float = math.nan,
+    high: float = math.nan,
+    *,
+    class_: object = None,
+    average: str | None = None,
+    level: float | None = math.nan,
+    method: object = "",
+    n: object = None,
+    **more: object,
+) -> dict[str, object]:
+    """A row with the keys of every row, and more behind them.
+
+    >>> list(make_row("cases", 3.0, n=3, unit="case"))[-2:]
+    ['n', 'unit']
+    """
+    head = (measure, class_, average, value, low, high, level, method, n)
+    return dict(zip(ROW_KEYS, head, strict=True)) | more
+
+
 Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("polars", "pandas", "pyarrow")
 ENDINGS = (".json", ".md", ".html", ".tex", ".txt", ".csv")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
-from heldout.result import Result, bound_late
+from heldout.result import Result, bound_late, make_row
 from heldout.show.blocks import Block
 
 Severity: TypeAlias = Literal["act", "know"]
@@ -88,23 +87,15 @@ class Review(Result):
     def rows(self) -> list[dict[str, object]]:
         """One row per rule."""
         return [
-            {
-                "measure": "finding",
-                "class": None,
-                "average": None,
-                "value": math.nan,
-                "low": math.nan,
-                "high": math.nan,
-                "level": math.nan,
-                "method": "",
-                "n": None,
-                "code": finding.code,
-                "outcome": finding.outcome,
-                "severity": finding.severity,
-                "title": finding.title,
-                "advice": finding.advice,
-                "reference": finding.reference,
-            }
+            make_row(
+                "finding",
+                code=finding.code,
+                outcome=finding.outcome,
+                severity=finding.severity,
+                title=finding.title,
+                advice=finding.advice,
+                reference=finding.reference,
+            )
             for finding in self.findings
         ]
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from heldout.show.blocks import Block
 
 
 def measures(
@@ -20,15 +23,9 @@ def measures(
       heldout measures
       heldout measures TPR
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
-    from heldout.cli.output import print_document, show
     from heldout.report.explanations import catalogue_blocks, measure_blocks
-    from heldout.show.markdown import render_markdown
 
-    blocks = catalogue_blocks() if name is None else measure_blocks(name)
-    if markdown:
-        print_document(render_markdown(blocks) + "\n")
-        return
-    show(blocks)
+    _print_blocks(catalogue_blocks() if name is None else measure_blocks(name), markdown=markdown)
 
 
 def explain(
@@ -44,12 +41,16 @@ def explain(
       heldout explain
       heldout explain H012
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
-    from heldout.cli.output import print_document, show
     from heldout.report.explanations import rule_blocks, rules_blocks
+
+    _print_blocks(rules_blocks() if code is None else rule_blocks(code), markdown=markdown)
+
+
+def _print_blocks(blocks: list[Block], *, markdown: bool) -> None:
+    from heldout.cli.output import print_document, show
     from heldout.show.markdown import render_markdown
 
-    blocks = rules_blocks() if code is None else rule_blocks(code)
     if markdown:
         print_document(render_markdown(blocks) + "\n")
-        return
-    show(blocks)
+    else:
+        show(blocks)

@@ -17,6 +17,7 @@ from heldout.comparisons.roc_pair import RocComparison
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.measures.catalogue import read_quantity
+from heldout.result import make_row
 from heldout.results.difference import PairTest
 from heldout.review import Reviewed
 from heldout.show.blocks import Block
@@ -97,16 +98,11 @@ class Pair:
     def row(self) -> dict[str, Any]:
         """One flat row."""
         t = self.tested
-        row = {
-            "measure": self.measure,
-            "class": self.class_,
-            "average": self.average,
-            "value": t.difference,
-            "low": t.low,
-            "high": t.high,
-            "level": t.level,
-            "method": t.method,
-            "n": t.n,
+        head = make_row(
+            self.measure, t.difference, t.low, t.high, class_=self.class_, average=self.average, level=t.level,
+            method=t.method, n=t.n,
+        )  # fmt: skip
+        row = head | {
             "a": self.a,
             "b": self.b,
             "difference": t.difference,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +28,7 @@ from heldout.comparisons.ranks import (
     wins_and_ties,
 )
 from heldout.errors import OptionError, ValuesError
-from heldout.result import ROW_KEYS, Result, bound_late, write_file
+from heldout.result import Result, bound_late, make_row, write_file
 from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
 from heldout.show.text_width import shorten
@@ -150,18 +149,15 @@ class LearnerRanks(Result):
         """One row per learner, then one per pair."""
         rows: list[dict[str, object]] = []
         for name, (wins, ties, losses) in self.record().items():
-            figures = (self.average_ranks[name], math.nan, math.nan)
-            head = dict(
-                zip(ROW_KEYS, ("average_rank", None, None, *figures, self.level, "ranks", self.table.n), strict=True)
-            )
+            head = make_row("average_rank", self.average_ranks[name], level=self.level, method="ranks", n=self.table.n)
             tail = {"learner": name, "other": None, "wins": wins, "ties": ties, "losses": losses}
             rows.append({**head, **tail, "z": None, "p": None, "adjusted_p": None, "different": None})
         for pair in self.pairs:
             figures = (pair.difference, pair.difference - pair.reach, pair.difference + pair.reach)
-            named = ("rank_difference", None, None, *figures, self.level, self.correction, self.table.n)
+            head = make_row("rank_difference", *figures, level=self.level, method=self.correction, n=self.table.n)
             tail = {"learner": pair.a, "other": pair.b, "wins": pair.wins, "ties": pair.ties, "losses": pair.losses}
             tests = {"z": pair.z, "p": pair.p, "adjusted_p": pair.adjusted, "different": pair.different}
-            rows.append({**dict(zip(ROW_KEYS, named, strict=True)), **tail, **tests})
+            rows.append({**head, **tail, **tests})
         return rows
 
     def record(self) -> dict[str, tuple[int, int, int]]:

@@ -24,7 +24,7 @@ from heldout.curves.roc import roc
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
-from heldout.result import Result
+from heldout.result import Result, make_row
 from heldout.show.blocks import Block, Cell, Column, Note, Prose, Range, Table, Title
 from heldout.show.numbers import limits, percent
 
@@ -127,13 +127,12 @@ class OptimalRanges(Result):
     def rows(self) -> list[dict[str, object]]:
         """One row to each range of PC(+)."""
         return [
-            {
-                "measure": "probability_cost", "class": self.positive, "average": None, "value": math.nan,
-                "low": part.pc_low, "high": part.pc_high, "level": math.nan, "method": "joint hull", "n": self.n,
-                "model": part.model, "shared": ", ".join(part.shared), "slope_low": part.slope_low,
-                "slope_high": part.slope_high, "cost_ratio_low": part.cost_ratio_low,
-                "cost_ratio_high": part.cost_ratio_high, "prevalence": self.prevalence,
-            }
+            make_row(
+                "probability_cost", math.nan, part.pc_low, part.pc_high, class_=self.positive, method="joint hull",
+                n=self.n, model=part.model, shared=", ".join(part.shared), slope_low=part.slope_low,
+                slope_high=part.slope_high, cost_ratio_low=part.cost_ratio_low,
+                cost_ratio_high=part.cost_ratio_high, prevalence=self.prevalence,
+            )
             for part in self.ranges
         ]  # fmt: skip
 

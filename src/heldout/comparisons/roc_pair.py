@@ -24,7 +24,7 @@ from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.intervals.draws import order_limits
-from heldout.result import Result
+from heldout.result import Result, make_row
 from heldout.results.difference import PairTest
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import count, limits, share
@@ -223,11 +223,10 @@ class RocComparison(Result):
         columns = (self.fpr, *self.tpr, self.difference, self.low, self.high)
         method = f"paired bootstrap, {self.replicates}"
         return [
-            {
-                "measure": "recall_difference", "class": self.positive, "average": None, "value": gap, "low": low,
-                "high": high, "level": self.level, "method": method, "n": self.area.n, "a": self.names[0],
-                "b": self.names[1], "false_positive_rate": at, "recall_a": a, "recall_b": b,
-            }
+            make_row(
+                "recall_difference", gap, low, high, class_=self.positive, level=self.level, method=method,
+                n=self.area.n, a=self.names[0], b=self.names[1], false_positive_rate=at, recall_a=a, recall_b=b,
+            )
             for at, a, b, gap, low, high in zip(*(column.tolist() for column in columns), strict=True)
         ]  # fmt: skip
 

@@ -15,7 +15,7 @@ from heldout.errors import OptionError
 from heldout.intervals import proportion
 from heldout.intervals.areas import hanley_mcneil_variance
 from heldout.intervals.quantiles import z_value
-from heldout.result import Result
+from heldout.result import Result, make_row
 from heldout.show.blocks import Block, Note, Prose
 
 
@@ -49,23 +49,8 @@ class SampleSize(Result):
 
     def rows(self) -> list[dict[str, object]]:
         """One row."""
-        return [
-            {
-                "measure": "cases_needed",
-                "class": None,
-                "average": None,
-                "value": float(self.n),
-                "low": math.nan,
-                "high": math.nan,
-                "level": self.level,
-                "method": self.method,
-                "n": self.n,
-                "unit": self.unit,
-                "power": self.power,
-                "reached": self.reached,
-                **self.assumed,
-            }
-        ]
+        how = {"unit": self.unit, "power": self.power, "reached": self.reached, **self.assumed}
+        return [make_row("cases_needed", float(self.n), level=self.level, method=self.method, n=self.n) | how]
 
     def facts(self) -> dict[str, object]:
         """The question beside its answer."""

@@ -24,7 +24,7 @@ from heldout.plans.splits import Splits
 from heldout.resampling.optimism import mix_632
 from heldout.resampling.outcome import count_every_case_once, count_pairs
 from heldout.resampling.run import run
-from heldout.result import ROW_KEYS, Result
+from heldout.result import Result, make_row
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import limits, number
 
@@ -135,8 +135,7 @@ class SamplingSpread(Result):
         """One row per size."""
         rows = []
         for at, size in enumerate(self.sizes):
-            values = (*self.measured(at), self.level, METHOD, size)
-            head = dict(zip(ROW_KEYS, ("standard_deviation", None, None, *values), strict=True))
+            head = make_row("standard_deviation", *self.measured(at), level=self.level, method=METHOD, n=size)
             tail = {"expected": self.expected(at), "mean_error": float(self.errors[at].mean())}
             rows.append({**head, **tail, "repeats": self.errors.shape[1]})
         return rows
@@ -234,10 +233,8 @@ class TrainingOptimism(Result):
     def rows(self) -> list[dict[str, object]]:
         """The mean errors and the biases."""
         return [
-            {
-                **dict(zip(ROW_KEYS, (measure, None, None, *values, self.level, OPTIMISM_METHOD, self.n), strict=True)),
-                "sample": sample, "learner": self.learner, "repeats": len(self.true),
-            }
+            make_row(measure, *values, level=self.level, method=OPTIMISM_METHOD, n=self.n)
+            | {"sample": sample, "learner": self.learner, "repeats": len(self.true)}
             for measure, sample, values in self._figures()
         ]  # fmt: skip
 
@@ -365,16 +362,8 @@ class EstimatorBias(Result):
     def rows(self) -> list[dict[str, object]]:
         """Three rows per plan: bias, standard deviation, and root mean square error."""
         return [
-            {
-                **dict(
-                    zip(
-                        ROW_KEYS,
-                        (measure, None, None, *self.figure(plan, measure), self.level, METHODS[measure], self.n),
-                        strict=True,
-                    )
-                ),
-                "plan": plan, "learner": self.learner, "repeats": self.repeats,
-            }
+            make_row(measure, *self.figure(plan, measure), level=self.level, method=METHODS[measure], n=self.n)
+            | {"plan": plan, "learner": self.learner, "repeats": self.repeats}
             for plan in self.plans
             for measure in FIGURES
         ]  # fmt: skip

@@ -17,7 +17,7 @@ from heldout.arguments import check_level, check_share, check_whole, closest, li
 from heldout.arrays import Floats
 from heldout.comparisons.sample_size import METHODS
 from heldout.errors import OptionError
-from heldout.result import ROW_KEYS, Result
+from heldout.result import Result, make_row
 from heldout.show.blocks import Block, Column, Number, Prose, Table, Title
 from heldout.show.numbers import number
 
@@ -55,10 +55,10 @@ class IntervalCoverage(Result):
     def rows(self) -> list[dict[str, object]]:
         """One row per method, number of cases and truth."""
         return [
-            {
-                **dict(zip(ROW_KEYS, ("coverage", None, None, f.coverage, f.coverage, f.coverage), strict=False)),
-                "level": self.level, "method": f.method, "n": f.n, "p": f.p, "width": f.width,
-            }
+            make_row(
+                "coverage", f.coverage, f.coverage, f.coverage, level=self.level, method=f.method, n=f.n, p=f.p,
+                width=f.width,
+            )
             for f in self.covered
         ]  # fmt: skip
 

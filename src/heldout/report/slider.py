@@ -419,7 +419,9 @@ def _at_current(evaluation: Evaluation, place: int) -> tuple[Ranking, float | No
 
 
 def _named(evaluation: Evaluation) -> Label:
-    return require(evaluation.positive, "there is no positive class")
+    if evaluation.positive is None:
+        raise TypeError("there is no positive class")
+    return evaluation.positive
 
 
 def _corners(found: Positions, ranking: Ranking) -> Floats:

@@ -23,7 +23,7 @@ from heldout.learners.problem import Problem
 from heldout.plans.splits import Splits
 from heldout.resampling.run import run
 from heldout.resampling.workers import Jobs, Progress
-from heldout.result import ROW_KEYS, Result
+from heldout.result import Result, make_row
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import percent
 
@@ -107,8 +107,8 @@ class BiasVariance(Result):
         rows: list[dict[str, object]] = []
         for part in WORDS:
             low, high, method = self.limits[part]
-            figures = (part, None, None, self[part], low, high, self.level, method, self.n)
-            rows.append({**dict(zip(ROW_KEYS, figures, strict=True)), "learner": self.name, "rounds": self.rounds})
+            row = make_row(part, self[part], low, high, level=self.level, method=method, n=self.n)
+            rows.append(row | {"learner": self.name, "rounds": self.rounds})
         return rows
 
     def facts(self) -> dict[str, object]:

@@ -22,7 +22,7 @@ from heldout.resampling.power_law import Figure, PowerLaw, fit_power_law
 from heldout.resampling.run import OnError, run
 from heldout.resampling.training_sizes import NestedTrainingSets, Sizes, draw_training_sets
 from heldout.resampling.workers import Jobs, Progress
-from heldout.result import ROW_KEYS
+from heldout.result import make_row
 from heldout.review import Reviewed
 from heldout.show.numbers import limits, number
 
@@ -197,7 +197,7 @@ class LearningCurve(Reviewed):
             for at, size in enumerate(self.sizes):
                 n = self.n[at] if part == "test" else size
                 figures = (mean[at].item(), low[at].item(), high[at].item())
-                head = dict(zip(ROW_KEYS, ("error_rate", None, None, *figures, *how, n), strict=True))
+                head = make_row("error_rate", *figures, level=how[0], method=how[1], n=n)
                 above = (mean[at] - mean[-1]).item()
                 tail = {"spread": spread[at].item(), "draws": finished[at], "above_largest": above}
                 rows.append({**head, "learner": self.name, "size": size, "part": part, **tail})

@@ -15,7 +15,7 @@ from heldout.evidence import Confusion, Label
 from heldout.intervals.proportion import wilson
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.table import Predictions
-from heldout.result import Result
+from heldout.result import Result, make_row
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Style, Table
 
 Kind = Literal["confidently wrong", "hardest"]
@@ -66,24 +66,19 @@ class HardCases(Result):
     def rows(self) -> list[dict[str, object]]:
         """One row per case."""
         return [
-            {
-                "measure": self.loss,
-                "class": case.truth,
-                "average": None,
-                "value": case.loss,
-                "low": math.nan,
-                "high": math.nan,
-                "level": math.nan,
-                "method": "",
-                "n": 1,
-                "kind": case.kind,
-                "row": case.row,
-                "id": case.id,
-                "truth": case.truth,
-                "predicted": case.predicted,
-                "score": case.score,
-                **{f"slice {name}": value for name, value in case.slices},
-            }
+            make_row(
+                self.loss,
+                case.loss,
+                class_=case.truth,
+                n=1,
+                kind=case.kind,
+                row=case.row,
+                id=case.id,
+                truth=case.truth,
+                predicted=case.predicted,
+                score=case.score,
+            )
+            | {f"slice {name}": value for name, value in case.slices}
             for case in self.cases
         ]
 
@@ -275,19 +270,18 @@ class Confused(Result):
     def rows(self) -> list[dict[str, object]]:
         """One row per pair."""
         return [
-            {
-                "measure": "taken for another class",
-                "class": pair.truth,
-                "average": None,
-                "value": pair.value,
-                "low": pair.low,
-                "high": pair.high,
-                "level": self.level,
-                "method": self.method,
-                "n": pair.total,
-                "predicted": pair.predicted,
-                "count": pair.count,
-            }
+            make_row(
+                "taken for another class",
+                pair.value,
+                pair.low,
+                pair.high,
+                class_=pair.truth,
+                level=self.level,
+                method=self.method,
+                n=pair.total,
+                predicted=pair.predicted,
+                count=pair.count,
+            )
             for pair in self.pairs
         ]
 
