@@ -15,7 +15,7 @@ from sklearn import metrics
 
 import heldout
 from heldout.errors import OptionError
-from heldout.intervals.dependence import Dependence
+from heldout.intervals.dependence import BY_CLASS, FOLD_TARGET, Dependence
 from heldout.intervals.fold_estimates import FoldEstimator
 from heldout.measures.catalogue import read_quantity
 
@@ -64,7 +64,8 @@ def test_accuracy_has_wilson_s_interval_for_fewer_cases(factor, level):
 def test_recall_of_a_class_has_wilson_s_interval_for_fewer_of_its_cases():
     found = FOLDED["recall[1]"]
     there, hits = int((TRUTH == 1).sum()), int(((TRUTH == 1) & (PREDICTED == 1)).sum())
-    assert (found.low, found.high) == pytest.approx(wilson(hits / FACTOR, there / FACTOR))
+    assert (found.low, found.high) == pytest.approx(wilson(hits / BY_CLASS, there / BY_CLASS))
+    assert found.target == FOLD_TARGET
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from heldout.intervals.dependence import LEAST_WIDENING, Dependence
+from heldout.intervals.dependence import AGAIN, BY_CLASS, Dependence
 from heldout.intervals.fold_estimates import FOLD_METHODS, corrected_t, mean_area_limits, naive_t, nothing_told, spread
 from heldout.measures.catalogue import find
 
@@ -83,8 +83,8 @@ def hanley_mcneil(areas, positives, negatives, n, factor, level):
 def test_the_mean_of_areas_has_hanley_and_mcneil_s_interval(folds, level):
     areas, positives, negatives = (np.array(column, dtype=float) for column in zip(*folds, strict=True))
     n = int(positives.sum() + negatives.sum())
-    found = mean_area_limits(areas, positives, negatives, Dependence(n, factor=LEAST_WIDENING), level)
-    assert found == pytest.approx(hanley_mcneil(areas, positives, negatives, n, LEAST_WIDENING, level), rel=1e-9)
+    found = mean_area_limits(areas, positives, negatives, Dependence(n, factor=AGAIN), level)
+    assert found == pytest.approx(hanley_mcneil(areas, positives, negatives, n, AGAIN, level), rel=1e-9)
 
 
 def test_repetitions_leave_the_interval_of_an_area_as_it_is():
@@ -101,15 +101,11 @@ def test_next_to_the_edge_no_area_within_the_interval_is_rejected_and_the_next_o
 
     def rejected(seen, theta):
         q1, q2 = theta / (2 - theta), 2 * theta**2 / (1 + theta)
-        variance = (
-            (theta * (1 - theta) + (p - 1) * (q1 - theta**2) + (q - 1) * (q2 - theta**2)) / (p * q) / k * LEAST_WIDENING
-        )
+        variance = (theta * (1 - theta) + (p - 1) * (q1 - theta**2) + (q - 1) * (q2 - theta**2)) / (p * q) / k * AGAIN
         return abs(seen - theta) > stats.norm.ppf(0.975) * math.sqrt(variance)
 
     for seen in (1.0, 1 - 0.5 / (k * p * q), 0.5 / (k * p * q), 0.0):
-        limits = mean_area_limits(
-            np.full(k, seen), np.full(k, p), np.full(k, q), Dependence(k * (p + q), LEAST_WIDENING), 0.95
-        )
+        limits = mean_area_limits(np.full(k, seen), np.full(k, p), np.full(k, q), Dependence(k * (p + q), AGAIN), 0.95)
         low, high = limits
         assert 0 <= low <= seen <= high <= 1
         assert 0 < high - low < 0.15
@@ -126,12 +122,24 @@ def test_the_interval_of_an_area_grows_smoothly_towards_the_edge():
     assert lows == sorted(lows)
 
 
-def test_proportions_are_divided_by_the_whole_factor_and_f_by_the_least():
-    plan = Dependence(100, factor=1.7)
-    assert plan.scale(find("accuracy").measure) == pytest.approx(1 / 1.7)
-    assert plan.scale(find("f1").measure) == pytest.approx(1 / LEAST_WIDENING)
-    assert Dependence(100, factor=1.1).scale(find("f1").measure) == pytest.approx(1 / 1.1)
-    assert Dependence(100).scale(find("accuracy").measure) == 1
+@pytest.mark.parametrize(
+    "name", ["f1", "recall", "specificity", "balanced_accuracy", "kappa", "matthews", "expected_cost"]
+)
+def test_what_is_asked_of_the_classes_is_divided_by_more_than_the_share_of_errors(name):
+    costs = np.array([[0.0, 1.0], [5.0, 0.0]])
+    for factor in (1.2, 1.5):
+        plan = Dependence(100, factor=factor)
+        assert plan.scale(find(name, costs=costs).measure) == pytest.approx(1 / BY_CLASS)
+        for plain in ("accuracy", "error_rate", "precision"):
+            assert plan.scale(find(plain).measure) == pytest.approx(1 / factor)
+    assert Dependence(100, factor=2.5).scale(find(name, costs=costs).measure) == pytest.approx(1 / 2.5)
+    assert Dependence(100).scale(find(name, costs=costs).measure) == 1, "one model shares nothing"
+
+
+def test_the_micro_average_of_f_has_the_interval_of_the_accuracy_that_it_is():
+    plan = Dependence(100, factor=1.5)
+    assert plan.scale(find("f1").measure, "micro") == plan.scale(find("accuracy").measure)
+    assert plan.scale(find("f1").measure, "macro") == pytest.approx(1 / BY_CLASS)
 
 
 def test_every_method_says_what_it_is_and_where_it_comes_from():

@@ -13,7 +13,7 @@ from sklearn import metrics
 import heldout
 from heldout.errors import OptionError
 from heldout.intervals import fold_scores
-from heldout.intervals.dependence import LEAST_WIDENING
+from heldout.intervals.dependence import ONCE
 
 # Estimates over folds hold more than others do, which the type checker cannot know.
 evaluate: Any = heldout.evaluate
@@ -48,7 +48,7 @@ def area_limits(areas, rows, n, level=0.95):
         p, q = float(TRUTH[held].sum()), float((1 - TRUTH[held]).sum())
         variance = (area * (1 - area) + (p - 1) * (q1 - area**2) + (q - 1) * (q2 - area**2)) / (p * q)
         parts.append(variance * (p + q) / n)
-    half = stats.norm.ppf((1 + level) / 2) * math.sqrt(LEAST_WIDENING * np.mean(parts)) / (area * (1 - area))
+    half = stats.norm.ppf((1 + level) / 2) * math.sqrt(ONCE * np.mean(parts)) / (area * (1 - area))
     return stats.logistic.cdf(stats.logistic.ppf(area) + np.array([-half, half]))
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.plans.drawn_cases import cases, pairs
 
 from heldout import plans
+from heldout.intervals.dependence import FOLD_TARGET
 from heldout.plans import Plan, read_plan
 
 DRAWING = [
@@ -181,7 +182,10 @@ def test_factors(plan, factor):
 
 
 def test_which_error_is_estimated():
-    assert "n − n/k" in plans.kfold(10).target
+    for plan in (plans.kfold(10), plans.kfold(5, repeats=3), plans.leave_one_out(), plans.by_column([1, 2, 1, 2])):
+        assert plan.target == FOLD_TARGET, "one sentence, whoever made the folds"
+    assert "on average over training sets" in FOLD_TARGET
+    assert "model trained on all" not in FOLD_TARGET, "Bates, Hastie & Tibshirani (2023)"
     assert "one model trained on the training part" in plans.holdout().target
     assert "biased upward" in plans.subsampling().target
     assert "biased upward" in plans.bootstrap().target

@@ -57,6 +57,7 @@ class Triangle:
 
 
 EVEN, RARE, THREE = Gaussians(2.0, 3), Gaussians(2.5, 3, 0.1), Triangle()
+COMMON = Gaussians(1.4, 8, 0.3)
 World = Gaussians | Triangle
 
 
@@ -77,12 +78,13 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The shares of intervals that held Err_XY and Err, their mean width, and how far the values are from Err."""
+    """The shares of intervals that held Err_XY and Err, their mean width, and how the values lie around Err."""
 
     one_model: float
     mean_model: float
     width: float
     bias: float
+    spread: float
     refused: int
 
 
@@ -137,6 +139,7 @@ def measure_coverage(setting: Setting, replicates: int) -> Coverage:
         float(held_mean[given].mean()) if given.any() else float("nan"),
         float((high - low)[given].mean()) if given.any() else float("nan"),
         float(value.mean()) - mean,
+        float(value.std(ddof=1)),
         int((~given).sum()),
     )
 
@@ -149,6 +152,8 @@ def settings() -> Iterator[Setting]:
         yield Setting("error_rate", learner, EVEN, n, "10-fold", method)
     for learner, plan in product(("naive Bayes", "LDA"), PLANS):
         yield Setting("f1", learner, RARE, 200, plan)
+    for plan in PLANS[:3]:
+        yield Setting("f1", "5-NN", COMMON, 100, plan)
     for learner, n, plan in product(("naive Bayes", "LDA"), (60, 200), PLANS[:1] + PLANS[2:4]):
         yield Setting("roc_auc", learner, EVEN, n, plan)
     for learner, n, plan in product(("naive Bayes", "LDA"), (60, 200), PLANS):

@@ -160,7 +160,7 @@ class Estimator:
         if self.confusion.weighted and not method.groups:
             scale, name = effective_scale(subject), f"{name}, effective n"
         if self.plan is not None and self.plan.factor != 1:
-            shared = self.plan.scale(bound.measure)
+            shared = self.plan.scale(bound.measure, subject.axis)
             scale, name = scale * shared, f"{name}, n/{1 / shared:g}"
         if np.ndim(scale) or scale != 1:
             subject = subject.scaled(scale)

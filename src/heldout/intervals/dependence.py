@@ -22,9 +22,6 @@ from heldout.measures.declare import Measure
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.table import Predictions
 
-# F and its relatives need less widening than proportions; the areas under curves the same.
-LEAST_WIDENING = 1.2
-
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
@@ -42,20 +39,26 @@ class Dependence:
     target: str = ""
     refused: str = ""
 
-    def scale(self, measure: Measure) -> float:
+    def scale(self, measure: Measure, axis: str = "") -> float:
         """What to multiply the counts by, so that they count independent cases.
 
         >>> from heldout.measures.catalogue import find
         >>> plan = Dependence(150, factor=1.5)
         >>> round(plan.scale(find("accuracy").measure), 3), round(plan.scale(find("f1").measure), 3)
-        (0.667, 0.833)
+        (0.667, 0.5)
         """
-        return 1 / (min(self.factor, LEAST_WIDENING) if measure.kind == "f" else self.factor)
+        plain = measure.kind == "proportion" and (measure.scope == "table" or measure.strata == "predicted")
+        by_class = self.factor > 1 and not plain and axis != "micro"
+        return 1 / (max(self.factor, BY_CLASS) if by_class else self.factor)
 
 
 # What the number of distinct cases is divided by for an interval (docs/statistics.md): where every case is tested once,
 # and where it is tested again and again, which averages out the luck of one partition.
 ONCE, AGAIN = 1.5, 1.2
+# The same for what is asked of the classes, such as recall, F, kappa and Matthews' coefficient: another training set
+# makes a model that calls more cases positive, or fewer, which moves them more than the share of errors. Repetitions
+# share the training cases, so they do not average that out.
+BY_CLASS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,12 @@ def zero_based_codes(coded: Coded) -> Codes:
     return coded.codes.astype(np.int64) - coded.offset
 
 
-FOLD_TARGET = "the error of the model trained on all cases, judged by models trained without the fold that they predict"
+# Cross-validation estimates Err, the error of the learner, more closely than that of the one model which is trained on
+# all cases: Bates, Hastie & Tibshirani (2023), JASA 119.
+FOLD_TARGET = (
+    "the error that the learner has on average over training sets like this one, judged by models trained without the "
+    "fold that they predict"
+)
 
 
 def fold_dependence(predictions: Predictions) -> Dependence:

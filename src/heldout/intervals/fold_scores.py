@@ -17,7 +17,7 @@ from heldout.evidence import Label, Ranking
 from heldout.evidence.score_bins import ordered
 from heldout.intervals.area_bounds import BINS, allowing
 from heldout.intervals.areas import logit_limits
-from heldout.intervals.dependence import LEAST_WIDENING, Dependence
+from heldout.intervals.dependence import Dependence
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import (
     FOLD_METHODS,
@@ -193,14 +193,14 @@ class FoldScores(ScoreEstimator):
         errors = [fold.area_error(quantity) for fold, defined in zip(self._folds, there, strict=True) if defined]
         sizes = self._truth[there].sum(axis=1)
         told = self.plan.n * sizes.sum() / self._truth.sum()
-        factor = min(self.plan.factor, LEAST_WIDENING)
         value = float(used.mean())
-        error = math.sqrt(factor * float(np.mean(np.square(errors) * sizes)) / told)
+        error = math.sqrt(self.plan.factor * float(np.mean(np.square(errors) * sizes)) / told)
         edge = 0.5 / max(told, 1.0)
         if not edge < value < 1 - edge or not error:
             # At the edge there is no variance to see; Wilson with the cases of the smallest class has a width.
             least = float(self._truth.sum(axis=0)[self._truth.sum(axis=0) > 0].min()) * told / sizes.sum()
-            low, high = (float(x) for x in wilson(value * least / factor, least / factor, self.level))
+            least /= self.plan.factor
+            low, high = (float(x) for x in wilson(value * least, least, self.level))
             return min(low, value), max(high, value)
         return logit_limits(value, error, z_value(self.level))
 

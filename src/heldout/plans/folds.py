@@ -14,13 +14,11 @@ from heldout.arguments import counted
 from heldout.arrays import Codes
 from heldout.errors import ColumnError, OptionError
 from heldout.evidence import Label, sort_labels
-from heldout.intervals.dependence import AGAIN, ONCE
+from heldout.intervals.dependence import AGAIN, FOLD_TARGET, ONCE
 from heldout.plans.plan import Cases, Plan, check_number, check_seed, make_generator, option_text
 from heldout.plans.splits import Splits
 from heldout.plans.strata_and_groups import check_no_groups, check_rare_classes, deal_groups, deal_rows, number_groups
 from heldout.predictions.label_encoding import encode
-
-FOLD_TARGET = "the error of the model trained on all n cases, judged by models trained on n − n/k of them"
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ class ByColumn(Plan):
 
     kind: ClassVar[str] = "column"
     factor: ClassVar[float] = ONCE
-    target: ClassVar[str] = "the error of the model trained on all n cases, judged by models that lack one fold each"
+    target: ClassVar[str] = FOLD_TARGET
     column: str
     names: tuple[Label, ...]
     folds: Codes = field(repr=False)
@@ -183,7 +181,7 @@ class LeaveOneOut(Plan):
 
     kind: ClassVar[str] = "leave-one-out"
     factor: ClassVar[float] = ONCE
-    target: ClassVar[str] = FOLD_TARGET.replace("n − n/k", "n − 1")
+    target: ClassVar[str] = FOLD_TARGET
     text: ClassVar[str] = "leave-one-out"
 
     def splits(self, cases: Cases, seed: int = 0) -> Splits:  # noqa: ARG002
@@ -200,7 +198,7 @@ class LeavePOut(Plan):
 
     kind: ClassVar[str] = "leave-p-out"
     factor: ClassVar[float] = ONCE
-    target: ClassVar[str] = FOLD_TARGET.replace("n − n/k", "n − p")
+    target: ClassVar[str] = FOLD_TARGET
     p: int
 
     def __post_init__(self) -> None:

@@ -197,8 +197,8 @@ class Bootstrap(Plan):
         """Corrected, the error of the model that will be used; otherwise of one that saw less."""
         if self.correction:
             return (
-                "the error of the model trained on all n cases, judged by models trained on about 0.632·n of them and "
-                "corrected by the training error"
+                "the error that the learner has on average over training sets like this one, judged by models trained "
+                "on about 0.632·n distinct cases and corrected by the training error"
             )
         return "the error of models trained on about 0.632·n distinct cases, which is biased upward"
 
