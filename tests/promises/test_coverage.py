@@ -47,6 +47,11 @@ def list_broken(tally: Tally, least: float = 0.9) -> list[str]:
         ("counts", "3 classes rare, near-perfect, n = 600", 60),
         ("rankings", "binormal d = 1.2, 0.4 positive, n = 25", 400),
         ("rankings", "binormal d = 1.8, 0.08 positive, n = 250", 400),
+        ("losses_and_calibration", "calibrated, beta(1.2, 1.8), n = 120", 100),
+        ("losses_and_calibration", "overconfident, beta(0.6, 0.6), n = 250", 100),
+        ("losses_and_calibration", "3 classes rare, d = 2.5, n = 100", 100),
+        ("groups", "40 unequal groups of 10, alike 0.2, d = 1.5, 0.4 positive", 60),
+        ("weights", "lognormal weights 0.8, heavy ones harder, d = 1.6, 0.4 positive, n = 100", 40),
         ("rankings", "binormal d = 1.4, rounded to 1, 0.35 positive, n = 150", 400),
     ],
 )
@@ -90,11 +95,23 @@ def test_methods_that_are_not_the_default_and_why():
 
 def test_every_measure_of_the_catalogue_is_measured():
     """One draw of one cell of each kind asks for all of them."""
+    cells = (
+        ("counts", "2 classes, middling, n = 100"), ("counts", "3 classes even, middling, n = 60"),
+        ("rankings", "n = 100"), ("rankings", "n = 80, asked by name"),
+        ("losses_and_calibration", "n = 120"), ("losses_and_calibration", "3 classes even, d = 1.3, n = 300"),
+    )  # fmt: skip
     names = set()
-    for family, part in (("counts", "2 classes, middling, n = 100"), ("counts", "3 classes even, middling, n = 60"),
-                         ("rankings", "n = 100"), ("rankings", "n = 80, asked by name")):  # fmt: skip
+    for family, part in cells:
         name = next(name for name in list_cells(family) if name.endswith(part))
         names |= {what for _, what, _ in measure_cell(family, name, 1).outcomes}
-    asked = {read_quantity(name.partition("[")[0]).bound.measure.name for name in names}
-    later = {m.name for m in CATALOGUE.values() if m.scope in ("pairs", "probability") or m.kind == "calibration"}
-    assert asked == set(CATALOGUE) - later
+    assert {read_quantity(name.partition("[")[0]).bound.measure.name for name in names} == set(CATALOGUE)
+
+
+@pytest.mark.parametrize("family", ["groups", "weights"])
+def test_every_measure_that_is_reported_is_measured_there_too(family):
+    """But for costs, which need a table, and measures of more than two classes."""
+    tally = measure_cell(family, next(iter(list_cells(family))), 1)
+    asked = {read_quantity(what.partition("[")[0]).bound.measure.name for _, what, _ in tally.outcomes}
+    expected = {m.name for m in CATALOGUE.values() if m.reported or m.scope in ("class", "table")}
+    expected -= {m.name for m in CATALOGUE.values() if m.kind == "cost" or m.scope == "pairs" or "k" in m.parameters}
+    assert asked == expected - {"linear_kappa", "quadratic_kappa", "weighted_accuracy"}
