@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t as student
 
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
@@ -19,6 +20,7 @@ from heldout.intervals.areas import (
     average_precision_variance,
     delong,
     delong_logit,
+    delong_score,
     delong_variance,
     effective_sizes,
     hanley_mcneil,
@@ -147,6 +149,48 @@ def test_newcombe_limits_are_where_the_test_turns(level):
     assert newcombe(seen, level)[0] < value < newcombe(seen, level)[1]
 
 
+@pytest.mark.parametrize(
+    ("sizes", "seed", "digits"), [((4, 4), 0, 8), ((5, 50), 1, 8), ((30, 9), 2, 0), ((80, 70), 3, 1)]
+)
+@pytest.mark.parametrize("level", [0.8, 0.99])
+def test_the_default_of_the_area_is_where_its_test_turns(sizes, seed, digits, level):
+    # Every step from the table of all pairs; the critical value from SciPy.
+    p, q = sizes
+    scores = np.random.default_rng(seed).normal(size=p + q).round(digits)
+    positive = np.arange(p + q) < p
+    scores[positive] += 1
+    table = kernel(scores, positive)
+    value, freedom, ratio = table.mean(), [], []
+
+    def usual(theta):
+        up, down = theta**2 * (1 - theta) / (1 + theta), theta * (1 - theta) ** 2 / (2 - theta)
+        return (up + down) / 2
+
+    for means in (table.mean(axis=1), table.mean(axis=0)):
+        away = means - value
+        freedom.append(2 * (away**2).sum() ** 2 / (away**4).sum())
+        ratio.append((freedom[-1] * means.var(ddof=1) / usual(value) + 5) / (freedom[-1] + 5))
+    parts = np.array(ratio) / [p, q]
+    together = parts.sum() ** 2 / (parts**2 / (np.array(freedom) + 5)).sum()
+    for limit in delong_score(rank(scores, positive), level):
+        spread = (limit * (1 - limit) + usual(limit) * ((q - 1) * ratio[0] + (p - 1) * ratio[1])) / (p * q)
+        assert abs(value - limit) == pytest.approx(student.ppf((1 + level) / 2, together) * math.sqrt(spread), rel=1e-6)
+
+
+def test_the_default_of_the_area_nears_delong_with_many_cases():
+    scores, positive = made(40_000, 4, 8)
+    seen = rank(scores, positive)
+    widths = [high - low for low, high in (delong_score(seen), delong(seen))]
+    assert widths[0] == pytest.approx(widths[1], rel=1e-3)
+    assert delong_score(seen) == pytest.approx(delong(seen), abs=1e-4)
+
+
+def test_equal_weights_leave_the_default_of_the_area():
+    scores, positive = made(60, 5)
+    weighted = rank(scores, positive, weight=np.full(60, 0.3))
+    assert delong_score(weighted) == pytest.approx(delong_score(rank(scores, positive)), rel=1e-9)
+
+
 @pytest.mark.parametrize("seen", [PERFECT, PERFECT.swapped()])
 def test_a_perfect_sample_still_has_a_width(seen):
     low, high = delong_logit(seen)
@@ -171,7 +215,9 @@ def test_areas_that_rounding_moves_off_their_bound_are_seen_there(seed):
     assert average_precision_limits(best) == pytest.approx((float(low), float(high)), abs=1e-9)
 
 
-@pytest.mark.parametrize("find", [delong_logit, delong, hanley_mcneil, newcombe, average_precision_limits])
+@pytest.mark.parametrize(
+    "find", [delong_logit, delong, hanley_mcneil, newcombe, delong_score, average_precision_limits]
+)
 def test_nothing_known_is_everything_possible(find):
     nobody = Ranking(np.array([1.0]), np.array([0]), np.array([9]))
     assert find(nobody, 0.95) == (0.0, 1.0)
@@ -192,6 +238,7 @@ def test_closed_forms_hold_the_estimate_and_widen_with_the_level(seed, level):
     seen = rank(*made(30, seed))
     for find, value in (
         (delong_logit, area(seen)),
+        (delong_score, area(seen)),
         (newcombe, area(seen)),
         (average_precision_limits, float(BOUNDS["average_precision"].value({"ranking": seen}))),
     ):
@@ -335,8 +382,11 @@ def test_the_gap_reaches_to_0_unless_the_test_rejects(up, rejected):
 def test_defaults_and_names():
     seen = rank(*made())
     auc = ranking_limits(seen, Bound(roc_auc))
-    assert (auc.low, auc.high) == delong_logit(seen)
-    assert auc.method == "delong-logit"
+    assert (auc.low, auc.high) == delong_score(seen)
+    assert auc.method == "delong-score"
+    scores, positive = made()
+    grouped = rank(scores, positive, group=(np.arange(120) // 3, np.arange(40)))
+    assert ranking_limits(grouped, Bound(roc_auc)).method == "delong-logit"
     doubled = ranking_limits(seen, Bound(gini), 0.9, method="delong")
     assert (doubled.low, doubled.high) == pytest.approx([2 * end - 1 for end in delong(seen, 0.9)])
     assert ranking_limits(seen, Bound(average_precision)).method == "influence-logit"

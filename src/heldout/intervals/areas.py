@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from heldout.measures.ranking_batch import RankingSpan, inner, lost_pairs, preci
 
 # An area this near to 0 or 1 is there: sums of weights miss it by rounding.
 HAIR = 1e-12
+# So many cases of each class the usual variance is worth, beside what the cases of the class show.
+KEPT_CASES = 5.0
 
 
 def area(ranking: Ranking) -> float:
@@ -69,6 +72,81 @@ def kish_sizes(ranking: Ranking) -> tuple[float, float]:
     return float(p), float(n)
 
 
+@dataclass(frozen=True, slots=True)
+class PlacementSpread:
+    """How much the placements of one class vary: their variance, and the degrees of freedom it was estimated with."""
+
+    variance: float
+    freedom: float
+
+
+def placement_spreads(ranking: Ranking) -> tuple[PlacementSpread, PlacementSpread]:
+    """The spread of the placements of the positives and of the negatives; a single case has none.
+
+    The degrees of freedom are those of a chi-square with the same relative variance, 2 (Σd²)² / Σd⁴: where a few cases
+    lose nearly all pairs, the variance is known no better than from those few. Satterthwaite (1946).
+
+    >>> seen = Ranking(np.array([3.0, 2.0, 1.0]), np.array([2, 1, 0]), np.array([0, 1, 1]))
+    >>> [round(spread.variance, 4) for spread in placement_spreads(seen)]
+    [0.0208, 0.0139]
+    """
+    memo = ranking.memo
+    if "placement spreads" not in memo:
+        memo["placement spreads"] = _weighted_spreads(ranking) if ranking.weighted else _plain_spreads(ranking)
+    spreads: tuple[PlacementSpread, PlacementSpread] = memo["placement spreads"]
+    return spreads
+
+
+def _plain_spreads(ranking: Ranking) -> tuple[PlacementSpread, PlacementSpread]:
+    p, q = float(ranking.n_positive), float(ranking.n_negative)
+    lost = lost_pairs(ranking)
+    # Twice the negatives that outrank a positive, twice the positives that outrank a negative; on the mean.
+    centre_up, centre_down = lost / p, (2 * p * q - lost) / q
+    sums = np.zeros((2, 2))
+    for span in sweep(ranking):
+        sides = (
+            (span.fp, span.negatives, centre_up, span.positives),
+            (span.tp, span.positives, centre_down, span.negatives),
+        )
+        squares = []
+        for double, entries, centre, _ in sides:
+            np.multiply(double, 2.0, out=double)
+            np.subtract(double, entries, out=double)
+            np.subtract(double, centre, out=double)
+            squares.append(np.multiply(double, double, out=double))
+        for at, (square, side) in enumerate(zip(squares, sides, strict=True)):
+            sums[at, 0] += inner(side[3], square)
+            np.multiply(square, square, out=square)
+            sums[at, 1] += inner(side[3], square)
+    up, down = (
+        PlacementSpread(float(two / (4 * others * others * (size - 1))) if size > 1 else 0.0, _freedom(two, four))
+        for (two, four), size, others in zip(sums, (p, q), (q, p), strict=True)
+    )
+    return up, down
+
+
+def _weighted_spreads(ranking: Ranking) -> tuple[PlacementSpread, PlacementSpread]:
+    value = area(ranking)
+    columns = ranking.positives, ranking.negatives
+    squares = ranking.positive_squares, ranking.negative_squares
+    totals = ranking.n_positive, ranking.n_negative
+    spreads = []
+    for placement, column, square, total, size in zip(
+        placements(ranking), columns, squares, totals, kish_sizes(ranking), strict=True
+    ):
+        distance = (placement - value) ** 2
+        two = float(inner(square, distance))
+        # Fourth powers of weights are not kept: those at one score are taken as equal.
+        four = float(inner(square * (square / np.maximum(column, 1e-300)) ** 2, distance * distance))
+        variance = two / total**2 * size * size / (size - 1) if size > 1 else 0.0
+        spreads.append(PlacementSpread(variance, _freedom(two, four)))
+    return spreads[0], spreads[1]
+
+
+def _freedom(squares: float, fourths: float) -> float:
+    return float(2 * squares * squares / fourths) if fourths > 0 else 0.0
+
+
 def delong_variance(ranking: Ranking) -> float:
     """The variance of the area under the ROC curve; nan with fewer than two positives or negatives.
 
@@ -86,35 +164,9 @@ def delong_variance(ranking: Ranking) -> float:
         elif ranking.groups is not None:
             memo["delong variance"] = clustered_area(ranking).variance
         else:
-            memo["delong variance"] = _weighted(ranking, sizes) if ranking.weighted else _plain(ranking)
+            spreads = zip(placement_spreads(ranking), sizes, strict=True)
+            memo["delong variance"] = sum(spread.variance / size for spread, size in spreads)
     variance: float = memo["delong variance"]
-    return variance
-
-
-def _plain(ranking: Ranking) -> float:
-    p, q = float(ranking.n_positive), float(ranking.n_negative)
-    lost = lost_pairs(ranking)
-    # Twice the negatives that outrank a positive, twice the positives that outrank a negative; on the mean.
-    centre_up, centre_down = lost / p, (2 * p * q - lost) / q
-    up = down = 0.0
-    for span in sweep(ranking):
-        for double, entries, centre in ((span.fp, span.negatives, centre_up), (span.tp, span.positives, centre_down)):
-            np.multiply(double, 2.0, out=double)
-            np.subtract(double, entries, out=double)
-            np.subtract(double, centre, out=double)
-            np.multiply(double, double, out=double)
-        up += inner(span.positives, span.fp)
-        down += inner(span.negatives, span.tp)
-    return float(up / (4 * q * q * p * (p - 1)) + down / (4 * p * p * q * (q - 1)))
-
-
-def _weighted(ranking: Ranking, sizes: tuple[float, float]) -> float:
-    value = area(ranking)
-    squares = ranking.positive_squares, ranking.negative_squares
-    totals = ranking.n_positive, ranking.n_negative
-    variance = 0.0
-    for placement, square, total, size in zip(placements(ranking), squares, totals, sizes, strict=True):
-        variance += float(inner(square, (placement - value) ** 2)) / total**2 * size / (size - 1)
     return variance
 
 
@@ -164,7 +216,7 @@ def hanley_mcneil_variance(value: float, positives: float, negatives: float) -> 
 
 
 def delong_logit(ranking: Ranking, level: float = 0.95, *, student: bool = True) -> tuple[float, float]:
-    """DeLong's standard error on the logit scale, with t of the smaller class; the default.
+    """DeLong's standard error on the logit scale, with t of the smaller class; the default with groups.
 
     t has one degree of freedom less than the smaller class has cases: the standard error rests on no more than those.
     With groups it has as many as they leave. Where the standard error is 0 (an area of 0 or 1) or missing, Newcombe's
@@ -199,15 +251,50 @@ def newcombe(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
     >>> print(f"{low:.3f} {high:.3f}")
     0.916 1.000
     """
+    return _inverted(ranking, (1.0, 1.0), z_value(level))
+
+
+def delong_score(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
+    """Newcombe's method 5 with the variance of each class brought to what DeLong sees in it; the default.
+
+    Five cases' worth of Newcombe's variance is kept beside what the cases of a class show, and t has the degrees of
+    freedom of the two together. At an area of 0 or 1 nothing is seen, and the interval is Newcombe's own.
+
+    >>> low, high = delong_score(Ranking(np.arange(4.0)[::-1], np.array([9, 4, 2, 1]), np.array([1, 3, 5, 9])))
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.661 0.945
+    """
+    value, sizes = area(ranking), effective_sizes(ranking)
+    if math.isnan(value):
+        return 0.0, 1.0
+    expected = _usual_spread(value)
+    if not HAIR < value < 1 - HAIR or not expected > 0:
+        return newcombe(ranking, level)
+    spreads = placement_spreads(ranking)
+    ratios = [
+        (spread.freedom * spread.variance / expected + KEPT_CASES) / (spread.freedom + KEPT_CASES) for spread in spreads
+    ]
+    parts = [ratio / size for ratio, size in zip(ratios, sizes, strict=True)]
+    lost = sum(part * part / (spread.freedom + KEPT_CASES) for part, spread in zip(parts, spreads, strict=True))
+    critical = float(t_value(level, sum(parts) ** 2 / lost))
+    return _inverted(ranking, (ratios[0], ratios[1]), critical)
+
+
+def _usual_spread(theta: Any) -> Any:
+    """The variance of the placements of a class at an area, the mean of Hanley and McNeil's for the two classes."""
+    return theta * (1 - theta) * ((1 - theta) / (2 - theta) + theta / (1 + theta)) / 2
+
+
+def _inverted(ranking: Ranking, ratios: tuple[float, float], critical: float) -> tuple[float, float]:
+    """All areas that a test with the variance at each of them does not reject."""
     value, (p, q) = area(ranking), effective_sizes(ranking)
     if math.isnan(value):
         return 0.0, 1.0
-    z2 = z_value(level) ** 2
-    half = (p + q) / 2 - 1
+    beyond = (q - 1) * ratios[0] + (p - 1) * ratios[1]
 
     def rejects(theta: Floats) -> Floats:
-        spread = theta * (1 - theta) * (1 + half * ((1 - theta) / (2 - theta) + theta / (1 + theta))) / (p * q)
-        return np.asarray((value - theta) ** 2 - z2 * spread)
+        spread = (theta * (1 - theta) + beyond * _usual_spread(theta)) / (p * q)
+        return np.asarray((value - theta) ** 2 - critical * critical * spread)
 
     # Just outside the estimate nothing is rejected. At an estimate of 0 or 1 the limit on that side is it.
     edge = min(1e-9, value / 2, (1 - value) / 2) if HAIR < value < 1 - HAIR else 1e-9

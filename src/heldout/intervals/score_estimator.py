@@ -18,7 +18,7 @@ from heldout.intervals.areas import average_precision_variance, delong_variance
 from heldout.intervals.calibration import null_expectation
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.multiclass_areas import MulticlassArea, areas_of, slack_of
-from heldout.intervals.score_methods import one_sided_limits, score_limits
+from heldout.intervals.score_methods import INDEPENDENT, one_sided_limits, score_limits
 from heldout.measures import ranking
 from heldout.measures.catalogue import CATALOGUE, find, headline
 from heldout.measures.certified import bounds_of
@@ -106,7 +106,7 @@ class ScoreEstimator:
     def check(self, method: str | None) -> None:
         """Refuse a method that takes rows as independent where they come in groups."""
         grouped = self.evidence.grouped
-        if method in ("hanley-mcneil", "newcombe", "stratified-bootstrap") and grouped:
+        if method in INDEPENDENT and grouped:
             raise OptionError(
                 f"The cases come in groups, and {method!r} takes rows as independent.",
                 hint="use 'delong-logit' or 'cluster-bootstrap', or leave out group.",

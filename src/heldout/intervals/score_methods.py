@@ -11,7 +11,14 @@ from heldout.arguments import closest, listing
 from heldout.errors import OptionError
 from heldout.evidence import Ranking
 from heldout.evidence.probabilities import Probabilities
-from heldout.intervals.areas import average_precision_limits, delong, delong_logit, hanley_mcneil, newcombe
+from heldout.intervals.areas import (
+    average_precision_limits,
+    delong,
+    delong_logit,
+    delong_score,
+    hanley_mcneil,
+    newcombe,
+)
 from heldout.intervals.calibration import calibration_limits, recalibration_limits
 from heldout.intervals.losses import loss_limits, skill_limits, top_k_limits
 from heldout.intervals.one_sided import (
@@ -31,6 +38,7 @@ NO_INTERVAL = "none"
 
 # The methods without resampling, by the names that measures declare. Those of areas need the ranking and the level.
 AREA_FORMS: Mapping[str, RankingForm] = {
+    "delong-score": delong_score,
     "delong-logit": delong_logit,
     "delong": delong,
     "hanley-mcneil": hanley_mcneil,
@@ -47,6 +55,7 @@ COMPONENT_FORMS: Mapping[str, ComponentForm] = {
 }
 # Where the default's ends do not each keep the level by themselves, what gates take in its place.
 ONE_SIDED_AREAS: Mapping[str, tuple[str, RankingForm]] = {
+    "delong-score": ("delong-newcombe", guarded_area_limits),
     "delong-logit": ("delong-newcombe", guarded_area_limits),
     "influence-logit": ("guarded-influence", guarded_precision_limits),
 }
@@ -61,6 +70,8 @@ ONE_SIDED_COMPONENTS: Mapping[str, tuple[str, ComponentForm]] = {
         lambda tally, bound, level: top_k_limits(tally, int(bound.parameters["k"]), level, clopper_pearson),
     ),
 }
+# Methods that take rows as independent, and are not made for cases that come in groups.
+INDEPENDENT = frozenset({"delong-score", "hanley-mcneil", "newcombe", "stratified-bootstrap"})
 BOOTSTRAPS: Mapping[str, tuple[Form, Draw | None]] = {
     "bootstrap-logit": ("transformed", None),
     "bootstrap": ("percentile", None),
@@ -95,10 +106,10 @@ def ranking_limits(
     >>> from heldout.measures.catalogue import find
     >>> limits = ranking_limits(seen, find("roc_auc"))
     >>> print(f"{limits.low:.3f} {limits.high:.3f} {limits.method}")
-    0.661 0.949 delong-logit
+    0.661 0.945 delong-score
     """
     closed = closed_methods(bound.measure)
-    name = method or default_score_method(bound.measure)
+    name = method or default_score_method(bound.measure, grouped=ranking.groups is not None)
     if name in closed:
         return _closed_limits(bound, ranking, level, name)
     if name not in BOOTSTRAPS:
@@ -148,15 +159,18 @@ def score_method_names() -> tuple[str, ...]:
     return (*AREA_FORMS, *BOOTSTRAPS, *COMPONENT_FORMS)
 
 
-def default_score_method(measure: Measure) -> str:
-    """What the default interval of a measure of scores is called.
+def default_score_method(measure: Measure, *, grouped: bool = False) -> str:
+    """What the default interval of a measure of scores is called; with groups the first that is made for them.
 
     >>> from heldout.measures.catalogue import find
     >>> default_score_method(find("brier").measure), default_score_method(find("auc").measure)
-    ('hall', 'delong-logit')
+    ('hall', 'delong-score')
+    >>> default_score_method(find("auc").measure, grouped=True)
+    'delong-logit'
     """
     resampled = measure.scope == "ranking" and measure.kind != "calibration"
-    return next(iter(closed_methods(measure)), "bootstrap-logit" if resampled else NO_INTERVAL)
+    fitting = (name for name in closed_methods(measure) if not (grouped and name in INDEPENDENT))
+    return next(fitting, "bootstrap-logit" if resampled else NO_INTERVAL)
 
 
 def score_limits(
@@ -173,6 +187,7 @@ def score_limits(
     default = default_score_method(bound.measure)
     if isinstance(evidence, Ranking) and bound.measure.kind != "calibration":
         applies = method in closed_methods(bound.measure) or method in BOOTSTRAPS
+        applies = applies and not (evidence.groups is not None and method in INDEPENDENT)
         asked = method if applies or strict else None
         return ranking_limits(evidence, bound, level, method=asked, seed=seed, replicates=replicates)
     if strict and method not in (None, default):

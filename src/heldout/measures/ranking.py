@@ -53,7 +53,7 @@ def _precision_inside_bins(ranking: Ranking) -> tuple[float, float]:
     undefined=ONE_CLASS,
     reference=HANLEY,
     formula="(concordant pairs + ½ · tied pairs) / (positives · negatives)",
-    intervals=("delong-logit", "delong", "hanley-mcneil", "newcombe"),
+    intervals=("delong-score", "delong-logit", "delong", "hanley-mcneil", "newcombe"),
     fold_interval="hanley-mcneil-logit",
     binned=_area_inside_bins,
     headline=Headline(6),

@@ -182,6 +182,10 @@ def _bracketed(expression: Expression, words: Mapping[str, str], least: int) -> 
 # Rows of single classes in one section.
 SHOWN_CLASSES = 40
 SCORE_METHODS = {
+    "delong-score": (
+        "inverts a test with Newcombe's variance, scaled to DeLong's",
+        "Newcombe (2006), Statistics in Medicine 25",
+    ),
     "delong-logit": ("DeLong's variance, limits on the logit scale", "DeLong, DeLong & Clarke-Pearson (1988)"),
     "delong": ("DeLong's variance, estimate ± z standard errors", "DeLong, DeLong & Clarke-Pearson (1988)"),
     "hall": (
