@@ -13,17 +13,12 @@ if TYPE_CHECKING:
     from heldout.api.count import count
     from heldout.api.evaluate import evaluate
     from heldout.api.learning_curve import bias_variance, learning_curve
+    from heldout.api.plan_study import plan_study
     from heldout.api.validate import validate
     from heldout.cards.api import card
     from heldout.cards.card import Card
     from heldout.comparisons.comparison import Comparison
     from heldout.comparisons.learner_ranks import LearnerRanks
-    from heldout.comparisons.sample_size import (
-        cases_for_auc_difference,
-        cases_for_difference,
-        cases_for_two,
-        cases_for_width,
-    )
     from heldout.costs import Costs
     from heldout.engines.accumulator import Evidence
     from heldout.errors import HeldoutError
@@ -36,6 +31,7 @@ if TYPE_CHECKING:
     from heldout.results.evaluation import Evaluation
     from heldout.results.validation import Validation, Validations
     from heldout.review import Review
+    from heldout.studies.study_plan import StudyPlan
     from heldout.thresholds.decision import Decision
 
 __version__ = "0.1.0"
@@ -57,20 +53,18 @@ _HOMES = {
     "Ranking": "heldout.evidence",
     "Report": "heldout.report.report",
     "Review": "heldout.review",
+    "StudyPlan": "heldout.studies.study_plan",
     "Validation": "heldout.results.validation",
     "Validations": "heldout.results.validation",
     "bias_variance": "heldout.api.learning_curve",
     "card": "heldout.cards.api",
-    "cases_for_auc_difference": "heldout.comparisons.sample_size",
-    "cases_for_difference": "heldout.comparisons.sample_size",
-    "cases_for_two": "heldout.comparisons.sample_size",
-    "cases_for_width": "heldout.comparisons.sample_size",
     "check": "heldout.api.check",
     "choose_threshold": "heldout.api.choose_threshold",
     "compare": "heldout.api.compare",
     "count": "heldout.api.count",
     "evaluate": "heldout.api.evaluate",
     "learning_curve": "heldout.api.learning_curve",
+    "plan_study": "heldout.api.plan_study",
     "validate": "heldout.api.validate",
 }
 # Packages that are used by name: heldout.plans.kfold(10), heldout.lab.coverage(…).
@@ -93,14 +87,11 @@ __all__ = [
     "Ranking",
     "Report",
     "Review",
+    "StudyPlan",
     "Validation",
     "Validations",
     "bias_variance",
     "card",
-    "cases_for_auc_difference",
-    "cases_for_difference",
-    "cases_for_two",
-    "cases_for_width",
     "check",
     "choose_threshold",
     "compare",
@@ -108,6 +99,7 @@ __all__ = [
     "evaluate",
     "lab",
     "learning_curve",
+    "plan_study",
     "plans",
     "validate",
 ]

@@ -91,7 +91,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "RocComparison": lambda seed: comparison(seed).roc(),
     "OptimalRanges": lambda seed: comparison(seed).optimal_ranges(),
     "LearnerRanks": lambda seed: heldout.compare(table(seed)),
-    "SampleSize": lambda seed: heldout.cases_for_width(0.8, 0.05 + 0.01 * seed),
+    "StudyPlan": lambda seed: heldout.plan_study("accuracy", value=0.8, width=0.05 + 0.01 * seed),
     "Gate": lambda seed: heldout.check(evaluation(seed), require="accuracy >= 0.5"),
     "Decision": chosen,
     "CostOfDecision": decided,

@@ -9,7 +9,7 @@ import pytest
 
 import heldout
 from heldout.api import options
-from heldout.cli import card, check, compare, count, evaluate, learn, thresholds, validate
+from heldout.cli import card, check, compare, count, evaluate, learn, plan, thresholds, validate
 from heldout.cli.flags import OPTIONS
 
 GROUPS = [kind for name, kind in vars(options).items() if name.endswith("Arguments")]
@@ -29,6 +29,7 @@ COMMANDS: dict[Any, Any] = {
     validate.validate: heldout.validate,
     learn.learn: heldout.learning_curve,
     card.card: heldout.card,
+    plan.plan: heldout.plan_study,
 }
 
 

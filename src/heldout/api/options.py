@@ -15,6 +15,7 @@ from heldout.arguments import Label, Missing
 
 # The parts of a command's help.
 INPUT, LARGE, INTERVALS, OUTPUT, RUNNING = "Input", "Large data", "Intervals", "Output", "Running"
+PLANNED, ASSUMED = "Question", "Taken as given"
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -317,6 +318,93 @@ class DataArguments(TypedDict, total=False):
     drop: Annotated["Any", Option((), "COLUMN", "Leave out this column; may be repeated.", INPUT, repeated=True)]
     labels: Labels
     missing: MissingRows
+
+
+class PlanArguments(TypedDict, total=False):
+    """What is taken as given of a test set that is planned, and what is asked of it."""
+
+    value: Annotated[
+        "float | None",
+        Option(None, "VALUE", "The value that is expected of the measure, such as 0.9.", PLANNED, kind=float),
+    ]
+    width: Annotated[
+        "float | None",
+        Option(None, "WIDTH", "How wide the interval may be: 0.05 is ± .025.", PLANNED, kind=float),
+    ]
+    against: Annotated[
+        "float | None",
+        Option(None, "VALUE", "The value expected of another classifier, to be told apart.", PLANNED, kind=float),
+    ]
+    margin: Annotated[
+        "float | None",
+        Option(None, "SIZE", "Show that the first is not worse by more than this.", PLANNED, kind=float),
+    ]
+    n: Annotated[
+        "int | None",
+        Option(None, "N", "Say what this many cases come to, instead of how many are needed.", PLANNED, kind=int),
+    ]
+    power: Annotated[
+        "float",
+        Option(0.8, "POWER", "The chance to pass the gate or to show the difference.", PLANNED, kind=float, shown=True),
+    ]
+    level: Level
+    prevalence: Annotated[
+        "float | None", Option(None, "SHARE", "Share of positives among the cases.", ASSUMED, kind=float)
+    ]
+    recall: Annotated[
+        "float | None",
+        Option(None, "SHARE", "Recall, for precision and F1: it says how many cases count.", ASSUMED, kind=float),
+    ]
+    precision: Annotated[
+        "float | None", Option(None, "SHARE", "Precision, for F1 in place of the recall.", ASSUMED, kind=float)
+    ]
+    auc: Annotated[
+        "float | None",
+        Option(None, "AREA", "Area under the ROC curve, for losses and calibration.", ASSUMED, kind=float),
+    ]
+    discordance: Annotated[
+        "float | None",
+        Option(None, "SHARE", "Share of cases that exactly one of the two gets right.", ASSUMED, kind=float),
+    ]
+    correlation: Annotated[
+        "float | None",
+        Option(None, "R", "Correlation of the two, in place of the discordance and for areas.", ASSUMED, kind=float),
+    ]
+    group_size: Annotated[
+        "float | None", Option(None, "SIZE", "Mean number of cases in a group, such as a patient.", ASSUMED, kind=float)
+    ]
+    icc: Annotated["float | None", Option(None, "R", "Correlation of cases of one group (ICC).", ASSUMED, kind=float)]
+    group_variation: Annotated[
+        "float",
+        Option(
+            0.0,
+            "CV",
+            "How unequal groups are: standard deviation of their sizes over the mean.",
+            ASSUMED,
+            kind=float,
+            shown=True,
+        ),
+    ]
+    pilot: Annotated[
+        "Any",
+        Option(
+            None,
+            "COUNTS",
+            "An earlier study, for what is not known: 45/50 hits, 30+70 positives and negatives of an area, 12,5/200 "
+            "right by one alone.",
+            ASSUMED,
+        ),
+    ]
+    assurance: Annotated[
+        "float | None",
+        Option(
+            None,
+            "SHARE",
+            "How sure the width or the power is to be, instead of on average; 0.8 for a width with a pilot.",
+            ASSUMED,
+            kind=float,
+        ),
+    ]
 
 
 def options_of(arguments: type) -> dict[str, Option]:

@@ -26,6 +26,7 @@ from heldout.cli.evaluate import evaluate
 from heldout.cli.explain import explain, measures
 from heldout.cli.learn import learn
 from heldout.cli.output import Nearest, end_quietly, tell
+from heldout.cli.plan import plan
 from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
 from heldout.cli.validate import validate
@@ -104,6 +105,7 @@ Examples:
   heldout learn data.csv --target outcome --learner forest
   heldout compare model_a.csv model_b.csv
   heldout check predictions.csv --require 'recall >= 0.8'
+  heldout plan recall --value 0.9 --prevalence 0.2 --width 0.1
   heldout card data.csv --target outcome --learner forest
   heldout count part.parquet -o part.evidence
   heldout merge part-*.evidence
@@ -129,6 +131,7 @@ app.command("validate")(validate)
 app.command("learn")(learn)
 app.command("compare")(compare)
 app.command("check")(check)
+app.command("plan")(plan)
 app.command("card")(card)
 app.command("count")(count)
 app.command("merge")(merge)

@@ -18,6 +18,7 @@ from heldout.api.options import (
     EngineArguments,
     EvaluateArguments,
     Option,
+    PlanArguments,
     options_of,
 )
 from heldout.arguments import listing
@@ -48,6 +49,7 @@ Data = Annotated[
 
 # Every option that more than one command takes: those of functions, and those of the command line alone.
 OPTIONS: dict[str, Option] = {
+    **options_of(PlanArguments),
     **options_of(DataArguments),
     **options_of(EvaluateArguments),
     "predicted": Option(None, "COLUMN", "Column of the predicted class.", INPUT),

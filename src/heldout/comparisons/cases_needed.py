@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from heldout.errors import OptionError
+from heldout.arguments import check_share
 from heldout.intervals.quantiles import z_value
 from heldout.results.difference import PairTest
 from heldout.show.numbers import count
@@ -53,8 +53,7 @@ def cases_needed(
     >>> cases_needed(seen).describe(), cases_needed(seen, margin=0.02).describe()
     ('between about 500 and more than a million cases', 'about 2,300 cases')
     """
-    if not 0 < power < 1:
-        raise OptionError(f"The power must lie between 0 and 1. Got {power!r}.", hint="for example 0.8.")
+    check_share("The power", power, "for example 0.8.")
     error = (tested.high - tested.low) / (2 * z_value(tested.level))
     if not (error > 0 and math.isfinite(error) and math.isfinite(tested.difference) and tested.n):
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from heldout.comparisons.cases_needed import CasesNeeded, cases_needed, round_up
-from heldout.comparisons.sample_size import cases_for_width
 from heldout.findings.evaluation_evidence import NOT_KEPT, case_number
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, figure, quoted, rule
 from heldout.findings.rules_imbalance import gain_over_commonest
@@ -14,6 +13,8 @@ from heldout.measures.catalogue import find
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import count, number_of, share
+from heldout.studies.questions import ask_width, find_fewest
+from heldout.studies.sampling import ShareSampling
 
 OF_CLASS = "recall", "precision"
 
@@ -152,7 +153,8 @@ def headline_too_wide(subject: Evaluation, *, width: float = 0.2) -> Answer:
 def _for_half(estimate: Estimate, level: float) -> int:
     """The number of cases for an interval half as wide; where they are not plain cases, four times as many."""
     if estimate.method == "wilson":
-        return cases_for_width(estimate.value, estimate.width / 2, level).n
+        sampling = ShareSampling(estimate.value)
+        return find_fewest(ask_width(sampling, estimate.measure, level, estimate.width / 2, [estimate.value], None))
     return math.ceil(4 * float(estimate.n))
 
 

@@ -9,6 +9,7 @@ Formulas: Brown, Cai and DasGupta, "Interval estimation for a binomial proportio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -201,3 +202,15 @@ def _mid_p_low(hits: Floats, misses: Floats, tail: float) -> Floats:
     # All hits: P(X > n) = 0, so p^n = 2·tail.
     ends = np.where(some, (2 * tail) ** (1 / np.where(some, hits, 1.0)), 0.0)
     return np.where(inside, root, ends)
+
+
+# By the names under which they are asked for; the default first.
+METHODS: dict[str, Callable[..., Limits]] = {
+    "wilson": wilson,
+    "wilson-cc": wilson_cc,
+    "clopper-pearson": clopper_pearson,
+    "jeffreys": jeffreys,
+    "agresti-coull": agresti_coull,
+    "mid-p": mid_p,
+    "normal": normal,
+}

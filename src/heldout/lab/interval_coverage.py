@@ -15,8 +15,8 @@ import numpy as np
 
 from heldout.arguments import check_level, check_share, check_whole, closest, listing, method_key
 from heldout.arrays import Floats
-from heldout.comparisons.sample_size import METHODS
 from heldout.errors import OptionError
+from heldout.intervals.proportion import METHODS
 from heldout.result import Result, make_row
 from heldout.show.blocks import Block, Column, Number, Prose, Table, Title
 from heldout.show.numbers import number

@@ -1,0 +1,265 @@
+"""What a plan takes as given of the classifier and of the cases, and how a measure will be sampled under it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from heldout.arguments import check_share, listing
+from heldout.arrays import Floats
+from heldout.errors import OptionError
+from heldout.measures.quantity import Bound
+from heldout.studies.probability_model import ProbabilityModel, model_probabilities
+from heldout.studies.sampling import (
+    Groups,
+    NormalSampling,
+    Sampling,
+    ShareSampling,
+    f1_of_jaccard,
+    likely_sizes,
+)
+
+FLAGS = {"auc": "the area under the ROC curve", "value": "the value that is expected"}
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """The expected value of the measure, and what else of the classifier and of the cases it depends on."""
+
+    value: float | None = None
+    prevalence: float | None = None
+    recall: float | None = None
+    precision: float | None = None
+    auc: float | None = None
+    groups: Groups | None = None
+
+    def need(self, name: str, why: str) -> float:
+        """One of them, refused where it was not given."""
+        given: float | None = getattr(self, name)
+        if given is None:
+            raise OptionError(
+                f"{FLAGS.get(name, f'The {name}')[:1].upper()}{FLAGS.get(name, f'The {name}')[1:]} is not given, and "
+                f"{why}.",
+                hint=f"give {name}= (--{name}), such as 0.{'1' if name == 'prevalence' else '8'}.",
+            )
+        return given
+
+    def check(self) -> None:
+        """Refuse shares that are none."""
+        for one in fields(self):
+            given = getattr(self, one.name)
+            if one.name not in ("groups", "value") and given is not None:
+                check_share(f"The {one.name}", given, suggest_share(given))
+
+
+def suggest_share(given: Any) -> str:
+    """The hint for a share that is none.
+
+    >>> suggest_share(90)
+    'write 90 % as 0.9.'
+    """
+    is_percentage = isinstance(given, int | float) and 1 < given <= 100
+    return f"write {given:g} % as {given / 100:g}." if is_percentage else "for example 0.8."
+
+
+def _need_share(given: Assumptions) -> float:
+    value = given.need("value", "a plan begins with it")
+    return check_share("The value", value, suggest_share(value))
+
+
+# How the share of the cases that count follows from what is given; `value` is that of the measure.
+
+
+def _count_all(given: Assumptions, value: float) -> float:  # noqa: ARG001 - one shape for all
+    return 1.0
+
+
+def _count_positives(given: Assumptions, value: float) -> float:  # noqa: ARG001 - one shape for all
+    return given.need("prevalence", "this measure is a share of the positives")
+
+
+def _count_negatives(given: Assumptions, value: float) -> float:  # noqa: ARG001 - one shape for all
+    return 1 - given.need("prevalence", "this measure is a share of the negatives")
+
+
+def _count_called_positive(given: Assumptions, value: float) -> float:
+    why = "this measure is a share of what is called positive"
+    prevalence, recall = given.need("prevalence", why), given.need("recall", why)
+    called = prevalence * recall / value
+    return _check_possible(called, called * (1 - value) <= 1 - prevalence, prevalence, recall)
+
+
+def _count_called_negative(given: Assumptions, value: float) -> float:
+    why = "this measure is a share of what is called negative"
+    prevalence, recall = given.need("prevalence", why), given.need("recall", why)
+    called = prevalence * (1 - recall) / (1 - value)
+    return _check_possible(called, called * value <= 1 - prevalence, prevalence, recall)
+
+
+def _count_either(given: Assumptions, jaccard: float) -> float:
+    """Cases that are positive by truth or by prediction."""
+    why = "this measure is a share of what is positive or called so"
+    prevalence, f1 = given.need("prevalence", why), 2 * jaccard / (1 + jaccard)
+    recall = given.recall
+    if recall is None and given.precision is not None:
+        # The harmonic mean and one of the two give the other.
+        recall = f1 * given.precision / (2 * given.precision - f1) if 2 * given.precision > f1 else math.inf
+    if recall is None:
+        raise OptionError(
+            "Neither the recall nor the precision is given, and how many cases count depends on them.",
+            hint="give recall= or precision= (--recall, --precision); where they are alike, both are the F1.",
+        )
+    either = prevalence * recall / jaccard
+    return _check_possible(either, either >= prevalence and 0 < recall <= 1, prevalence, recall)
+
+
+def _check_possible(share: float, possible: bool, prevalence: float, recall: float) -> float:
+    if not possible or not 0 < share <= 1:
+        raise OptionError(
+            f"A prevalence of {prevalence:g} and a recall of {recall:g} do not go with the value that is expected.",
+            hint="no table of counts has all three; give values that were seen on the same cases.",
+        )
+    return share
+
+
+def _turn(count: Callable[[Assumptions, float], float]) -> Callable[[Assumptions, float], float]:
+    """The same for the share of the opposite, such as the false discovery rate beside the precision."""
+    return lambda given, value: count(given, 1 - value)
+
+
+SHARES: dict[str, Callable[[Assumptions, float], float]] = {
+    "accuracy": _count_all,
+    "error_rate": _count_all,
+    "recall": _count_positives,
+    "false_negative_rate": _count_positives,
+    "specificity": _count_negatives,
+    "false_positive_rate": _count_negatives,
+    "precision": _count_called_positive,
+    "false_discovery_rate": _turn(_count_called_positive),
+    "negative_predictive_value": _count_called_negative,
+    "false_omission_rate": _turn(_count_called_negative),
+    "jaccard": _count_either,
+    "f1": _count_either,
+}
+LOSSES = ("brier", "log_loss")
+COEFFICIENTS = {"calibration_slope": 1.0, "calibration_intercept": 0.0, "calibration_in_the_large": 0.0}
+PLANNED = (*SHARES, "roc_auc", *LOSSES, *COEFFICIENTS)
+
+
+def make_sampling(bound: Bound, given: Assumptions) -> Sampling:
+    """How the measure will be sampled.
+
+    >>> from heldout.measures.catalogue import read_quantity
+    >>> make_sampling(read_quantity("recall").bound, Assumptions(0.8, prevalence=0.1)).counted
+    0.1
+    """
+    name = bound.name
+    if name in SHARES:
+        value = _need_share(given)
+        share = value / (2 - value) if name == "f1" else value
+        counted = SHARES[name](given, share)
+        sampling = ShareSampling(share, counted, *([f1_of_jaccard] if name == "f1" else []))
+        return sampling if given.groups is None else _group_shares(sampling, value, given.groups)
+    if name == "roc_auc":
+        return _sample_area(given)
+    if name in LOSSES or name in COEFFICIENTS:
+        return _sample_probabilities(name, given)
+    raise OptionError(f"There is no plan for {name}. There are plans for {listing(PLANNED, most=40)}.", hint="use one.")
+
+
+def resolve_value(bound: Bound, given: Assumptions) -> Assumptions:
+    """The assumptions with the value that follows from the others, for measures of calibrated probabilities."""
+    if bound.name in COEFFICIENTS:
+        return given if given.value is not None else replace(given, value=COEFFICIENTS[bound.name])
+    if bound.name not in LOSSES:
+        return given
+    if given.value is not None:
+        raise OptionError(
+            f"The {bound.title} of calibrated probabilities follows from the prevalence and the area, and was given.",
+            hint="leave out the value, and give prevalence= and auc= (--prevalence, --auc).",
+        )
+    return replace(given, value=_model(given).loss_moments(bound.name)[0])
+
+
+def _group_shares(sampling: ShareSampling, value: float, groups: Groups) -> NormalSampling:
+    """Shares of grouped cases get a logit interval with a standard error over groups."""
+    inflation = groups.inflation(sampling.counted)
+    plain = sampling.variance(1e6) * 1e6 / (value * (1 - value))
+
+    def spread(share: Any, n: Any) -> Any:
+        return share * (1 - share) * plain * inflation / n
+
+    return NormalSampling(value, spread, lambda n: groups.freedom(n, sampling.counted), logit=True)
+
+
+def binormal_area_variance(area: Any, positives: Any, negatives: Any) -> Any:
+    """The variance of the area under the ROC curve where scores are normal with equal spread in both classes.
+
+    Exact for the area of a sample: two positives outrank one negative, and one positive two negatives, with the same
+    probability, a bivariate normal one with correlation ½ (Owen 1956, Annals of Mathematical Statistics 27).
+
+    >>> round(float(binormal_area_variance(0.8, 50, 50)) ** 0.5, 4)
+    0.0437
+    """
+    from scipy.special import ndtri, owens_t
+
+    both = area - 2 * owens_t(ndtri(area), math.sqrt(1 / 3))
+    within = both - area * area
+    return (area * (1 - area) + (positives + negatives - 2) * within) / (positives * negatives)
+
+
+def _newcombe_variance(area: float, positives: float, negatives: float) -> float:
+    """The variance of an area at a bound by Newcombe's method 5, which gates go by where it is the larger one."""
+    half = (positives + negatives) / 2 - 1
+    spread = 1 + half * ((1 - area) / (2 - area) + area / (1 + area))
+    return area * (1 - area) * spread / (positives * negatives)
+
+
+def _sample_area(given: Assumptions) -> NormalSampling:
+    value = _need_share(given)
+    prevalence = given.need("prevalence", "the area rests on the cases of both classes")
+    groups, rarer = given.groups, min(prevalence, 1 - prevalence)
+
+    def spread(area: Any, n: Any) -> Any:
+        sizes = np.maximum(n * prevalence, 1.0), np.maximum(n * (1 - prevalence), 1.0)
+        return binormal_area_variance(area, *sizes) * (1 if groups is None else groups.inflation())
+
+    def freedom(n: Any) -> Any:
+        return np.maximum(n * rarer - 1, 1.0) if groups is None else groups.freedom(n, rarer)
+
+    def varied(n: float) -> Floats:
+        """The rarer class decides: a sample with more of it tells as much as a larger one."""
+        sizes = np.maximum(likely_sizes(round(n), rarer), 1.0)
+        expected = binormal_area_variance(value, max(n * rarer, 1.0), max(n * (1 - rarer), 1.0))
+        return np.asarray(n * expected / binormal_area_variance(value, sizes, np.maximum(n - sizes, 1.0)))
+
+    def guard(bound: float, n: float) -> float:
+        if groups is not None:
+            return 0.0
+        return math.sqrt(_newcombe_variance(bound, max(n * prevalence, 1.0), max(n * (1 - prevalence), 1.0)))
+
+    return NormalSampling(value, spread, freedom, logit=True, varied=varied, guard=guard)
+
+
+def _model(given: Assumptions) -> ProbabilityModel:
+    why = "calibrated probabilities are spread as prevalence and area have it"
+    return model_probabilities(given.need("prevalence", why), given.need("auc", why))
+
+
+def _sample_probabilities(name: str, given: Assumptions) -> NormalSampling:
+    model, groups = _model(given), given.groups
+    inflation = 1.0 if groups is None else groups.inflation()
+    value = given.need("value", "a plan begins with it")
+    if name in LOSSES:
+        one_case = model.loss_moments(name)[1]
+    else:
+        slope = value if name == "calibration_slope" else 1.0
+        if not 0.1 <= slope <= 10:
+            raise OptionError(f"A calibration slope of {slope:g} cannot be planned for.", hint="1 is best.")
+        one_case = model.recalibration_variance(name.removeprefix("calibration_"), slope)
+    freedom = (lambda _: math.inf) if groups is None else groups.freedom
+    return NormalSampling(value, lambda value, n: 0 * value + one_case * inflation / n, freedom)
