@@ -480,7 +480,6 @@ def test_a_file_of_predictions_alone_is_no_table(tmp_path):
         ((FRAME,), {"truth": "truth", "predicted": ["sharp"]}, "One predicted column was named"),
         ((FRAME,), {"truth": "truth", "predicted": ["sharp", "sharp"]}, "A column is named twice: sharp"),
         ((FRAME,), {"truth": "truth", "predicted": ["sharp", "blum"]}, "blum"),
-        ((judged("sharp", group=FOLDS), judged("blunt", group=FOLDS)), {}, "come in groups"),
         ((judged("sharp"), judged("blunt", group=FOLDS)), {}, "come in groups"),
     ],
 )  # fmt: skip

@@ -158,8 +158,11 @@ def test_groups_get_a_standard_error_over_groups():
     grouped, plain = count(truth, answer, group=group).confusion, count(truth, answer).confusion
     quantity = Quantity(find("accuracy"))
     robust, naive = (compare_unpaired(side, side, quantity, method="normal") for side in (grouped, plain))
-    # Ten copies of each row hold as much as one.
-    assert (robust.high - robust.low) / (naive.high - naive.low) == pytest.approx(math.sqrt(10), rel=0.05)
+    # Ten copies of each row hold as much as one; t stands for z.
+    wider = stats.t.ppf(0.975, robust.df) / stats.norm.ppf(0.975)
+    assert (robust.high - robust.low) / (naive.high - naive.low) == pytest.approx(wider * math.sqrt(10), rel=0.05)
+    assert robust.df <= 29 + 29
+    assert robust.p == 1.0
     assert compare_unpaired(grouped, plain, quantity).method == "unpaired-normal"
     with pytest.raises(OptionError, match="come in groups"):
         compare_unpaired(grouped, plain, quantity, method="newcombe")

@@ -105,7 +105,8 @@ def test_the_standard_error_over_groups_is_that_of_statsmodels_regression():
 
     rng = np.random.default_rng(8)
     n = 300
-    group, inside = rng.integers(0, 25, n), rng.random(n) < 0.4
+    # As many rows of every group on either side, so that no group has more leverage than another.
+    group, inside = np.repeat(np.arange(25), 12), np.tile(np.arange(12) < 5, 25)
     truth = rng.integers(0, 2, n)
     predicted = np.where(rng.random(n) < 0.2 + 0.1 * (group % 3), 1 - truth, truth)
     found = clustered(grouped(truth, predicted, group, inside), grouped(truth, predicted, group, ~inside), ERROR, 0.95)
@@ -119,6 +120,20 @@ def test_the_standard_error_over_groups_is_that_of_statsmodels_regression():
     assert found.difference == pytest.approx(fitted.params[1])
     assert error == pytest.approx(fitted.bse[1] * math.sqrt(groups / (groups - 1)), rel=1e-9)
     assert found.p == pytest.approx(2 * stats.t.sf(abs(found.statistic), found.df))
+
+
+def test_unequal_groups_are_left_out_one_after_the_other():
+    rng = np.random.default_rng(9)
+    group = np.repeat(np.arange(22), rng.integers(4, 60, 22))
+    n, inside = len(group), rng.random(len(group)) < 0.4
+    truth = rng.integers(0, 2, n)
+    wrong = rng.random(n) < rng.beta(2, 5, 22)[group]
+    one, two = (grouped(truth, np.where(wrong, 1 - truth, truth), group, rows) for rows in (inside, ~inside))
+    found = clustered(one, two, ERROR, 0.95)
+    left = [wrong[inside & (group != g)].mean() - wrong[~inside & (group != g)].mean() for g in range(22)]
+    jackknife = math.sqrt(21 / 22 * sum((value - found.difference) ** 2 for value in left))
+    assert abs(found.difference / found.statistic) == pytest.approx(jackknife, rel=0.03)
+    assert found.df < 20
 
 
 @pytest.mark.parametrize("measure", ["recall[1]", "precision[0]", "macro f1", "matthews"])

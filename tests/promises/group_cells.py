@@ -112,7 +112,7 @@ def rejections(
         truth, group, first, second = two_models(cell, rng)
         weight = rng.lognormal(0, 0.7, len(truth)) if weighted else None
         sides = [
-            heldout.evaluate(truth, score=p, positive=1, group=group, weight=weight, costs=COSTS)
+            heldout.evaluate(truth, score=p, positive=1, group=group, weight=weight, costs=COSTS, measures=[])
             for p in (first, second)
         ]
         seen = heldout.compare(*sides, measure=list(measures))

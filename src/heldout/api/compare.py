@@ -50,6 +50,7 @@ def compare(
     id: Any = None,  # noqa: A002 - the word for it everywhere, flags and columns included
     fold: Any = None,
     group: Any = None,
+    weight: Any = None,
     positive: Label | None = None,
     labels: Sequence[Label] | None = None,
     costs: Any = None,
@@ -68,6 +69,7 @@ def compare(
     compared, or all with the `control`, and the p-values corrected (Holm unless said). A `margin` asks whether the
     first is not worse, or not different, by more than that. `mute` names rules that are not to be checked. Where a
     method resamples, it draws `replicates`: 2,000 of counts and 999 of scores unless a number is given.
+    With a `group` whole groups are the cases, and with a `weight` each case counts by it, for every measure.
     Lazy frames (of Polars, DuckDB, Ibis, Spark or Dask) and files that are too large are joined and counted where they
     are; `engine`, `master`, `tolerance` and `passes` are those of `evaluate`.
 
@@ -91,7 +93,7 @@ def compare(
     # Connections that an engine opens for reading are closed when all is counted.
     with OpenConnections() as opened:
         reading = ContestantOptions(
-            truth, predicted, score, threshold, id, fold, group, positive, labels, costs, level, missing, seed,
+            truth, predicted, score, threshold, id, fold, group, weight, positive, labels, costs, level, missing, seed,
             only_scores(measure), **large, opened=opened,
         )  # fmt: skip
         contestants = _read_contestants(classifiers, names, reading, same_cases=paired is not False)

@@ -23,7 +23,7 @@ from heldout.files.batches import Batches, batches_of, many_files
 from heldout.predictions.alignment import lost_rows
 from heldout.predictions.case_values import may_be_score
 from heldout.predictions.column_roles import check_column, guess, is_usual
-from heldout.predictions.source import NamedFrame, gather, without_use
+from heldout.predictions.source import NamedFrame, gather
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
 
@@ -244,6 +244,7 @@ class ContestantOptions:
     id: Any = None
     fold: Any = None
     group: Any = None
+    weight: Any = None
     positive: Label | None = None
     labels: Sequence[Label] | None = None
     costs: Any = None
@@ -269,7 +270,7 @@ class ContestantOptions:
         """The evaluation of a file or a frame, without any measure yet."""
         named = self.named(columns)
         try:
-            return _without_weight_hint(self._evaluate(data, named))
+            return self._evaluate(data, named)
         except OptionError as error:
             if not (_has_scores_alone(self.named(columns, ranked=False)) and "threshold=" in error.hint):
                 raise
@@ -286,6 +287,7 @@ class ContestantOptions:
             "id": self.id,
             "fold": self.fold,
             "group": self.group,
+            "weight": self.weight,
         } | dict(columns)
         if (self.ranked if ranked is None else ranked) and _has_scores_alone(named):
             # The predicted classes are not used, so any threshold will do.
@@ -318,15 +320,6 @@ class ContestantOptions:
         return self if source.batches is not None else replace(self, engine=None, master=None)
 
 
-def _without_weight_hint(evaluation: Evaluation) -> Evaluation:
-    """The evaluation without the hint to an option for weights, which `compare` does not have."""
-    source = evaluation.source
-    unused = tuple(without_use(column) if column[0] == "weight" else column for column in source.unused)
-    new = {before[-1]: now[-1] for before, now in zip(source.unused, unused, strict=True)}
-    notes = tuple(new.get(note, note) for note in evaluation.notes)
-    return replace(evaluation, notes=notes, source=replace(source, unused=unused)) if unused else evaluation
-
-
 @dataclass(frozen=True, eq=False)
 class FileContestant:
     """A contestant in a file or a frame: the data, the options, and the columns of its own."""
@@ -343,7 +336,10 @@ class FileContestant:
         """Which of the n rows of a frame have all values that this contestant needs."""
         named = self.reading.named(self.columns)
         # The ids are row numbers, which survive the reading.
-        roles = {**{role: named[role] for role in ("truth", "predicted", "group", "fold")}, "id": np.arange(n)}
+        roles = {
+            **{role: named[role] for role in ("truth", "predicted", "group", "weight", "fold")},
+            "id": np.arange(n),
+        }
         predictions, _ = gather(
             frame,
             roles,
@@ -359,7 +355,8 @@ class FileContestant:
 
     def filtered(self, frame: Any, keep: NDArray[np.bool_]) -> FileContestant:
         """The same with these rows of the frame only."""
-        roles = {role: filter_column(getattr(self.reading, role), keep) for role in ("truth", "id", "fold", "group")}
+        shared = ("truth", "id", "fold", "group", "weight")
+        roles = {role: filter_column(getattr(self.reading, role), keep) for role in shared}
         return replace(self, data=filter_frame(frame, keep), reading=replace(self.reading, **roles))
 
 
@@ -476,9 +473,8 @@ def _read_once(data: Any, reading: ContestantOptions, columns: Sequence[Any]) ->
     # A pipe can be read only once, so it is read whole.
     frame = None if str(data) != "-" and Path(data).is_file() else read_table(data)
     every = list(column_names(data) if frame is None else frame.columns)
-    named = [
-        column for column in (*columns, reading.truth, reading.id, reading.fold, reading.group) if column is not None
-    ]
+    shared = (reading.truth, reading.id, reading.fold, reading.group, reading.weight)
+    named = [column for column in (*columns, *shared) if column is not None]
     for column in named:
         if isinstance(column, str):
             check_column(column, every, name)

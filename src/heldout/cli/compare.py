@@ -15,13 +15,13 @@ from heldout.errors import OptionError
 CLAIM = "Claim"
 USUAL_PLAN = "30 x holdout 2/3"
 # Options that only one kind of input takes, and those that validating learners shares with comparing files.
-OF_FILES = ("truth", "predicted", "score", "threshold", "id", "fold", "paired", *ENGINE.split())
+OF_FILES = ("truth", "predicted", "score", "threshold", "id", "fold", "weight", "paired", *ENGINE.split())
 OF_LEARNERS = ("target", "plan", "features", "drop", "jobs")
 OF_BOTH = ("group", "missing", "labels", "positive", "costs")
 
 
 @takes_flags(
-    "truth predicted score threshold id fold different_cases group positive labels costs missing",
+    "truth predicted score threshold id fold different_cases group weight positive labels costs missing",
     ENGINE,
     "learners target plan features drop jobs measures method control correction margin equivalence rope",
     "level replicates seed full chart",
@@ -131,6 +131,7 @@ def compare(
       heldout compare scores.csv --truth y --score model_a --score model_b --chart roc.svg
       heldout compare data.csv --target churned --learner logistic --learner forest
       heldout compare results.csv --control baseline --chart ranks.svg
+      heldout compare model_a.csv model_b.csv --group patient --weight w
       heldout compare new.csv old.csv --margin 0.01
       heldout compare new/ old/ --id case --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows

@@ -20,6 +20,7 @@ from heldout.comparisons.mcnemar import compare_all_accuracies
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges
 from heldout.comparisons.pair_test import OmnibusTest, Setting, scale_test
 from heldout.comparisons.paired_counts import compare_counts
+from heldout.comparisons.paired_influence import CaseUnits, compare_averaged_areas, compare_dependent_counts
 from heldout.comparisons.paired_scores import AREAS, compare_scores
 from heldout.comparisons.roc_pair import RocComparison, compare_roc
 from heldout.engines.lazy.pairs import LazyCases
@@ -27,6 +28,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, join_labels
 from heldout.evidence.joint_counts import PairCounts
 from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.multiclass_areas import AREA_AVERAGES, AreaAverage
 from heldout.measures.catalogue import find, headline, read_quantity
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import Paired
@@ -97,6 +99,14 @@ def select_scores(
     columns = np.zeros((len(values), len(labels)), dtype=values.dtype)
     columns[:, [labels.index(label) for label in own_labels]] = values
     return columns
+
+
+def averaged_area(quantity: Quantity) -> AreaAverage | None:
+    """The average of areas that a quantity is, None where it is none."""
+    if quantity.bound.measure.scope == "pairs":
+        return "hand_till"
+    named = quantity.bound.measure.name == "roc_auc" and quantity.class_ is None
+    return next((average for average in AREA_AVERAGES if named and average == quantity.average), None)
 
 
 def refuse_rope(options: CompareOptions) -> None:
@@ -351,18 +361,14 @@ class SharedCases(PairingDesign):
         refuse_rope(options)
         if quantity.is_score:
             return self._test_scores(a, b, quantity, options)
-        if self._dependent:
-            raise OptionError(
-                "Cases that come in groups or have weights cannot be compared by their counts yet.",
-                hint="leave out group= (--group) and weights, or compare by roc_auc or brier (measure=, --measure), "
-                "which know of groups.",
-            )
         costs = quantity.bound.costs
         if costs is not None and len(costs) != len(self.labels):
             raise OptionError(
                 f"The costs are for {len(costs)} classes, and the predictions hold {listing(self.labels)}.",
                 hint="name all classes with labels= (--labels), and give a cost for each.",
             )
+        if self._dependent:
+            return self._test_dependent(a, b, quantity, options)
         return compare_counts(
             self.counts(a, b), quantity, method=options.method, level=options.level, seed=options.seed,
             replicates=options.count_replicates,
@@ -371,6 +377,10 @@ class SharedCases(PairingDesign):
     @abstractmethod
     def _test_scores(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
         """The difference of two contestants by a measure of scores."""
+
+    @abstractmethod
+    def _test_dependent(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        """The difference by a measure of answers, where cases come in groups or have weights."""
 
     @property
     @abstractmethod
@@ -434,6 +444,18 @@ class PairedCases(SharedCases):
         every = [self._predictions(index) for index in range(len(self.evaluations))]
         return any(own.group is not None or own.weight is not None for own in every)
 
+    @property
+    def _units(self) -> CaseUnits:
+        """The true classes, weights and groups of the cases."""
+        return CaseUnits(self.paired.truth, self.weights(), self.groups())
+
+    def _test_dependent(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        cases = self.paired
+        answers = cases.predicted[a], cases.predicted[b]
+        return compare_dependent_counts(
+            answers, self._units, cases.labels, quantity, method=options.method, level=options.level
+        )
+
     def positives(self) -> tuple[NDArray[np.bool_], Label | None]:
         """Which cases are positive, and the class that is."""
         label = self.evaluations[0].positive
@@ -488,6 +510,12 @@ class PairedCases(SharedCases):
             factor = AREAS[quantity.bound.measure.name]
             return scale_test(tests[min(a, b), max(a, b)], factor if a < b else -factor)
         values = [self._score_values(index, quantity) for index in (a, b)]
+        average = averaged_area(quantity)
+        if average is not None and values[0].ndim == 2:
+            return compare_averaged_areas(
+                (values[0], values[1]), self._units, average, method=options.method, level=options.level,
+                undefined=quantity.bound.undefined,
+            )  # fmt: skip
         return compare_scores(
             values[0],
             values[1],

@@ -80,7 +80,14 @@ class LazyPairedCases(SharedCases):
 
     @property
     def _dependent(self) -> bool:
-        return any(own.confusion.clusters is not None or own.confusion.weighted for own in self.evaluations)
+        return any(own.confusion.clusters is not None for own in self.evaluations)
+
+    def _test_dependent(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:  # noqa: ARG002 - one signature
+        raise OptionError(
+            f"{quantity.bound.name} of cases that come in groups is compared by their rows, and these were counted "
+            "where they are.",
+            hint=f"{WITHOUT_ROWS}, or {NO_ROWS}.",
+        )
 
     def identical(self, a: int, b: int, quantity: Quantity) -> Alike:
         """Whether the joint counts show two contestants alike in every case."""
@@ -184,6 +191,12 @@ def join_lazy_cases(contestants: dict[str, LazyContestant]) -> LazyPairedCases:
         raise OptionError(
             f"The predictions of {listing(folded)} come in folds, and comparing fold by fold needs their rows.",
             hint=f"leave out fold= (--fold), or {NO_ROWS}.",
+        )
+    weighted = [name for name, own in contestants.items() if own.evaluation.confusion.weighted]
+    if weighted:
+        raise OptionError(
+            f"The cases of {listing(weighted)} have weights, and comparing weighted cases needs their rows.",
+            hint=f"leave out weight= (--weight), or {NO_ROWS}.",
         )
     lost = [name for name, own in contestants.items() if own.in_order and own.counted.lost]
     if lost:

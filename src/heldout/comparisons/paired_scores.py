@@ -38,6 +38,7 @@ from heldout.comparisons.pair_test import (
     tail_note,
     tail_p,
 )
+from heldout.comparisons.paired_influence import INFLUENCE_T, CaseUnits, compare_average_precision
 from heldout.comparisons.paired_losses import (
     MATCH_FIRST,
     PAIRED_HALL,
@@ -64,7 +65,7 @@ from heldout.comparisons.score_resampling import (
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.losses import LOSSES
 from heldout.measures.quantity import Bound
-from heldout.measures.ranking import gini, roc_auc, value_range
+from heldout.measures.ranking import average_precision, gini, roc_auc, value_range
 from heldout.results.difference import PairTest
 
 Scores = NDArray[Any]
@@ -92,7 +93,8 @@ def list_score_methods(bound: Bound, setting: Setting = "same cases") -> tuple[s
             closed = DELONG, DELONG_MOVER
         elif name in LOSSES:
             closed = PAIRED_LOSS_T, PAIRED_HALL
-        return tuple(procedure.name for procedure in (*closed, PAIRED_BOOTSTRAP, PAIRED_PERMUTATION))
+        rest = (INFLUENCE_T,) if name == average_precision.name else ()
+        return tuple(procedure.name for procedure in (*closed, PAIRED_BOOTSTRAP, PAIRED_PERMUTATION, *rest))
     if name in AREAS:
         closed = (DELONG_UNPAIRED,)
     elif name in LOSSES:
@@ -127,7 +129,13 @@ def compare_scores(
     """
     a, b, classes = _aligned(scores_a, scores_b, truth, bound)
     _check_units(len(classes), groups, weight)
+    dependent = groups is not None or weight is not None
+    if method is None and dependent and bound.measure.name == average_precision.name:
+        method = INFLUENCE_T.name
     name = choose_score_method(bound, method, "same cases", replicates)
+    if name == INFLUENCE_T.name:
+        units = CaseUnits(classes.astype(np.int64), weight, groups)
+        return compare_average_precision(a, b, units, level=level, undefined=bound.undefined)
     if name in {DELONG.name, DELONG_MOVER.name}:
         by: Interval = "t" if name == DELONG.name else "mover"
         test = delong_paired(a, b, classes, level=level, interval=by, weight=weight, groups=groups)
@@ -146,9 +154,15 @@ def compare_scores(
         values = resampled_score_differences((a, b), classes, bound, replicates=replicates, seed=seed, groups=groups)
         return _bootstrapped(difference, values, bound, name, (len(classes),), level)
     usual = compare_scores(a, b, classes, bound, level=level, seed=seed, replicates=replicates, groups=groups)
+    swapped = swapped_score_differences((a, b), classes, bound, replicates=replicates, seed=seed, groups=groups)
+    return _permuted(usual, swapped, bound)
+
+
+def _permuted(usual: PairTest, swapped: Floats, bound: Bound) -> PairTest:
+    """The p-value of a permutation with the interval of the usual test."""
+    name = PAIRED_PERMUTATION.name
     if usual.undefined:
         return replace(usual, method=name)
-    swapped = swapped_score_differences((a, b), classes, bound, replicates=replicates, seed=seed, groups=groups)
     defined = swapped[~np.isnan(swapped)]
     lost = len(swapped) - len(defined)
     notes = (

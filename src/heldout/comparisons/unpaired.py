@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from heldout.comparisons.pair_test import (
     scale_test,
     tail_note,
     tail_p,
+    two_sided,
 )
 from heldout.comparisons.paired_counts import note_undefined_draws
 from heldout.comparisons.paired_losses import UNPAIRED_HALL, UNPAIRED_LOSS_T, MeanMoments, unpaired_mean_test
@@ -29,12 +31,12 @@ from heldout.evidence.joint_counts import GapSums
 from heldout.evidence.labels import join_labels
 from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Probabilities
-from heldout.intervals.cluster_errors import cluster_variance, effective_scale
+from heldout.intervals.cluster_errors import cluster_spread, effective_scale
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.draws import CELL_PRIOR, MOST_CELLS, Draws, order_limits, posterior_draws
 from heldout.intervals.methods import METHODS
 from heldout.intervals.proportion import wilson
-from heldout.intervals.quantiles import z_value
+from heldout.intervals.quantiles import t_value, z_value
 from heldout.intervals.target import Subject
 from heldout.measures.cells import class_cells
 from heldout.measures.certified import bounds
@@ -214,10 +216,19 @@ class _Side:
     def value(self) -> float:
         return self._one(self.subject.value) * self.factor
 
+    @cached_property
+    def _grouped_spread(self) -> tuple[Any, Any]:
+        return cluster_spread(self.subject)
+
     @property
     def variance(self) -> float:
-        variance = cluster_variance(self.subject) if self.grouped else self.subject.variance
+        variance = self._grouped_spread[0] if self.grouped else self.subject.variance
         return self._one(variance) * self.factor**2
+
+    @property
+    def df(self) -> float:
+        """The degrees of freedom that groups leave; infinite without groups."""
+        return self._one(self._grouped_spread[1]) if self.grouped else math.inf
 
     @property
     def share(self) -> tuple[float, float] | None:
@@ -278,14 +289,24 @@ def _must_fit(name: str, sides: list[_Side], quantity: Quantity) -> None:
 def _normal(sides: list[_Side], level: float) -> PairTest:
     difference = sides[0].value - sides[1].value
     spread = sides[0].variance + sides[1].variance
-    half = z_value(level) * math.sqrt(spread)
-    z = _ratio(difference, spread)
     grouped = any(side.grouped for side in sides)
+    df = _welch(sides) if grouped else math.inf
+    shown = math.nan if math.isinf(df) else df
+    half = float(z_value(level) if math.isinf(df) else t_value(level, df)) * math.sqrt(spread)
+    z = _ratio(difference, spread)
     return PairTest(
-        difference, difference - half, difference + half, level, NORMAL.name, math.erfc(abs(z) / math.sqrt(2)),
-        sum(side.confusion.n_cases for side in sides), statistic=z, effect=_effect(sides), effect_name=PER_CASE,
+        difference, difference - half, difference + half, level, NORMAL.name, two_sided(z, df),
+        sum(side.confusion.n_cases for side in sides), statistic=z, df=shown,
+        effect=_effect(sides), effect_name=PER_CASE,
         note=OVER_GROUPS if grouped else "", interval_method=NORMAL.name,
     )  # fmt: skip
+
+
+def _welch(sides: list[_Side]) -> float:
+    """Welch's degrees of freedom, each variance with those that its groups leave."""
+    total = sum(side.variance for side in sides)
+    parts = sum(side.variance**2 / side.df for side in sides)
+    return total**2 / parts if parts > 0 and math.isfinite(total) else math.inf
 
 
 def _effect(sides: list[_Side]) -> float:

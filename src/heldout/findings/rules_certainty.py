@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from heldout.comparisons.cases_needed import CasesNeeded, cases_needed, round_up
 from heldout.findings.evaluation_evidence import NOT_KEPT, case_number
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, figure, quoted, rule
 from heldout.findings.rules_imbalance import gain_over_commonest
 from heldout.intervals.estimate import Estimate
+from heldout.intervals.group_leverage import effective_number
 from heldout.measures.catalogue import find
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
@@ -205,25 +208,41 @@ def groups_ignored(subject: Evaluation, *, repeats: float = 1.1, groups: float =
     title="Intervals that rest on few groups",
     severity="know",
     advice="Collect more groups: more rows of the same ones hardly help.",
-    reference="Cameron & Miller (2015), Journal of Human Resources 50(2)",
-    limits={"groups": "Cameron & Miller (2015), sec. VI: few is fewer than 20 to 50"},
+    reference="Cameron & Miller (2015), JHR 50(2); Carter, Schnepel & Steigerwald (2017), REStat 99(4)",
+    limits={
+        "groups": "Cameron & Miller (2015), sec. VI: few is fewer than 20 to 50, and unequal ones count for fewer",
+        "errors": "convention: with errors in fewer than 10 groups the spread between groups is hardly seen",
+    },
 )
-def few_groups(subject: Evaluation, *, groups: float = 20) -> Answer:
-    """The cases come in so few groups that the spread between them is itself uncertain.
+def few_groups(subject: Evaluation, *, groups: float = 20, errors: float = 10) -> Answer:
+    """There are so few groups, or so few large ones, or so few with an error, that their spread is itself uncertain.
 
-    Cluster-robust intervals are right for many groups; with few they are too narrow, even with the t quantile.
+    Groups of m cases count as (Σm)² / Σm² equal ones: where a few hold most of the cases, the others say little. With
+    few groups the intervals are wide, and may still be too narrow.
     """
-    clusters = subject.confusion.clusters
+    confusion, clusters = subject.confusion, subject.confusion.clusters
     if clusters is None:
         return NotApplicable("the cases do not come in groups")
-    facts = {"groups": clusters.number, "cases": subject.confusion.n_cases}
-    if clusters.number < groups:
-        return Fired(
-            f"The intervals of {number_of(subject.confusion.n_cases, 'case')} rest on "
-            f"{number_of(clusters.number, 'group')}.",
-            facts,
-        )
-    return Passed(f"There are {number_of(clusters.number, 'group')}.", facts)
+    sizes = np.bincount(clusters.group, weights=clusters.count, minlength=clusters.number)
+    effective = effective_number(sizes)
+    wrong = (confusion.truth != confusion.predicted)[clusters.cell] & (clusters.count > 0)
+    failing = len(np.unique(clusters.group[wrong]))
+    facts = {
+        "groups": clusters.number,
+        "effective": effective,
+        "with_errors": failing,
+        "cases": confusion.n_cases,
+        "largest": float(sizes.max(initial=0.0)) / max(float(sizes.sum()), 1e-300),
+    }
+    held = number_of(clusters.number, "group")
+    # Equal groups count as their number but for rounding.
+    unequal = effective < 0.9 * clusters.number
+    held += f", which count as {figure(round(effective, 1))} equally large ones" if unequal else ""
+    if effective < groups - 1e-9:
+        return Fired(f"The intervals of {number_of(confusion.n_cases, 'case')} rest on {held}.", facts)
+    if 0 < failing < errors:
+        return Fired(f"All errors lie in {number_of(failing, 'group')} of {clusters.number:,}.", facts)
+    return Passed(f"There are {held}.", facts)
 
 
 @rule(

@@ -19,6 +19,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion
 from heldout.evidence.labels import join_keys
 from heldout.evidence.partitions import SliceCounts, left_of
+from heldout.evidence.probabilities import sums_by
 from heldout.findings.slice_basis import (
     CORRECTION,
     LEAST_CASES,
@@ -32,6 +33,7 @@ from heldout.findings.slice_basis import (
 from heldout.intervals.cluster_errors import effective_scale
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
+from heldout.intervals.group_leverage import group_spread
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.score_estimator import ScoreEstimator
 from heldout.intervals.target import Subject
@@ -172,8 +174,8 @@ def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: 
     """The difference where rows come in groups, which may have rows on both sides.
 
     The influences of a group on the two sides are subtracted before they are squared, so that a group which is hard in
-    the slice and outside it does not count as two. Liang & Zeger (1986); t with one less than the groups of the smaller
-    side, because z is too sure with few.
+    the slice and outside it does not count as two. Leverage and degrees of freedom are those of unequal groups, at most
+    one less than the groups of the smaller side.
     """
     nan, cases = math.nan, inside.n_cases + outside.n_cases
     sides = [Estimator(confusion).subject(quantity) for confusion in (inside, outside)]
@@ -183,19 +185,22 @@ def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: 
     if math.isnan(difference):
         return PairTest(nan, nan, nan, level, CLUSTERED, nan, cases, undefined=quantity.bound.undefined)
     influences = [_influence(subject, place) for subject in sides]
-    fewest = min(len(keys) for keys, _ in influences)
+    fewest = min(len(side.keys) for side in influences)
     if fewest < 2:
         return PairTest(difference, nan, nan, level, CLUSTERED, nan, cases, note=ONE_SIDE)
-    keys, code = join_keys([keys for keys, _ in influences])
-    signed = np.concatenate([influences[0][1], -influences[1][1]])
-    together = np.bincount(code, weights=signed, minlength=len(keys))
-    error = math.sqrt(len(keys) / (len(keys) - 1) * float((together**2).sum()))
+    keys, code = join_keys([side.keys for side in influences])
+    signed = np.concatenate([influences[0].pull, -influences[1].pull])
+    independent = sum(side.independent for side in influences)
+    parts = [side.size / max(float(side.size.sum()), 1e-300) * side.independent for side in influences]
+    shares = sums_by(code, np.concatenate(parts), len(keys)) / max(independent, 1e-300)
+    spread = group_spread(sums_by(code, signed, len(keys)), shares, independent=independent, cases=float(cases))
+    error = math.sqrt(spread.variance)
     if not error:
         note = NO_SPREAD if difference else ""
         return PairTest(difference, nan, nan, level, CLUSTERED, nan if difference else 1.0, cases, note=note)
     from scipy.special import stdtr, stdtrit
 
-    df = fewest - 1
+    df = min(fewest - 1.0, spread.df)
     half = float(stdtrit(df, (1 + level) / 2)) * error
     low, high = difference - half, difference + half
     if quantity.bound.measure.bounded:
@@ -203,13 +208,22 @@ def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: 
         low, high = max(low, -reach), min(high, reach)
     p = 2 * float(stdtr(df, -abs(difference) / error))
     return PairTest(
-        difference, low, high, level, CLUSTERED, p, cases, statistic=difference / error, df=float(df),
+        difference, low, high, level, CLUSTERED, p, cases, statistic=difference / error, df=df,
         note=OVER_GROUPS, interval_method=CLUSTERED,
     )  # fmt: skip
 
 
-def _influence(subject: Subject, place: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The keys of the groups on one side, and how far each of them pulls the value."""
+@dataclass(frozen=True, slots=True)
+class _SideInfluence:
+    """The groups on one side: how far each pulls the value, its size, and the variance that single cases would give."""
+
+    keys: NDArray[Any]
+    pull: Floats
+    size: Floats
+    independent: float
+
+
+def _influence(subject: Subject, place: int) -> _SideInfluence:
     confusion = subject.confusion
     clusters = require(confusion.clusters, "there are no groups")
     slope = subject.gradient
@@ -217,8 +231,14 @@ def _influence(subject: Subject, place: int) -> tuple[NDArray[Any], NDArray[np.f
         of_class = confusion.truth == place, confusion.predicted == place
         corner = np.where(of_class[0], np.where(of_class[1], 0, 1), np.where(of_class[1], 2, 3))
         slope = slope[place][corner]
-    pull = np.bincount(clusters.group, weights=clusters.count * slope[clusters.cell], minlength=clusters.number)
-    return clusters.keys, np.asarray(pull, dtype=np.float64)
+    count = clusters.count.astype(np.float64)
+    squares = confusion.counts if confusion.squares is None else confusion.squares
+    return _SideInfluence(
+        clusters.keys,
+        sums_by(clusters.group, count * slope[clusters.cell], clusters.number),
+        sums_by(clusters.group, count, clusters.number),
+        float((squares * slope**2).sum()),
+    )
 
 
 def effective_trials(confusion: Confusion, quantity: Quantity) -> float:

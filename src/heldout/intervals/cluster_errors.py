@@ -17,13 +17,8 @@ from heldout.intervals.target import Subject
 from heldout.measures.cells import class_cells
 
 
-def cluster_variance(subject: Subject) -> Any:
-    """Variance when whole groups of rows were sampled: the jackknife over groups of the linearised measure."""
-    return cluster_spread(subject)[0]
-
-
 def cluster_spread(subject: Subject) -> tuple[Any, Any]:
-    """That variance, and the degrees of freedom of its t: see `group_leverage`."""
+    """Variance and degrees of freedom when whole groups of rows were sampled: the jackknife of `group_leverage`."""
     clusters, confusion = subject.confusion.clusters, subject.confusion
     if clusters is None:
         message = "there are no groups"

@@ -338,15 +338,25 @@ def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:  # no
     behind = groups_behind(subject)
     variance, df = cluster_spread(subject)
     critical = t_value(level, np.maximum(np.minimum(df, behind - 1), 1))
-    low, high = _transformed(subject, variance / subject.scale, critical, level, behind)
+    low, high = _transformed(subject, variance / subject.scale, critical, level, behind, bounds=_entries(subject))
     # One group with such cases says nothing of how groups differ.
     floor, ceiling = subject.bound.measure.range
     return np.where(behind < 2, floor, low), np.where(behind < 2, ceiling, high)
 
 
-def _transformed(subject: Subject, variance: Any, critical: Any, level: float, size: Any) -> Limits:
+def _entries(subject: Subject) -> tuple[float, float] | None:
+    """The least and the largest entry of the cost matrix, between which a mean cost lies."""
+    costs = subject.bound.costs
+    return None if costs is None or not np.ptp(costs) > 0 else (float(costs.min()), float(costs.max()))
+
+
+def _transformed(
+    subject: Subject, variance: Any, critical: Any, level: float, size: Any, bounds: tuple[float, float] | None = None
+) -> Limits:
     value, error = np.asarray(subject.value), np.sqrt(variance)
     low, high = subject.bound.measure.range
+    if bounds is not None and error > 0 and bounds[0] < value < bounds[1]:
+        low, high = bounds
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if np.isfinite(low) and np.isfinite(high):
             share = (value - low) / (high - low)

@@ -364,18 +364,6 @@ def _uses(role: str, column: Any) -> tuple[str, str]:
     return f"--{role} {column} would use it", f"{role}={column!r} would use it"
 
 
-def without_use(unused: tuple[str, str, str]) -> tuple[str, str, str]:
-    """A column that was not used, and the note without what would use it, for who has no such option.
-
-    >>> without_use(("weight", "w", "the column 'w' of a.csv was not used; --weight w would use it"))[-1]
-    "the column 'w' of a.csv was not used"
-    """
-    role, column, note = unused
-    for how in _uses(role, column):
-        note = note.removesuffix(f"; {how}")
-    return role, column, note
-
-
 def no_scores(columns: Columns, wanted: dict[str, Any]) -> ColumnError:
     """The class must come from scores, and which column holds them is not known."""
     likely = [column for column in columns.names if may_be_score(column) and column not in wanted.values()]

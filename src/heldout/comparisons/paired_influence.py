@@ -1,0 +1,232 @@
+"""Two classifiers on the same cases that come in groups or have weights: differences from the influence of each case.
+
+A case's influence on A − B is how fast the difference grows with its weight. The influences of a group are summed, and
+their squares give the variance, as in the intervals of one classifier (`intervals/group_leverage.py`). The same serves
+measures of answers, average precision and averaged areas of several classes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heldout.arguments import method_key
+from heldout.arrays import Codes, Floats
+from heldout.comparisons.pair_test import PER_CASE, ROUNDING, per_case, register_procedure, two_sided
+from heldout.engines.score_sort import rank
+from heldout.errors import OptionError
+from heldout.evidence import Confusion, Label
+from heldout.evidence.probabilities import sums_by
+from heldout.intervals.areas import average_precision_influence
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.group_leverage import class_shares, effective_number, group_spread
+from heldout.intervals.multiclass_areas import AreaAverage, area_influence
+from heldout.intervals.proportion import wilson_at
+from heldout.intervals.quantiles import t_value, z_value
+from heldout.measures.quantity import Quantity
+from heldout.results.difference import PairTest
+
+INFLUENCE_T = register_procedure(
+    "influence-t",
+    "same cases",
+    "Cases with groups or weights: t of the influences on the difference, summed by group; default for counts there.",
+    "Liang & Zeger (1986); MacKinnon, Nielsen & Webb (2023); Imbens & Kolesár (2016)",
+)
+SAME_ANSWERS = "the two give the same answer to every case"
+NO_SPREAD = "no group or case moves the difference, so the interval is what Wilson's allows for changes not yet seen"
+ONE_UNIT = "One case or group has no variance, so there is no test."
+
+
+@dataclass(frozen=True, slots=True)
+class CaseUnits:
+    """The true class of every case, its weight and its group, where cases have them."""
+
+    classes: Codes
+    weight: Floats | None = None
+    group: NDArray[Any] | None = None
+
+    @property
+    def held(self) -> Floats:
+        """The weights; 1 where there are none."""
+        return np.ones(len(self.classes)) if self.weight is None else np.asarray(self.weight, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class InfluenceSpread:
+    """The variance of a difference, its degrees of freedom, and the number of units and of equally large ones."""
+
+    variance: float
+    df: float
+    units: int
+    effective: float
+
+
+def influence_spread(influence: Floats, units: CaseUnits) -> InfluenceSpread:
+    """What the influences of the cases, each times its weight, say of the variance of a difference.
+
+    With weights and no groups it is the larger of what heavy cases show and what as many equally weighted cases as
+    Kish's effective number would have.
+
+    >>> seen = influence_spread(np.array([0.1, -0.1, 0.1, -0.1]), CaseUnits(np.zeros(4, dtype=np.int64)))
+    >>> round(seen.variance, 4), seen.units, round(seen.df, 6)
+    (0.0533, 4, 3.0)
+    """
+    held, classes = units.held, units.classes
+    spread = sums_by(classes, influence**2, int(classes.max(initial=0)) + 1)
+    independent, squares = float(spread.sum()), float(held @ held)
+    kish = float(held.sum()) ** 2 / squares if squares > 0 else 0.0
+    if units.group is not None:
+        keys, code = np.unique(units.group, return_inverse=True)
+        shares = class_shares(code, classes, held, spread, len(keys))
+        found = group_spread(sums_by(code, influence, len(keys)), shares, independent=independent, cases=kish)
+        return InfluenceSpread(found.variance, found.df, len(keys), found.effective)
+    n = int((held > 0).sum())
+    shares = class_shares(np.arange(len(held)), classes, held, spread, len(held))
+    per_weight = np.divide(influence**2, held, out=np.zeros_like(held), where=held > 0)
+    equal = float(per_weight.sum()) * squares / float(held.sum()) if n else 0.0
+    factor = n / (n - 1) if n > 1 else math.inf
+    effective = effective_number(shares)
+    return InfluenceSpread(factor * max(independent, equal), max(effective - 1, 1.0), n, effective)
+
+
+def influence_test(
+    values: tuple[float, float], influence: Floats, units: CaseUnits, *, level: float, reach: float
+) -> PairTest:
+    """The test of A − B from the influences of the cases; p and the interval are of the same t.
+
+    `reach` is the largest difference there can be.
+    """
+    name, n, difference = INFLUENCE_T.name, len(influence), values[0] - values[1]
+    seen = influence_spread(influence, units)
+    if seen.units < 2:
+        return PairTest(difference, -reach, reach, level, name, math.nan, n, note=ONE_UNIT)
+    error = math.sqrt(seen.variance)
+    if error <= ROUNDING * max(*map(abs, values), 1.0):
+        # Signs that all agree have this chance if either sign is as likely.
+        p = 1.0 if abs(difference) <= ROUNDING else 2.0 ** (1 - seen.units)
+        half = (reach if math.isfinite(reach) else 0.0) * float(wilson_at(0.0, seen.effective, z_value(level))[1])
+        low, high = max(difference - half, -reach), min(difference + half, reach)
+        return PairTest(difference, low, high, level, name, p, n, note=NO_SPREAD, interval_method=name)
+    statistic, half = difference / error, float(t_value(level, seen.df)) * error
+    return PairTest(
+        difference, max(difference - half, -reach), min(difference + half, reach), level, name,
+        two_sided(statistic, seen.df), n, statistic, seen.df, effect=per_case(difference, error, n),
+        effect_name=PER_CASE, interval_method=name,
+    )  # fmt: skip
+
+
+def compare_dependent_counts(
+    answers: tuple[Codes, Codes],
+    units: CaseUnits,
+    labels: tuple[Label, ...],
+    quantity: Quantity,
+    *,
+    method: str | None = None,
+    level: float = 0.95,
+) -> PairTest:
+    """A − B of any measure of answers to cases that come in groups or have weights.
+
+    >>> from heldout.measures.catalogue import read_quantity
+    >>> truth, a, b = np.tile([0, 1], 30), np.tile([0, 1, 0, 1, 1, 1], 10), np.tile([0, 0, 0, 1, 1, 0], 10)
+    >>> units = CaseUnits(truth, group=np.repeat(np.arange(10), 6))
+    >>> result = compare_dependent_counts((a, b), units, (0, 1), read_quantity("recall[1]", (0, 1)))
+    >>> f"{result.difference:.3f}", result.df
+    ('0.667', nan)
+    """
+    check_dependent_method(method, quantity.bound.name)
+    sides = [_side(answer, units, labels, quantity) for answer in answers]
+    values = sides[0][0], sides[1][0]
+    if math.isnan(values[0]) or math.isnan(values[1]):
+        without = " and ".join(side for side, value in zip("AB", values, strict=True) if math.isnan(value))
+        reason = f"{without}: {quantity.bound.undefined}"
+        nan = math.nan
+        return PairTest(nan, nan, nan, level, INFLUENCE_T.name, nan, len(units.classes), undefined=reason)
+    measure = quantity.bound.measure
+    reach = measure.high - measure.low if measure.bounded else math.inf
+    test = influence_test(values, sides[0][1] - sides[1][1], units, level=level, reach=reach)
+    if np.array_equal(*answers):
+        return replace(test, note=SAME_ANSWERS)
+    return test
+
+
+def _side(answer: Codes, units: CaseUnits, labels: tuple[Label, ...], quantity: Quantity) -> tuple[float, Floats]:
+    """The value of one classifier, and the influence of every case on it."""
+    k, held = len(labels), units.held
+    cells, place = np.unique(units.classes.astype(np.int64) * k + answer, return_inverse=True)
+    confusion = Confusion(labels, cells // k, cells % k, sums_by(place, held, len(cells)), rows=np.bincount(place))
+    subject = Estimator(confusion).subject(quantity)
+    factor = float(confusion.n) if quantity.bound.measure.name == "total_cost" else 1.0
+    if quantity.class_ is None:
+        return float(subject.value) * factor, held * subject.gradient[place] * factor
+    at = confusion.index(quantity.class_)
+    # TP, FN, FP and TN of the class.
+    corner = np.where(units.classes == at, np.where(answer == at, 0, 1), np.where(answer == at, 2, 3))
+    return float(subject.value[at]), held * subject.gradient[at][corner]
+
+
+def compare_average_precision(
+    scores_a: Floats, scores_b: Floats, units: CaseUnits, *, level: float = 0.95, undefined: str = ""
+) -> PairTest:
+    """A − B of average precision on cases that come in groups or have weights; class 1 is the positive one.
+
+    >>> positive = np.array([True, False, True, False, True, False])
+    >>> scores = np.array([6.0, 5, 4, 3, 2, 1]), np.array([6.0, 4, 5, 2, 3, 1])
+    >>> units = CaseUnits(positive.astype(np.int64), group=np.arange(6))
+    >>> found = compare_average_precision(*scores, units)
+    >>> print(f"{found.difference:.3f} [{found.low:.3f}, {found.high:.3f}]")
+    -0.161 [-0.526, 0.204]
+    """
+    values, influences = [], []
+    positive = units.classes == 1
+    for own in (scores_a, scores_b):
+        ranking = rank(own, positive, weight=units.weight)
+        if not ranking.n_positive:
+            return PairTest(math.nan, -1.0, 1.0, level, INFLUENCE_T.name, math.nan, len(positive), undefined=undefined)
+        up, down = average_precision_influence(ranking)
+        precision = ranking.tp / np.maximum(ranking.tp + ranking.fp, 1e-300)
+        values.append(float(ranking.positives @ precision) / float(ranking.n_positive))
+        place = np.searchsorted(-ranking.scores, -np.asarray(own, dtype=np.float64))
+        influences.append(units.held * np.where(positive, up[place], down[place]))
+    return influence_test((values[0], values[1]), influences[0] - influences[1], units, level=level, reach=1.0)
+
+
+def compare_averaged_areas(
+    scores: tuple[NDArray[Any], NDArray[Any]],
+    units: CaseUnits,
+    average: AreaAverage,
+    *,
+    method: str | None = None,
+    level: float = 0.95,
+    undefined: str = "",
+) -> PairTest:
+    """A − B of an averaged area of several classes, whether cases have groups or weights or neither.
+
+    >>> rng = np.random.default_rng(1)
+    >>> codes = np.arange(60) % 3
+    >>> scores = np.eye(3)[codes] + rng.normal(size=(60, 3)), np.eye(3)[codes] + rng.normal(size=(60, 3))
+    >>> found = compare_averaged_areas(scores, CaseUnits(codes), "macro")
+    >>> print(f"{found.difference:.3f} [{found.low:.3f}, {found.high:.3f}]")
+    0.058 [-0.057, 0.172]
+    """
+    check_dependent_method(method, f"{average} roc_auc" if average != "hand_till" else "hand_till_auc")
+    k = scores[0].shape[1]
+    (a, first), (b, second) = (area_influence(own, units.classes, k, average, weight=units.weight) for own in scores)
+    if math.isnan(a) or math.isnan(b):
+        n = len(units.classes)
+        return PairTest(math.nan, -1.0, 1.0, level, INFLUENCE_T.name, math.nan, n, undefined=undefined)
+    return influence_test((a, b), first - second, units, level=level, reach=1.0)
+
+
+def check_dependent_method(method: str | None, measure: str) -> None:
+    """Refuse a method other than this one, which is all there is for such cases or areas."""
+    if method is None or method_key(method) == INFLUENCE_T.name:
+        return
+    raise OptionError(
+        f"The method {method!r} does not compare by {measure} here: it takes cases as independent and equally "
+        "weighted, or does not know the measure.",
+        hint=f"leave method out for {INFLUENCE_T.name!r}.",
+    )
