@@ -390,8 +390,11 @@ def test_defaults_and_names():
     doubled = ranking_limits(seen, Bound(gini), 0.9, method="delong")
     assert (doubled.low, doubled.high) == pytest.approx([2 * end - 1 for end in delong(seen, 0.9)])
     assert ranking_limits(seen, Bound(average_precision)).method == "influence-logit"
-    partial = ranking_limits(seen, BOUNDS["partial_auc"], replicates=99)
-    assert partial.method == "bootstrap-logit"
+    partial = ranking_limits(seen, BOUNDS["partial_auc"])
+    assert partial.method == "profile"
     assert 0 <= partial.low < partial.high <= 0.1
+    area_beneath = ranking_limits(seen, BOUNDS["pr_area"], replicates=99)
+    assert area_beneath.method == ranking_limits(grouped, BOUNDS["partial_auc"], replicates=99).method
+    assert area_beneath.method == "bootstrap-logit"
     with pytest.raises(OptionError, match="partial_auc has no interval method 'delong'"):
         ranking_limits(seen, Bound(partial_auc, dict(partial_auc.parameters)), method="delong")

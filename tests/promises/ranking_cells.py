@@ -149,7 +149,20 @@ def chosen_areas() -> Iterator[Cell]:
         ("beta", 1.0),
         ("five levels", 1.0),
     )
-    sizes = (4, 4), (6, 6), (5, 50), (50, 5), (10, 10), (8, 200), (24, 276), (276, 24), (30, 30), (100, 100), (20, 500)
+    sizes = (
+        (4, 4),
+        (6, 6),
+        (5, 50),
+        (50, 5),
+        (10, 10),
+        (8, 200),
+        (24, 276),
+        (276, 24),
+        (30, 30),
+        (100, 100),
+        (300, 300),
+        (20, 500),
+    )
     for shape, spread in shapes:
         for area in (0.5, 0.7, 0.86, 0.96, 0.99):
             yield from (of_sizes(World(shape, area, spread), *pair) for pair in sizes)

@@ -31,6 +31,8 @@ from heldout.values import state_of
 
 # Work on many scores done ahead, two things at a time: what several estimates will ask for.
 
+# What a reader of the largest gap must know.
+MAXIMUM = "a maximum over the thresholds: chance makes it larger in a sample, which the interval allows for"
 # Fewer cases are done before a thread has started.
 MANY = 1_000_000
 
@@ -167,10 +169,15 @@ class ScoreEstimator:
             name,
             n,
             undefined,
-            self._note(bound.measure, evidence) if label is None else middle_note(bound, self.evidence.ranking(label)),
+            self._note(bound.measure, evidence) if label is None else self._ranking_note(bound, label),
             "share" if bound.measure.bounded else "plain",
             bounds,
         )
+
+    def _ranking_note(self, bound: Bound, label: Label) -> str:
+        if bound.measure.component == "largest gap":
+            return MAXIMUM
+        return middle_note(bound, self.evidence.ranking(label))
 
     def _note(self, measure: Measure, evidence: Ranking | Probabilities) -> str:
         if not isinstance(evidence, Probabilities):

@@ -27,6 +27,7 @@ from heldout.intervals.one_sided import (
     guarded_precision_limits,
     guarded_skill_limits,
 )
+from heldout.intervals.operating_points import profile_limits
 from heldout.intervals.proportion import clopper_pearson
 from heldout.intervals.ranking_bootstrap import Draw, Form, bootstrap_limits
 from heldout.measures.declare import Measure
@@ -47,6 +48,7 @@ AREA_FORMS: Mapping[str, RankingForm] = {
 }
 # The others also need to know which loss, distance or coefficient the measure is about.
 COMPONENT_FORMS: Mapping[str, ComponentForm] = {
+    "profile": profile_limits,
     "hall": lambda tally, bound, level: loss_limits(tally, bound.measure.component, level),
     "influence": lambda tally, bound, level: skill_limits(tally, bound.measure.component, level),
     "test-inversion": lambda tally, bound, level: calibration_limits(tally, bound.measure.component, level),
@@ -71,7 +73,7 @@ ONE_SIDED_COMPONENTS: Mapping[str, tuple[str, ComponentForm]] = {
     ),
 }
 # Methods that take rows as independent, and are not made for cases that come in groups.
-INDEPENDENT = frozenset({"delong-score", "hanley-mcneil", "newcombe", "stratified-bootstrap"})
+INDEPENDENT = frozenset({"delong-score", "profile", "hanley-mcneil", "newcombe", "stratified-bootstrap"})
 BOOTSTRAPS: Mapping[str, tuple[Form, Draw | None]] = {
     "bootstrap-logit": ("transformed", None),
     "bootstrap": ("percentile", None),

@@ -93,6 +93,8 @@ def gini(ranking: Ranked) -> tuple[Any, Any]:
     undefined=EMPTY_RANGE,
     reference=MCCLISH,
     formula="∫ TPR dFPR over low ≤ FPR ≤ high",
+    intervals=("profile",),
+    component="partial area",
 )
 def partial_auc(ranking: Ranked, *, low: float = 0.0, high: float = 0.1) -> tuple[Any, Any]:
     """Area under the ROC curve over a range of false positive rates; guessing gives (high² − low²) / 2."""
@@ -109,6 +111,8 @@ def partial_auc(ranking: Ranked, *, low: float = 0.0, high: float = 0.1) -> tupl
     undefined=EMPTY_RANGE,
     reference=MCCLISH,
     formula="½ · (1 + (pAUC − guessing) / (perfect − guessing))",
+    intervals=("profile",),
+    component="corrected partial area",
 )
 def corrected_partial_auc(ranking: Ranked, *, low: float = 0.0, high: float = 0.1) -> tuple[Any, Any]:
     """Partial area by false positive rate, brought to a scale on which 0.5 is guessing and 1 is perfect."""
@@ -125,6 +129,8 @@ def corrected_partial_auc(ranking: Ranked, *, low: float = 0.0, high: float = 0.
     undefined=EMPTY_RANGE,
     reference=MCCLISH,
     formula="∫ (1 − FPR) dTPR over low ≤ TPR ≤ high",
+    intervals=("profile",),
+    component="partial area",
 )
 def partial_auc_by_recall(ranking: Ranked, *, low: float = 0.9, high: float = 1.0) -> tuple[Any, Any]:
     """Area beside the ROC curve over a range of recalls; guessing gives (high − low) − (high² − low²) / 2."""
@@ -141,6 +147,8 @@ def partial_auc_by_recall(ranking: Ranked, *, low: float = 0.9, high: float = 1.
     undefined=EMPTY_RANGE,
     reference=MCCLISH,
     formula="½ · (1 + (pAUC(TPR) − guessing) / (perfect − guessing))",
+    intervals=("profile",),
+    component="corrected partial area",
 )
 def corrected_partial_auc_by_recall(ranking: Ranked, *, low: float = 0.9, high: float = 1.0) -> tuple[Any, Any]:
     """Partial area by recall, brought to a scale on which 0.5 is guessing and 1 is perfect."""
@@ -158,6 +166,8 @@ def corrected_partial_auc_by_recall(ranking: Ranked, *, low: float = 0.9, high: 
     undefined=ONE_CLASS,
     reference="Conover (1999), Practical Nonparametric Statistics, ch. 6",
     formula="max |TPR − FPR| over the thresholds",
+    intervals=("profile",),
+    component="largest gap",
     binned="edges",
 )
 def kolmogorov_smirnov(ranking: Ranked) -> tuple[Any, Any]:
@@ -250,6 +260,8 @@ def precision_recall_gain_area(ranking: Ranked) -> tuple[Any, Any]:
     undefined=NO_POSITIVES,
     reference=LINOFF,
     formula="positives among the top share / positives",
+    intervals=("profile",),
+    component="top",
 )
 def gain_at(ranking: Ranked, *, share: float = 0.1) -> tuple[Any, Any]:
     """Share of the positives among the cases with the highest scores; guessing gives the share itself.
@@ -269,6 +281,8 @@ def gain_at(ranking: Ranked, *, share: float = 0.1) -> tuple[Any, Any]:
     undefined="there are no positives, or the share is 0",
     reference=LINOFF,
     formula="precision among the top share / prevalence",
+    intervals=("profile",),
+    component="top",
 )
 def lift_at(ranking: Ranked, *, share: float = 0.1) -> tuple[Any, Any]:
     """How many times as many positives are among the highest scores as guessing would find; guessing gives 1.
@@ -288,6 +302,8 @@ def lift_at(ranking: Ranked, *, share: float = 0.1) -> tuple[Any, Any]:
     undefined="there are fewer than k cases",
     reference=MANNING,
     formula="positives among the k highest scores / k",
+    intervals=("profile",),
+    component="top",
 )
 def precision_at(ranking: Ranked, *, k: float = 10.0) -> tuple[Any, Any]:
     """Share of positives among the k cases with the highest scores; guessing gives the share of positives.
@@ -308,6 +324,8 @@ def precision_at(ranking: Ranked, *, k: float = 10.0) -> tuple[Any, Any]:
     undefined=NO_POSITIVES,
     reference=MANNING,
     formula="max TPR over the thresholds with precision ≥ the given one",
+    intervals=("profile",),
+    component="recall at a precision",
     binned="edges",
 )
 def recall_at_precision(ranking: Ranked, *, precision: float = 0.9) -> tuple[Any, Any]:
@@ -326,6 +344,8 @@ def recall_at_precision(ranking: Ranked, *, precision: float = 0.9) -> tuple[Any
     undefined=NO_POSITIVES,
     reference=MANNING,
     formula="max precision over the thresholds with TPR ≥ the given one",
+    intervals=("profile",),
+    component="precision at a recall",
     binned="edges",
 )
 def precision_at_recall(ranking: Ranked, *, recall: float = 0.9) -> tuple[Any, Any]:
@@ -345,6 +365,8 @@ def precision_at_recall(ranking: Ranked, *, recall: float = 0.9) -> tuple[Any, A
     undefined=ONE_CLASS,
     reference=FAWCETT,
     formula="max TPR over the thresholds with FPR ≤ the given one",
+    intervals=("profile",),
+    component="recall at a false positive rate",
     binned="edges",
 )
 def tpr_at_fpr(ranking: Ranked, *, fpr: float = 0.1) -> tuple[Any, Any]:

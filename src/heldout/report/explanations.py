@@ -186,6 +186,15 @@ SCORE_METHODS = {
         "inverts a test with Newcombe's variance, scaled to DeLong's",
         "Newcombe (2006), Statistics in Medicine 25",
     ),
+    "profile": (
+        "limits over all thresholds that the cases do not rule out",
+        "derivations in docs/statistics.md",
+    ),
+    "influence-logit": ("standard error from the influence of each case, on the logit scale", "Hampel (1974), JASA 69"),
+    "bootstrap-logit": (
+        "standard deviation of resampled values, limits on the logit scale",
+        "Efron & Tibshirani (1993), ch. 13",
+    ),
     "delong-logit": ("DeLong's variance, limits on the logit scale", "DeLong, DeLong & Clarke-Pearson (1988)"),
     "delong": ("DeLong's variance, estimate ± z standard errors", "DeLong, DeLong & Clarke-Pearson (1988)"),
     "hall": (
