@@ -67,6 +67,11 @@ ONE_SIDED_COMPONENTS: Mapping[str, tuple[str, ComponentForm]] = {
         "guarded-influence",
         lambda tally, bound, level: guarded_skill_limits(tally, bound.measure.component, level),
     ),
+    # The limits go along one direction of miscalibration, the one that was seen; half of the error is left for others.
+    "test-inversion": (
+        "test-inversion, half of the error",
+        lambda tally, bound, level: calibration_limits(tally, bound.measure.component, (1 + level) / 2),
+    ),
     "wilson": (
         "clopper-pearson",
         lambda tally, bound, level: top_k_limits(tally, int(bound.parameters["k"]), level, clopper_pearson),
