@@ -1,8 +1,8 @@
 """The interval of the largest gap between the true and the false positive rate, the Kolmogorov-Smirnov statistic.
 
 A maximum over thresholds is too large in a sample: noise decides which threshold is best. The lower limit is the
-lowest over all thresholds that the cases do not rule out as the best. The upper limit is that of the best threshold,
-less a part of what leaving out one case at a time shows the maximum to be too large by.
+lowest over all thresholds that the cases do not rule out as the best. From the limits of the best threshold itself a
+part is taken off of what leaving out one case at a time shows the maximum to be too large by.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from heldout.intervals.quantiles import z_value
 from heldout.intervals.threshold_states import TINY, ThresholdStates, remaining, threshold_states
 from heldout.measures.ranking import HAIR
 
-# The share of the optimism that is taken off the upper limit, chosen by coverage.
-TAKEN_OFF = 0.25
+# What of the optimism is taken off the limits, chosen by coverage: of the lower, and of the upper at most and over z².
+FROM_LOW, FROM_HIGH, FROM_HIGH_BY_SQUARE = 0.75, 0.3, 0.6
 
 
 def largest_gap_limits(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
@@ -45,11 +45,13 @@ def largest_gap_limits(ranking: Ranking, level: float = 0.95) -> tuple[float, fl
     behind[best] = 0.0
     likely = behind <= critical
     low, _ = _difference_limits(states, likely, remaining(critical, behind[likely]))
-    _, high = _difference_limits(states, np.arange(len(gaps)) == best, np.array([critical]))
+    least, high = _difference_limits(states, np.arange(len(gaps)) == best, np.array([critical]))
     # The distance at which the test rejects; Smirnov's two-sided limit.
     chance = math.sqrt(-math.log((1 - level) / 2) / 2 * (1 / states.positives + 1 / states.negatives))
-    lowest = max(min(float(low.min()), value), 0.0) if value > chance else 0.0
-    return lowest, min(max(float(high[0]) - TAKEN_OFF * optimism(states), value), 1.0)
+    excess = optimism(states)
+    lowest = max(min(float(low.min()), float(least[0]) - FROM_LOW * excess), 0.0) if value > chance else 0.0
+    taken = min(FROM_HIGH, FROM_HIGH_BY_SQUARE / critical**2)
+    return min(lowest, value), min(max(float(high[0]) - taken * excess, value), 1.0)
 
 
 def find_gaps(states: ThresholdStates) -> Floats:

@@ -67,7 +67,7 @@ def mean_recall_limits(states: ThresholdStates, low: float, high: float, level: 
     seen = _Curve.of(x, y).range_to(ends, begin)
     # Before the first negative the sample knows the recall at the end only: for the lower limit it grows along a line.
     least = _Curve.of(x, np.where(x > 0, y, 0.0)).range_to(ends, begin)
-    lows, highs = (_wilson_limits(ranges, p, q * (1 - begin), left) for ranges in (least, seen))
+    lows, highs = (_wilson_limits(ranges, p, q, left) for ranges in (least, seen))
     low_ends, high_ends = lows[0], highs[1]
     none = float(np.abs(binomial_deviate(np.zeros(1), q, high, critical))[0])
     if none <= critical:
@@ -133,7 +133,10 @@ class _Curve:
         width = ends * (1 - start)
         area, moment, squares = (after - before for before, after in zip(begun[:3], done[:3], strict=True))
         mean = area / width
-        spread = np.maximum(squares / width - mean * mean, 0.0)
+        # A negative above the range counts as one at its beginning, where the recall is `first`.
+        first = begun[3]
+        all_mean, all_squares = start * first + area / ends, start * first * first + squares / ends
+        spread = np.maximum(all_squares - all_mean * all_mean, 0.0) / (1 - start) ** 2
         return _Ranges(ends, mean, spread, done[3], 2 * (ends * area - moment) / width**2)
 
 
