@@ -8,8 +8,8 @@ from heldout.api.check import check
 from heldout.api.evaluate import evaluate
 from heldout.errors import OptionError
 
-# Of 10,100 cases 100 are of the second class, and 10 of them are found.
-RARE = evaluate(matrix=[[9990, 10], [90, 10]], labels=["c1", "c2"])
+# Of 10,100 cases 100 are of the second class, and none of them is found.
+RARE = evaluate(matrix=[[9990, 10], [100, 0]], labels=["c1", "c2"])
 FAIR = evaluate(matrix=[[450, 60], [70, 420]], labels=["c1", "c2"])
 
 

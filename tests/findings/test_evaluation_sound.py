@@ -24,6 +24,54 @@ def test_labels_that_are_exchanged_are_asked_about():
     assert "exchanged" not in merely.title + merely.advice
 
 
+def test_a_low_f1_of_a_rare_class_is_one_to_act_on_only_where_its_answers_are_guesses():
+    # A precision of one half where one case in a hundred is of the class is fifty times what guesses reach.
+    good = of_matrix([9990, 10], [90, 10]).review
+    assert (good["H002"].outcome, good["H002"].severity) == ("fired", "know")
+    assert good["H002"].facts["lift"] == pytest.approx(0.5 / (100 / 10_100))
+    # No better than the commonest answer, but the classes are told apart: Matthews correlation is above 0.
+    assert (good["H001"].severity, "Matthews correlation" in good["H001"].advice) == ("know", True)
+    guesses = of_matrix([8910, 990], [180, 20]).review
+    assert (guesses["H002"].severity, guesses["H001"].severity) == ("act", "act")
+    assert guesses["H002"].facts["lift"] == pytest.approx((20 / 1010) / (200 / 10_100))
+
+
+def test_a_class_that_is_never_predicted_is_one_to_know_where_its_probability_is_right_and_never_highest():
+    rng = np.random.default_rng(0)
+    # One case in twenty, told apart too little to be ever more likely than not.
+    score = 1 / (1 + np.exp(3.2 - 0.6 * rng.normal(size=4000).clip(-3, 3)))
+    truth = (rng.random(4000) < score).astype(int)
+    seen = heldout.evaluate(truth, score=score, positive=1).review
+    assert (seen["H007"].outcome, seen["H007"].severity) == ("fired", "know")
+    assert seen["H001"].severity == "know"
+    alone = heldout.evaluate(truth, (score >= 0.5).astype(int), labels=[0, 1], positive=1).review
+    assert (alone["H007"].severity, alone["H001"].severity) == ("act", "act")
+    # Of scores that do not rank, the same.
+    none = heldout.evaluate(truth, score=np.full(4000, truth.mean()), positive=1).review
+    assert (none["H007"].severity, none["H001"].severity) == ("act", "act")
+    assert of_matrix([95, 0], [5, 0]).review["H007"].severity == "know"
+
+
+@pytest.mark.parametrize(("n", "said"), [(30, "Nothing in these 30 cases shows"), (20_000, "off by less than .020")])
+def test_probabilities_are_never_called_calibrated_without_saying_how_far_off_they_may_be(n, said):
+    truth, score = ranked.__wrapped__(n=n)
+    found = heldout.evaluate(truth, score=score, positive=1).review["H012"]
+    assert found.outcome == "passed"
+    assert said in found.title
+    assert "They are calibrated" not in found.title
+    assert f"{found.facts['high']:.3f}".lstrip("0") in found.title
+
+
+def test_what_a_constant_answer_saves_must_be_clear():
+    # It costs 11, always answering "yes" 10: one false alarm more or less, which is chance.
+    close = of_matrix([9, 1], [1, 9], costs={("yes", "no"): 10, ("no", "yes"): 1}).review["H016"]
+    assert close.outcome == "passed"
+    assert close.facts["cost"] > close.facts["constant_cost"]
+    clear = of_matrix([4900, 100], [100, 900], costs={("yes", "no"): 60, ("no", "yes"): 1}).review["H016"]
+    assert clear.outcome == "fired"
+    assert clear.facts["low"] > 0
+
+
 @pytest.mark.parametrize(
     ("truth", "called", "why"),
     [

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from heldout.evidence import Confusion, Ranking
 from heldout.evidence.probabilities import Probabilities
+from heldout.findings.rule import between
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.score_estimator import SCORE_SCOPES
 from heldout.intervals.score_methods import score_limits
 from heldout.measures.catalogue import find
 from heldout.results.evaluation import Evaluation
+from heldout.show.numbers import share
 
 
 def why_no_scores(subject: Evaluation) -> str:
@@ -106,6 +108,43 @@ def case_number(subject: Evaluation) -> int:
     """The number of distinct cases, however often each was predicted."""
     plan = subject.estimator.plan
     return subject.confusion.n_cases if plan is None else min(plan.n, subject.confusion.n_cases)
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """Whether it tells the classes apart at all: the ROC area, or Matthews correlation, beside what chance reaches."""
+
+    title: str
+    estimate: Estimate
+    chance: float
+
+    @property
+    def shown(self) -> bool:
+        """Whether it is above chance beyond doubt."""
+        return self.estimate.low > self.chance
+
+    @property
+    def likely(self) -> bool:
+        """Whether it is above chance on these cases, beyond doubt or not."""
+        return self.estimate.value > self.chance
+
+    def describe(self) -> str:
+        """The measure, its value and its interval."""
+        return f"{self.title} {share(self.estimate.value)}{between(self.estimate.low, self.estimate.high)}"
+
+
+def skill_of(subject: Evaluation) -> Skill | None:
+    """The ROC area where one is reported, else Matthews correlation; None where neither has a value.
+
+    Accuracy and F lean on how common the classes are and on the threshold. These two are the same for any constant
+    answer and for any guess, so they say whether there is skill where accuracy and F cannot.
+    """
+    areas = {e.average or e.class_: e for e in reported(subject, "roc_auc")}
+    area = areas.get("macro", areas.get(subject.positive))
+    if area is not None:
+        return Skill("ROC area", area, 0.5)
+    correlation = subject.get("matthews")
+    return None if correlation.value != correlation.value else Skill("Matthews correlation", correlation, 0.0)
 
 
 # Probabilities that are off by less than this on average seldom change a decision: a convention.

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from heldout.comparisons.cases_needed import CasesNeeded, cases_needed, round_up
-from heldout.findings.evaluation_evidence import NOT_KEPT, case_number
+from heldout.findings.evaluation_evidence import NOT_KEPT, case_number, skill_of
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, figure, quoted, rule
 from heldout.findings.rules_imbalance import gain_over_commonest
 from heldout.intervals.estimate import Estimate
@@ -76,7 +76,7 @@ def _called(estimate: Estimate) -> str:
     "H013",
     about="evaluation",
     title="Too few cases to say that it beats the commonest class",
-    severity="act",
+    severity="know",
     advice="Test on more cases before claiming that it is better than no model at all.",
     reference="Tango (1998), Statistics in Medicine 17; Connor (1987), Biometrics 43",
     limits={"power": "Cohen (1988), Statistical Power Analysis, p. 56: a power of .8"},
@@ -84,7 +84,8 @@ def _called(estimate: Estimate) -> str:
 def gain_not_shown(subject: Evaluation, *, power: float = 0.8) -> Answer:
     """It is more accurate than always answering the commonest class, but by less than chance could do.
 
-    The interval of the difference holds 0, so these cases do not support the claim that the model is of use.
+    The interval of the difference holds 0, so these cases do not support the claim that the model is more accurate.
+    That it tells the classes apart may be shown all the same, by the ROC area or Matthews correlation.
     """
     found = gain_over_commonest(subject.confusion, subject.level, subject.independent)
     if found is None:
@@ -108,8 +109,16 @@ def gain_not_shown(subject: Evaluation, *, power: float = 0.8) -> Answer:
     needed = cases_needed(gap, power)
     facts["needed_low"] = None if needed is None else needed.low
     facts["needed_high"] = None if needed is None else needed.high
-    about = "" if needed is None else f"; {needed.describe()} would show a gain that this interval allows"
-    return Fired(f"That it beats always answering {quoted(found.answer)} is not shown: {said}{about}.", facts)
+    about = "" if needed is None else f"; it would take {needed.describe()}"
+    skill, advice = skill_of(subject), ""
+    if skill is not None and skill.shown:
+        facts |= {"skill": skill.title, "skill_value": skill.estimate.value}
+        advice = f"Claim no gain in accuracy; that it tells the classes apart is shown ({skill.describe()})."
+    return Fired(
+        f"That it beats always answering {quoted(found.answer)} is not shown: {said}{about}.",
+        facts,
+        advice,
+    )
 
 
 @rule(

@@ -6,10 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from heldout.findings.evaluation_evidence import MOSTLY_STRANGE, OTHER_CLASSES, class_sizes, strangers
+from heldout.findings.evaluation_evidence import (
+    MOSTLY_STRANGE,
+    OTHER_CLASSES,
+    calibration_of,
+    class_sizes,
+    skill_of,
+    strangers,
+)
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, quoted, rule, several
 from heldout.measures.catalogue import find
 from heldout.results.evaluation import Evaluation
+from heldout.review import Severity
 from heldout.show.numbers import number_of, percent
 
 # The averages that are looked at, of those that leave classes out.
@@ -63,12 +71,17 @@ def class_with_few_cases(subject: Evaluation, *, cases: float = 10) -> Answer:
     severity="act",
     advice="Look at its scores: a threshold or class weights that follow its share or its cost may find it.",
     reference="He & Garcia (2009), IEEE TKDE 21(9)",
-    limits={"cases": "a class without a case could not have been found"},
+    limits={
+        "cases": "a class without a case could not have been found",
+        "few": "convention: of fewer than 10 cases a good classifier may well name none (H006)",
+    },
 )
-def class_never_predicted(subject: Evaluation, *, cases: float = 1) -> Answer:
+def class_never_predicted(subject: Evaluation, *, cases: float = 1, few: float = 10) -> Answer:
     """A class that has cases is never the answer, so none of them is found.
 
-    Its recall is 0 and its precision undefined, which averages over the classes can hide.
+    Its recall is 0 and its precision undefined, which averages over the classes can hide. A class that is rare enough
+    is seldom the likeliest one: where it has few cases, or probabilities that nothing shows to be off never favour
+    it, it is one to know.
     """
     confusion = subject.confusion
     if confusion.n_classes < 2:
@@ -80,14 +93,27 @@ def class_never_predicted(subject: Evaluation, *, cases: float = 1) -> Answer:
     labels = [confusion.labels[at] for at in never]
     lost = float(size[never].sum())
     facts = {"classes": labels[:20], "number": len(never), "cases": lost}
+    severity, advice = _judge_never(subject, float(size[never].max(initial=0)), few)
     if len(never) == 1:
-        return Fired(f"Class {quoted(labels[0])} is never predicted; it has {number_of(lost, 'case')}.", facts)
+        said = f"Class {quoted(labels[0])} is never predicted; it has {number_of(lost, 'case')}."
+        return Fired(said, facts, advice, severity)
     if never:
         return Fired(
             f"{len(never):,} classes are never predicted: {several(labels)}; they have {number_of(lost, 'case')}.",
             facts,
+            advice,
+            severity,
         )
     return Passed("Every class that has cases is predicted at least once.", facts)
+
+
+def _judge_never(subject: Evaluation, most: float, few: float) -> tuple[Severity, str]:
+    """How much it matters that classes are never predicted, of which the largest has so many cases."""
+    seen = calibration_of(subject)
+    skill = None if isinstance(seen, str) else skill_of(subject)
+    if not isinstance(seen, str) and not seen.is_off() and skill is not None and skill.likely:
+        return "know", "Its probability is never the highest: choose a threshold or class weights by its cost."
+    return "know" if most < few else "act", ""
 
 
 @rule(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from heldout.evidence import Confusion, Label
-from heldout.findings.evaluation_evidence import NO_POSITIVE_CLASS, class_sizes, reported
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, quoted, rule
+from heldout.findings.evaluation_evidence import NO_POSITIVE_CLASS, Skill, class_sizes, reported, skill_of
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, figure, quoted, rule
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.dependence import Dependence
 from heldout.intervals.score_limits import mean_cost_limits, paired_difference_limits
@@ -93,6 +94,7 @@ def _limits_of_mean(confusion: Confusion, commonest: int, level: float, independ
 
 
 ONE_CLASS = "there is one class only"
+ALL_OF_ONE_CLASS = "all cases are of one class (H019)"
 EVEN = 0.5
 
 
@@ -103,17 +105,23 @@ EVEN = 0.5
     severity="act",
     advice="Judge it by the recall and precision of each class, by balanced accuracy, or by costs.",
     reference="Provost, Fawcett & Kohavi (1998), ICML; Tan, Steinbach & Kumar (2005), ch. 5",
-    limits={"gain": "convention: any gain counts; the least that would matter is for the user to say"},
+    limits={
+        "gain": "convention: any gain counts; the least that would matter is for the user to say",
+        "cases": "convention: with fewer than 10 cases of the other classes there is little to gain (H006)",
+    },
 )
-def no_better_than_commonest(subject: Evaluation, *, gain: float = 0.0) -> Answer:
+def no_better_than_commonest(subject: Evaluation, *, gain: float = 0.0, cases: float = 10) -> Answer:
     """The accuracy is at most that of always answering the commonest class.
 
     Of 9,990 and 10 cases a model that never finds one of the 10 is 99.9 % accurate: a high accuracy says nothing
-    until it is set against the one that needs no model.
+    until it is set against the one that needs no model. The best model of rare classes may be no more accurate: where
+    it tells the classes apart (ROC area, Matthews correlation), or chance may be the reason, it is one to know.
     """
     found = gain_over_commonest(subject.confusion, subject.level, subject.independent)
     if found is None:
         return NotApplicable(ONE_CLASS)
+    if np.count_nonzero(class_sizes(subject.confusion)) < 2:
+        return NotApplicable(ALL_OF_ONE_CLASS)
     facts = {
         "accuracy": found.accuracy,
         "answer": found.answer,
@@ -133,8 +141,25 @@ def no_better_than_commonest(subject: Evaluation, *, gain: float = 0.0) -> Answe
         )
     if found.value <= gain:
         how = "clearly worse" if found.high < 0 else "no better"
-        return Fired(f"Accuracy {share(found.accuracy)} is {how} than {beside}: difference {gap}.", facts)
+        said = f"Accuracy {share(found.accuracy)} is {how} than {beside}: difference {gap}"
+        skill = skill_of(subject)
+        if skill is not None and skill.shown:
+            facts |= {"skill": skill.title, "skill_value": skill.estimate.value}
+            advice = f"It does tell the classes apart ({skill.describe()}): judge it by that, or by costs."
+            return Fired(f"{said}.", facts, advice, "know")
+        return Fired(f"{said}.", facts, severity="act" if _is_no_use(subject, found, skill, cases) else "know")
     return Passed(f"Accuracy {share(found.accuracy)} is above {beside} by {gap}.", facts)
+
+
+def _is_no_use(subject: Evaluation, found: Gain, skill: Skill | None, cases: float) -> bool:
+    """Whether it is worse beyond doubt, or has the answers of a constant and no scores that may be better than it."""
+    size = class_sizes(subject.confusion)
+    if size.sum() - size.max() < cases:
+        return False
+    if found.high < 0:
+        return True
+    constant = not found.gained and not found.lost
+    return constant and not (skill is not None and skill.likely)
 
 
 def _exchanged_is_better(subject: Evaluation, found: Gain) -> bool:
@@ -153,15 +178,18 @@ def _exchanged_is_better(subject: Evaluation, found: Gain) -> bool:
         "ratio": "convention: the commonest class is at least 4 times as large (80 : 20 for two classes)",
         "gap": "convention: F lies .3 below the accuracy",
         "cases": "convention: of fewer than 10 cases nothing can be said (H006)",
+        "lift": "convention: precision below twice the share of the class is hardly above what guessing reaches",
     },
 )
 def accuracy_hides_rare_class(
-    subject: Evaluation, *, ratio: float = 4.0, gap: float = 0.3, cases: float = 10
+    subject: Evaluation, *, ratio: float = 4.0, gap: float = 0.3, cases: float = 10, lift: float = 2.0
 ) -> Answer:
     """A class is rare, and its F-score is far below the accuracy.
 
     Accuracy is a mean over cases, so the commonest class decides it; how a rare class fares, often the one that
-    matters, does not show in it.
+    matters, does not show in it. The F of a rare class is low for the best of models too. It is one to act on only
+    where the answers that name the class are hardly more often right than guesses, whose precision is its share, and
+    nothing shows that the class is found more often than it is named by mistake.
     """
     confusion = subject.confusion
     if confusion.n_classes < 2:
@@ -189,7 +217,18 @@ def accuracy_hides_rare_class(
     said = f"F1 of {quoted(label)} ({share(held)} of the cases) is {share(f1.value)}{between(f1.low, f1.high)}"
     # nan compares as false: without an interval the value alone decides.
     if f1.value < accuracy.value - gap and not f1.high >= accuracy.value - gap:
-        return Fired(f"Accuracy is {share(accuracy.value)}, but the {said}, with recall {share(recall)}.", facts)
+        precision = subject.get("precision", class_=label)
+        times = precision.value / held
+        facts |= {"precision": precision.value, "lift": times}
+        # nan compares as false: a class that is never predicted has no precision (H007).
+        poor = precision.high < lift * held or (math.isnan(precision.low) and times < lift)
+        guessing = poor and not subject.get("informedness", class_=label).low > 0
+        beside = "" if math.isnan(times) else f" and precision {figure(round(times, 1))} times its share"
+        return Fired(
+            f"Accuracy is {share(accuracy.value)}, but the {said}: recall {share(recall)}{beside}.",
+            facts,
+            severity="act" if guessing else "know",
+        )
     return Passed(f"The lowest {said}; accuracy is {share(accuracy.value)}.", facts)
 
 
@@ -197,7 +236,7 @@ def accuracy_hides_rare_class(
     "H003",
     about="evaluation",
     title="The ROC area looks good while precision is poor",
-    severity="act",
+    severity="know",
     advice="Look at the precision-recall curve, and judge by average precision or by precision at the recall you need.",
     reference="Saito & Rehmsmeier (2015), PLoS ONE 10(3); Davis & Goadrich (2006), ICML",
     limits={
@@ -209,7 +248,8 @@ def roc_hides_poor_precision(subject: Evaluation, *, area: float = 0.8, precisio
     """The ROC area of a class is high, but its average precision is low.
 
     The false positive rate divides by all negatives: where these are many, even a small rate is a flood of false
-    alarms, which the ROC curve does not show and the precision-recall curve does.
+    alarms, which the ROC curve does not show and the precision-recall curve does. Chance reaches the share of the
+    class: an average precision that is low and many times that is what a good model of a rare class has.
     """
     found = {e.class_: e for e in reported(subject, "average_precision")}
     areas = [e for e in reported(subject, "roc_auc") if e.class_ is not None and e.class_ in found]
@@ -220,7 +260,7 @@ def roc_hides_poor_precision(subject: Evaluation, *, area: float = 0.8, precisio
     label = worst.class_ if worst.class_ is not None else ""
     confusion = subject.confusion
     prevalence = float(confusion.truth_totals[confusion.index(label)]) / float(confusion.n)
-    facts = {
+    facts: dict[str, Any] = {
         "class": label,
         "roc_auc": worst.value,
         "average_precision": held.value,
@@ -229,9 +269,13 @@ def roc_hides_poor_precision(subject: Evaluation, *, area: float = 0.8, precisio
         "share": prevalence,
     }
     said = f"average precision of {quoted(label)} is {share(held.value)}{between(held.low, held.high)}"
-    rarity = f"{share(prevalence)} of the cases"
-    if worst.value >= area and held.value < precision:
-        return Fired(f"ROC area {share(worst.value)} looks good, but the {said}, for {rarity}.", facts)
+    facts["lift"] = held.value / prevalence if prevalence else math.nan
+    # nan compares as false: without an interval the value alone decides.
+    if worst.value >= area and held.value < precision and not held.high >= precision:
+        times = f"{figure(round(facts['lift'], 1))} times its share"
+        return Fired(
+            f"ROC area {share(worst.value)} looks good, but the {said}, {times} of {share(prevalence)}.", facts
+        )
     return Passed(f"The {said} beside a ROC area of {share(worst.value)}.", facts)
 
 
@@ -294,7 +338,8 @@ def f1_no_better_than_always_positive(subject: Evaluation, *, gain: float = 0.0)
     """The F1 of the positive class is clearly below that of answering it for every case, or the same answers.
 
     F takes no notice of true negatives: where the positive class has a share π, a model that always names it has an
-    F1 of 2π / (1 + π).
+    F1 of 2π / (1 + π). The most accurate model of a common class may have less; where it tells the classes apart
+    (ROC area, Matthews correlation), it is one to know.
     """
     if subject.positive is None:
         return NotApplicable(NO_POSITIVE_CLASS)
@@ -309,12 +354,14 @@ def f1_no_better_than_always_positive(subject: Evaluation, *, gain: float = 0.0)
     facts = {"f1": f1.value, "low": f1.low, "high": f1.high, "always": always, "share": held}
     said = f"F1 of {quoted(subject.positive)} is {share(f1.value)}{between(f1.low, f1.high)}"
     if f1.value <= always + gain and _never_ahead(subject, always):
+        skill = skill_of(subject)
         return Fired(
             f"The {said}, no better than always answering it ({share(always)}).",
             facts,
             ""
             if held < EVEN
             else "Name the rarer class as the positive one, or judge by Matthews correlation or balanced accuracy.",
+            "know" if skill is not None and skill.shown else "act",
         )
     beside = "; always" if f1.value > always else ", not clearly below what always"
     return Passed(f"The {said}{beside} answering it would give: {share(always)}.", facts)

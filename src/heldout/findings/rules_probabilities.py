@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from heldout.curves.curve import Curve
 from heldout.curves.reliability import reliability
 from heldout.engines.score_evidence import ScoreEvidence
-from heldout.findings.evaluation_evidence import MATTERS, calibration_of, probabilities_of, reported
+from heldout.findings.evaluation_evidence import (
+    MATTERS,
+    Calibration,
+    calibration_of,
+    case_number,
+    probabilities_of,
+    reported,
+)
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, rule
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of, percent, share
@@ -41,8 +48,7 @@ def miscalibrated(subject: Evaluation, *, error: float = MATTERS) -> Answer:
     facts: dict[str, object] = {"error": seen.value, "low": seen.low, "high": seen.high}
     said = f"expected calibration error {share(seen.value)}{between(seen.low, seen.high)}"
     if not seen.is_off(error):
-        known = "Nothing shows that they are off" if seen.value > error else "They are calibrated"
-        return Passed(f"{known}: {said}.", facts)
+        return Passed(_not_off(subject, seen, error, said), facts)
     curve = reliability(seen.probabilities, level=subject.level)
     weight = _weight(curve)
     at = int(weight.argmax())
@@ -53,6 +59,16 @@ def miscalibrated(subject: Evaluation, *, error: float = MATTERS) -> Answer:
         facts["other_end"] = _bin(curve, other)
         words = _both_ends(curve, at, other)
     return Fired(f"{words}; {said}.", facts, _advice(subject))
+
+
+def _not_off(subject: Evaluation, seen: Calibration, error: float, said: str) -> str:
+    """What is known of probabilities that nothing shows to be off, which is not that they are calibrated."""
+    if seen.high <= error:
+        return f"They are off by less than {share(error)} on average: {said}."
+    cases = number_of(case_number(subject), "case")
+    if math.isnan(seen.high):
+        return f"They are not seen to be off in these {cases}: {said}, which has no interval here."
+    return f"Nothing in these {cases} shows that they are off, and they may be so by {share(seen.high)}: {said}."
 
 
 def _weight(curve: Curve) -> NDArray[np.float64]:

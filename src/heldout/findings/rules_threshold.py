@@ -522,7 +522,7 @@ def _least_saving(
     limits={"excess": "any excess counts; what would matter is for the user to say"},
 )
 def accurate_but_dearer(subject: Evaluation, *, excess: float = 0.0) -> Answer:
-    """The classifier is more accurate than always giving the cheapest answer, and yet costs more.
+    """The classifier is more accurate than always giving the cheapest answer, and yet clearly costs more.
 
     Where one error costs far more than the other, accuracy and cost can rank two models in opposite ways.
     """
@@ -547,7 +547,24 @@ def accurate_but_dearer(subject: Evaluation, *, excess: float = 0.0) -> Answer:
     names = "the classifier", f"always answering {quoted(answer)}"
     said = more_accurate_costs_more((right[0], cost), (right[1], least), names) if cost > least + excess else ""
     if said:
-        return Fired(said, facts)
+        low = _least_excess(subject, costs, cheapest)
+        facts["low"] = low
+        # nan compares as false: without an interval the value alone decides.
+        if not low <= 0:
+            return Fired(said, facts)
     return Passed(
         f"It costs {plain(cost)} at accuracy {share(right[0])}; {names[1]} {plain(least)} at {share(right[1])}.", facts
     )
+
+
+def _least_excess(subject: Evaluation, costs: NDArray[np.float64], answer: int) -> float:
+    """The lower limit of what a case costs more than with one constant answer."""
+    confusion = subject.confusion
+    if not subject.independent:
+        return math.nan
+    more = costs[confusion.truth, confusion.predicted] - costs[confusion.truth, answer]
+    values, where = np.unique(more, return_inverse=True)
+    counts = np.bincount(where.reshape(-1), weights=confusion.counts, minlength=len(values))
+    return mean_cost_limits(
+        values, counts * (subject.independent * confusion.n_cases / float(confusion.n)), subject.level
+    )[0]
