@@ -85,7 +85,7 @@ def test_every_estimate_knows_its_folds_and_the_report_shows_them(folded):
 
 
 def test_folds_widen_the_interval_of_the_same_predictions(folded):
-    plain = evaluate(FILE, truth="actual", predicted="predicted")
+    plain = evaluate(FILE, truth="actual", predicted="predicted", fold="none")
     for name in ("accuracy", "f1", "recall", "brier"):
         assert folded[name].value == pytest.approx(plain[name].value)
         assert folded[name].high - folded[name].low > plain[name].high - plain[name].low
@@ -182,7 +182,7 @@ def test_one_fold_is_no_plan():
             r"^The id \d+ has two different truths, and so have [\d,]+ others",
             "an id of its own",
         ),
-        (lambda rows: rows, {"id": "id"}, r"^The id \d+ stands in 3 rows; 60 ids", r"fold= \(--fold\)"),
+        (lambda rows: rows, {"id": "id", "fold": "none"}, r"^The id \d+ stands in 3 rows; 60 ids", r"fold= \(--fold\)"),
         (
             lambda rows: rows.with_columns(fold=pl.lit(1)),
             {"fold": "fold", "id": "id"},
@@ -230,3 +230,31 @@ def test_folds_of_another_length_are_refused():
 def test_values_in_folds_need_folds():
     with pytest.raises(OptionError, match="do not come in folds"):
         evaluate([0, 1], [0, 1]).per_fold("accuracy")
+
+
+def test_a_column_called_fold_is_used_and_the_guess_is_said(rows):
+    """As if it had been named; a column that lacks values, or that is a slice, is left alone."""
+    frame = rows.rename({"fold": "CV fold"}) if "fold" in rows.columns else rows
+    named, guessed = evaluate(frame, fold="CV fold"), evaluate(frame)
+    assert (guessed["accuracy"].low, guessed["accuracy"].high) == (named["accuracy"].low, named["accuracy"].high)
+    assert "fold" in guessed.source.guessed
+    screen = " ".join(str(guessed).split())
+    assert "fold = CV fold" in screen
+    assert "--fold none takes all as predictions of one model" in screen
+
+
+def test_fold_none_takes_all_as_predictions_of_one_model_and_the_review_says_what_that_does(rows):
+    folded, one = evaluate(rows), evaluate(rows, fold="none")
+    assert "fold" not in dict(one.source.columns)
+    assert one["accuracy"].method == "wilson"
+    assert one["accuracy"].low > folded["accuracy"].low
+    finding = one.review["H034"]
+    assert finding.outcome == "fired"
+    assert "every interval is too narrow" in finding.title
+
+
+def test_a_fold_column_with_gaps_with_a_method_of_one_model_or_as_a_slice_is_not_guessed(rows):
+    gaps = rows.with_columns(fold=pl.when(pl.int_range(pl.len()) < 3).then(None).otherwise(pl.col("fold")))
+    for found in (evaluate(gaps), evaluate(rows, method="hanley-mcneil"), evaluate(rows, slices=["fold"])):
+        assert "fold" not in found.source.guessed
+        assert any(role == "fold" for role, *_ in found.source.unused)

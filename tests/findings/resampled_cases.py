@@ -123,7 +123,7 @@ def folds_of_file(*, named: bool = False):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answers.csv"
         path.write_text(text, encoding="utf-8")
-        return heldout.evaluate(path, fold="fold" if named else None)
+        return heldout.evaluate(path, fold="fold" if named else "none")
 
 
 @cache

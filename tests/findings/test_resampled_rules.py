@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from tests.findings.resampled_cases import CASES, cases, folds_of_file, validate, validated
 
@@ -68,7 +69,17 @@ def test_the_area_over_folds_that_were_not_named_is_pooled():
     assert found.outcome == "fired"
     assert found.facts == {"column": "fold"}
     assert "--fold fold" in found.advice
+    assert "every interval is too narrow" in found.title
     assert folds_of_file(named=True).review["H034"].outcome == "passed"
+
+
+@pytest.mark.parametrize("name", ["f1", "kolmogorov_smirnov"])
+def test_a_mean_over_folds_of_what_must_be_made_once_is_said(name):
+    truth, fold = np.arange(200) % 3 % 2, np.arange(200) // 40
+    score = np.clip(np.random.default_rng(1).normal(0.4 + 0.2 * truth, 0.2), 0, 1)
+    found = heldout.evaluate(truth, score=score, fold=fold, measures=[name], method="corrected-t").review["H034"]
+    assert found.outcome == "fired"
+    assert found.facts["measures"] == [f"{name}[1]"]
 
 
 # Muting

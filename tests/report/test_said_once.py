@@ -23,13 +23,13 @@ def scored() -> dict[str, np.ndarray]:
 
 
 def test_the_column_is_carried_as_a_field(scored):
-    ((role, column, note),) = evaluate(scored).source.unused
+    ((role, column, note),) = evaluate(scored, fold="none").source.unused
     assert (role, column) == ("fold", "Folds")
-    assert note in evaluate(scored).notes
+    assert note in evaluate(scored, fold="none").notes
 
 
 def test_the_screen_and_the_page_say_it_once(scored):
-    seen = evaluate(scored)
+    seen = evaluate(scored, fold="none")
     assert seen.review["H034"].facts == {"column": "Folds"}
     said = " ".join(str(seen).split())
     assert "H034 The column" in said
@@ -38,17 +38,28 @@ def test_the_screen_and_the_page_say_it_once(scored):
 
 
 def test_without_the_finding_the_note_stands(scored):
-    unscored = {name: values for name, values in scored.items() if name != "p_1"}
-    for seen in (evaluate(unscored), evaluate(scored, mute="H034")):
-        assert "'Folds' of the dictionary was not used" in " ".join(str(seen).split())
+    seen = evaluate(scored, mute="H034", fold="none")
+    assert "'Folds' of the dictionary was not used" in " ".join(str(seen).split())
     # Only what was asked for is shown here, and no finding.
-    notes = [block.text for block in chosen_blocks(evaluate(scored, measures="accuracy")) if isinstance(block, Note)]
+    notes = [
+        block.text
+        for block in chosen_blocks(evaluate(scored, measures="accuracy", fold="none"))
+        if isinstance(block, Note)
+    ]
     assert any("'Folds' of the dictionary was not used" in text for text in notes)
-    assert "'Folds' of the dictionary was not used" in " ".join(str(check(scored, require="accuracy > 0.1")).split())
+    gate = check(scored, require="accuracy > 0.1", fold="none")
+    assert "'Folds' of the dictionary was not used" in " ".join(str(gate).split())
+
+
+def test_without_scores_the_finding_says_that_intervals_are_too_narrow(scored):
+    unscored = {name: values for name, values in scored.items() if name != "p_1"}
+    found = evaluate(unscored, fold="none").review["H034"]
+    assert (found.outcome, found.facts) == ("fired", {"column": "Folds"})
+    assert found.title.endswith("every interval is too narrow.")
 
 
 def test_a_gate_that_forbids_the_finding_says_it_once(scored):
-    assert not check(scored, forbid="H034").notes
+    assert not check(scored, forbid="H034", fold="none").notes
 
 
 def test_slicing_by_it_does_not_disable_the_finding(scored):

@@ -45,7 +45,7 @@ def test_every_engine_calls_a_folder_and_its_unused_columns_as_the_stream_does(e
     table = TABLE.with_columns(fold=pl.int_range(pl.len()) % 3)
     folder = parts(tmp_path / "pq", "parquet", table)
     for path in (f"{folder}/", f"{folder}/*.parquet"):
-        words = ("evaluate", path, "--positive", "ja", "--json", "-")
+        words = ("evaluate", path, "--positive", "ja", "--fold", "none", "--json", "-")
         found, streamed = (run(*words, "--engine", name)[1] for name in (engine, "stream"))
         assert "--fold fold would use it" in found
         assert json.loads(found)["notes"] == json.loads(streamed)["notes"]

@@ -22,7 +22,7 @@ from heldout.files import column_names, read_table
 from heldout.files.batches import Batches, batches_of, many_files
 from heldout.predictions.alignment import lost_rows
 from heldout.predictions.case_values import may_be_score
-from heldout.predictions.column_roles import check_column, guess, is_usual
+from heldout.predictions.column_roles import NO_COLUMN, check_column, guess, is_usual
 from heldout.predictions.source import NamedFrame, gather
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
@@ -295,9 +295,11 @@ class ContestantOptions:
         return named
 
     def _evaluate(self, data: Any, named: dict[str, Any]) -> Evaluation:
+        # Folds that were not named would make this a comparison fold by fold.
+        unnamed = {"fold": NO_COLUMN} if named.get("fold") is None else {}
         return evaluate(
             data,
-            **named,
+            **{**named, **unnamed},
             positive=self.positive,
             labels=self.labels,
             costs=self.costs,

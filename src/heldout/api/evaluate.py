@@ -19,6 +19,7 @@ from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.files import check_matrix
 from heldout.intervals.dependence import fold_dependence
+from heldout.predictions.column_roles import is_no_column
 from heldout.predictions.label_encoding import check_label_list
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import ReadOptions, Source, gather
@@ -35,8 +36,9 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
     Ibis, Spark or Dask, or the path of a file or folder with the names of its columns, counted evidence, or a confusion
     matrix as `matrix=` with `rows` saying what its rows are. `score` is one score per case, or one per case and class;
     without `predicted` the class comes from it, at `threshold`. `weight` and `group` are one value per case, and rows
-    are matched by position. `fold` says which model of a resampling plan made each prediction, and `id` which case it
-    is about, where a case was predicted more than once. `method` replaces the default interval where it applies.
+    are matched by position. `fold` says which model of a resampling plan made each prediction (a column that is called
+    fold is used unless `fold="none"`), and `id` which case it is about, where a case was predicted more than once.
+    `method` replaces the default interval where it applies.
     `slices` names columns that divide the cases ("all" for every column without a role; for arrays, values by name),
     and `mute` rules that are not to be checked, by their codes. `limits` replaces limits of rules, by code and name:
     `{"H014": {"width": 0.1}}`.
@@ -53,7 +55,8 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
     source, predictions = Source(), None
     labels, missing, score, slices = options["labels"], options["missing"], options["score"], options["slices"]
     roles = {"truth": options["truth"], "predicted": predicted, "weight": options["weight"], "group": options["group"]}
-    roles |= {"fold": options["fold"], "id": options["id"]}
+    unfolded = is_no_column(options["fold"])
+    roles |= {"fold": None if unfolded else options["fold"], "id": options["id"]}
     beside = {**roles, "score": score, "threshold": options["threshold"], "slices": slices}
     for name, value in (("rows", options["rows"]), ("cost_rows", options["cost_rows"])):
         if value not in (None, "truth", "predicted"):
@@ -75,7 +78,9 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
             notes = ("the entries of the matrix are not whole: the intervals take them as that many cases",)
     else:
         cut = checked_threshold(options["threshold"], predicted)
-        asked = ReadOptions(labels, missing, score, settings.positive, cut, slices)
+        # A method that was asked for by name may be for the scores of one model.
+        guess_fold = not unfolded and (settings.method is None or settings.by_fold() is not None)
+        asked = ReadOptions(labels, missing, score, settings.positive, cut, slices, guess_fold=guess_fold)
         elsewhere = counted_elsewhere(data, roles, asked, where)
         if elsewhere is not None:
             counted, source = elsewhere
@@ -90,6 +95,7 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
                 positive=settings.positive,
                 threshold=cut,
                 slices=slices,
+                guess_fold=guess_fold,
             )
             _check_ids(predictions)
             confusion = _count(predictions)

@@ -67,7 +67,14 @@ Group = Annotated[
     "Any", Option(None, "COLUMN", "Column of groups whose rows are not independent, such as patients.", INPUT)
 ]
 Fold = Annotated[
-    "Any", Option(None, "COLUMN", "Column that says which model of a cross-validation made each prediction.", INPUT)
+    "Any",
+    Option(
+        None,
+        "COLUMN",
+        "Column that says which model of a cross-validation made each prediction; none for no folds, whatever columns "
+        "are called.",
+        INPUT,
+    ),
 ]
 Id = Annotated[
     "Any",

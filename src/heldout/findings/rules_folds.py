@@ -14,6 +14,7 @@ from heldout.findings.evaluation_evidence import NOT_KEPT
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, quoted, rule
 from heldout.intervals.fold_estimates import REFERENCES, FoldEstimate, FoldEstimator
 from heldout.measures.catalogue import find
+from heldout.measures.declare import Measure
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import share
 
@@ -56,44 +57,46 @@ def small_folds(seen: Evaluation, *, cases: float = 30) -> Answer:
 @rule(
     "H034",
     about="evaluation",
-    title="F averaged over folds, or ROC area pooled over folds",
+    title="A measure averaged over folds that must not be, or folds that were not used",
     severity="act",
-    advice="Leave out the method over folds: F is then made once from all counts, and the ROC area fold by fold.",
+    advice="Leave out the method over folds: F is then made once from all counts, and searches once from all cases.",
     reference=REFERENCES["pooled"],
 )
 def wrong_way_together(seen: Evaluation) -> Answer:
-    """F is a mean over folds, or the ROC area is made from the scores of several models together.
+    """F or a search over thresholds is a mean over folds, or a column of folds was not used.
 
-    A mean of F over folds is biased, the more the rarer the class, and undefined in folds without it. Scores of
-    different models are not on one scale, so pooling them ranks cases of one fold against those of another.
+    A mean of F over folds is biased, the more the rarer the class, and undefined in folds without it; a mean of the
+    best of all thresholds, or of the average precision, is too good. Models of different folds share training cases,
+    so intervals that take their predictions as those of one model are too narrow; and their scores are not on one
+    scale, so pooling them ranks cases of one fold against those of another.
     """
     number = _number(seen)
     if not number:
         unused = next((column for role, column, _ in seen.source.unused if role == "fold"), None)
-        if unused is None or seen.scores is None:
+        if unused is None:
             return NotApplicable(NO_FOLDS)
+        ranked = "" if seen.scores is None else ", and areas rank the scores of several models together"
         return Fired(
-            f"The column {quoted(unused)} looks like folds and was not used, so the ROC area ranks the scores of "
-            "several models together.",
+            f"The column {quoted(unused)} looks like folds and was not used, so every interval is too narrow{ranked}.",
             {"column": unused},
-            f"Name the column (fold={unused!r}, --fold {unused}), so that cases are ranked within their fold.",
+            f"Name the column (fold={unused!r}, --fold {unused}), so that intervals allow for what its models share.",
         )
     if number < 2:
         return NotApplicable(ONE_FOLD)
     held = [
         e
         for e in seen.estimates
-        if isinstance(e, FoldEstimate) and find(e.measure).measure.kind == "f" and not math.isnan(e.value)
+        if isinstance(e, FoldEstimate) and _made_once(find(e.measure).measure) and not math.isnan(e.value)
     ]
     if not held:
-        return NotApplicable("no F was asked for")
+        return NotApplicable("no F and no search over thresholds was asked for")
     averaged = [e for e in held if e.rule == "mean"]
     if not averaged:
-        return Passed(f"F is made once, from the counts of all {number:,} folds together.", {"folds": number})
+        return Passed(f"What must not be averaged is made once, from all {number:,} folds together.", {"folds": number})
     worst = max(averaged, key=lambda e: (e.measure == "f1", 0.0 if math.isnan(e.gap) else abs(e.gap)))
     return Fired(
-        f"{worst.name} is a mean over {worst.folds:,} folds, {share(worst.value)}; from the counts of all folds "
-        f"together it is {share(worst.other)}.",
+        f"{worst.name} is a mean over {worst.folds:,} folds, {share(worst.value)}; from all folds together it is "
+        f"{share(worst.other)}.",
         {
             "measure": worst.name,
             "mean": worst.value,
@@ -202,6 +205,11 @@ def too_rare_to_stratify(seen: Evaluation) -> Answer:
             facts,
         )
     return Passed(f'The rarest class, "{name}", has {number:,} cases for {folds:,} folds.', facts)
+
+
+def _made_once(measure: Measure) -> bool:
+    """Whether a mean over folds is biased."""
+    return measure.kind == "f" or measure.over_folds == "ranks"
 
 
 def _no_partition(seen: Evaluation) -> str:

@@ -46,7 +46,11 @@ USUAL_NAMES = {
         "y_hat",
         "yhat",
     ),
+    "weight": ("weight", "weights"),
+    "fold": ("fold", "folds", "fold_id", "fold_no", "fold_number", "cv_fold", "kfold", "k_fold"),
 }
+# What is given for a role so that no column is guessed for it.
+NO_COLUMN = "none"
 
 
 def guess(role: str, columns: Sequence[Any], source: str, *, from_file: bool = True) -> Any:
@@ -79,6 +83,15 @@ def guess(role: str, columns: Sequence[Any], source: str, *, from_file: bool = T
 def is_usual(role: str, column: Any) -> bool:
     """Whether a column's name is usual for a role."""
     return _folded(column) in USUAL_NAMES[role]
+
+
+def is_no_column(given: Any) -> bool:
+    """Whether a role is to have no column, not even one with a usual name.
+
+    >>> is_no_column("none"), is_no_column("fold"), is_no_column(None)
+    (True, False, False)
+    """
+    return isinstance(given, str) and given == NO_COLUMN
 
 
 def check_column(name: Any, columns: Sequence[Any], source: str) -> Any:

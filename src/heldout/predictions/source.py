@@ -15,7 +15,15 @@ from heldout.errors import ColumnError, HeldoutError, OptionError
 from heldout.evidence import Label
 from heldout.files import column_names, read_table
 from heldout.files.batches import Batches, many_files
-from heldout.predictions.case_values import RawScores, class_of, is_number, may_be_score, raw_scores, score_columns
+from heldout.predictions.case_values import (
+    RawScores,
+    class_of,
+    groups,
+    is_number,
+    may_be_score,
+    raw_scores,
+    score_columns,
+)
 from heldout.predictions.column_roles import check_column, group_like, guess, is_usual, may_be_group
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import encode, is_missing
@@ -68,6 +76,7 @@ class ReadOptions:
     threshold: float | None
     slices: Any = None
     against_rest: bool = False
+    guess_fold: bool = False
 
     def options(self) -> dict[str, Any]:
         """The options that the assembly of the columns takes."""
@@ -114,6 +123,16 @@ class Columns:
         """The values of a column."""
         return self.data[column] if isinstance(self.data, Mapping) else self.data.get_column(column).to_native()
 
+    def lacks_values(self, column: Any) -> bool:
+        """Whether values of a column are missing, as far as rows are at hand."""
+        if isinstance(self.data, Mapping) and not self.data:
+            return False
+        try:
+            return bool(groups(self.values(column), str(column)).missing)
+        except HeldoutError:
+            # What cannot be read as keys says of no row which fold it is in.
+            return True
+
     def text_in(self, column: Any) -> tuple[str, Any] | None:
         """Where a column first holds something that is no number, and what that is."""
         try:
@@ -141,14 +160,17 @@ def gather(
     threshold: float | None = None,
     slices: Any = None,
     against_rest: bool = False,
+    guess_fold: bool = False,
 ) -> tuple[Predictions, Source]:
-    """Predictions from whatever was given, and where they came from; `against_rest` makes two classes of several.
+    """Predictions from whatever was given, and where they came from.
+
+    `against_rest` makes two classes of several; `guess_fold` uses a column that is called like folds.
 
     >>> predictions, source = gather({"y": [0, 1], "p": [0, 1]}, {"truth": "y", "predicted": "p"})
     >>> predictions.n, source.sentence()
     (2, 'truth = y, predicted = p')
     """
-    asked = ReadOptions(labels, missing, score, positive, threshold, slices, against_rest)
+    asked = ReadOptions(labels, missing, score, positive, threshold, slices, against_rest, guess_fold)
     name = "the data frame"
     if isinstance(data, NamedFrame):
         data, name = data.frame, data.name
@@ -286,8 +308,13 @@ def columns_of_roles(columns: Columns, roles: dict[str, Any], asked: ReadOptions
                 continue
             wanted[role] = guess(role, columns.names, columns.name, from_file=columns.from_file)
             guessed.append(role)
+    if asked.guess_fold and roles.get("fold") is None:
+        folds = _guess_fold(columns, wanted, asked)
+        wanted |= folds
+        guessed += folds
     named = [column for column in columns.names if str(column).strip().casefold() in CASE_NAMES]
-    if roles.get("fold") is not None and roles.get("id") is None and len(named) == 1:
+    by_fold = roles.get("fold") is not None or "fold" in wanted
+    if by_fold and roles.get("id") is None and len(named) == 1:
         # Predictions of repeated folds name a case more than once: each is one case, however often predicted.
         wanted["id"] = named[0]
         guessed.append("id")
@@ -299,13 +326,21 @@ def columns_of_roles(columns: Columns, roles: dict[str, Any], asked: ReadOptions
     return wanted, guessed
 
 
+def _guess_fold(columns: Columns, wanted: dict[str, Any], asked: ReadOptions) -> dict[str, Any]:
+    """The one column that is called like folds, where it has no other use; with rows at hand, one that is complete."""
+    sliced = [] if asked.slices == "all" else slice_names(asked.slices, columns.names, columns.name)
+    taken = [*wanted.values(), *sliced, *asked.score_names()]
+    folds = [column for column in columns.names if is_usual("fold", column) and column not in taken]
+    return {"fold": folds[0]} if len(folds) == 1 and not columns.lacks_values(folds[0]) else {}
+
+
 def idle_columns(columns: Columns, roles: Sequence[str], sliced: Sequence[str]) -> list[tuple[str, str, str]]:
     """Columns that are called like a role and are not used for it: the role, the column, and a note that says so."""
     return [
         (role, str(column), _not_used(columns, role, column, sliced=str(column) in sliced))
         for role in ("weight", "fold")
         for column in columns.names
-        if role not in roles and str(column).strip().casefold() in (role, f"{role}s")
+        if role not in roles and is_usual(role, column)
     ]
 
 

@@ -16,6 +16,7 @@ from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
 from heldout.measures.catalogue import find, headline, headline_quantities
 from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
 from heldout.measures.quantity import AVERAGES
+from heldout.predictions.column_roles import NO_COLUMN
 from heldout.report.interval_chart import track_floor
 from heldout.report.review import unsaid
 from heldout.report.verdict import sentences
@@ -297,7 +298,8 @@ def _title(evaluation: Evaluation) -> Title:
 def _columns(evaluation: Evaluation) -> Prose:
     guessed = evaluation.source.guessed
     flags = ", ".join(f"--{role}" for role in guessed)
-    said = f" ({listing(guessed)} guessed from the column names; {flags} to change)" if guessed else ""
+    more = f"; --fold {NO_COLUMN} takes all as predictions of one model" if "fold" in guessed else ""
+    said = f" ({listing(guessed)} guessed from the column names; {flags} to change{more})" if guessed else ""
     return Prose(evaluation.source.sentence() + said)
 
 

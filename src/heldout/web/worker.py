@@ -21,7 +21,7 @@ from heldout.files import read_table
 from heldout.files.formats import format_by_magic
 from heldout.files.input_stream import CHECK_GZIP, GZIP_MAGIC
 from heldout.predictions.case_values import may_be_score, score_columns
-from heldout.predictions.column_roles import is_usual
+from heldout.predictions.column_roles import NO_COLUMN, is_usual
 from heldout.predictions.positive_class import choose_positive
 from heldout.web.choices import Choices
 from heldout.web.limits import SEND_LESS, size_words
@@ -358,7 +358,8 @@ def _evaluated(file: dict[str, Any], say: Say) -> Evaluation:
         frame = read_table(path, columns=list(dict.fromkeys([*choices.columns(), *_noted(path)])))
         say(f"Measuring {shown}")
         options = {name: value for name, value in choices.options().items() if value is not None}
-        return evaluate(NamedFrame(frame, shown), **options)
+        # The person saw every column: one that was not chosen is not to be guessed.
+        return evaluate(NamedFrame(frame, shown), **{"fold": NO_COLUMN, **options})
     except HeldoutError as error:
         raise renamed(error, path, shown) from None
 
