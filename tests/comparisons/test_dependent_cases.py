@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from scipy import stats
 from sklearn.metrics import average_precision_score, f1_score, matthews_corrcoef, roc_auc_score
-from tests.intervals.group_oracle import class_parts, spread
+from tests.intervals.group_oracle import class_parts, deviations, spread
 from typer.testing import CliRunner
 
 import heldout
@@ -83,7 +83,9 @@ def test_accuracy_with_groups_by_hand():
     gain = ((a >= 0.5) == truth).astype(float) - ((b >= 0.5) == truth)
     n = len(truth)
     influence = (gain - gain.mean()) / n
-    variance, df = spread(influence, group, class_parts(influence, truth, np.ones(n), group), n)
+    ones = np.ones(n)
+    shares = class_parts(influence, truth, ones, group)
+    variance, df = spread(influence, group, shares, deviations(influence, truth, ones))
     test = compared(*evaluations(), measure="accuracy")
     assert test.df == pytest.approx(df)
     assert test.statistic == pytest.approx(gain.mean() / math.sqrt(variance))
@@ -172,7 +174,7 @@ def test_losses_have_leverage_and_fewer_degrees_of_freedom_with_unequal_groups()
     seen = MeanMoments.of(gaps, groups=group)
     assert seen.variance == pytest.approx(jackknife)
     sizes = np.bincount(group) / len(group)
-    assert seen.df == pytest.approx(spread((gaps - gaps.mean()) / len(gaps), group, sizes, len(gaps))[1])
+    assert seen.df == pytest.approx(spread((gaps - gaps.mean()) / len(gaps), group, sizes, len(gaps) ** -0.5)[1])
 
 
 def test_swapping_the_two_changes_the_sign_alone():

@@ -190,7 +190,8 @@ def test_recalibration_leaves_out_one_group_after_the_other(coefficient, at):
     errors = [math.sqrt(32 / 33 * (np.array(moves) ** 2).sum()) for moves in (stepped, refitted)]
     pull = design @ row
     parts = np.bincount(group, weights=mean * (1 - mean) * pull**2)
-    _, df = spread((truth - mean) * pull, group, parts / parts.sum(), 400)
+    deviation = np.sqrt(mean * (1 - mean) / parts.sum()) * np.abs(pull)
+    _, df = spread((truth - mean) * pull, group, parts / parts.sum(), deviation)
     low, high = recalibration_limits(rank(p, truth, group=(group, np.arange(33))), coefficient)
     assert (low + high) / 2 == pytest.approx(every.params[at], rel=1e-6)
     error = (high - low) / 2 / t.ppf(0.975, df)

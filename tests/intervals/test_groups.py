@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import t
 from sklearn.metrics import average_precision_score, roc_auc_score
-from tests.intervals.group_oracle import class_parts, spread
+from tests.intervals.group_oracle import class_parts, deviations, spread
 
 from heldout import evaluate
 from heldout.engines.probability_sums import tally
 from heldout.engines.score_sort import rank
+from heldout.evidence.probabilities import sums_by
 from heldout.intervals.areas import average_precision_limits, delong_variance
-from heldout.intervals.group_leverage import effective_number, group_freedom, group_spread
+from heldout.intervals.group_leverage import class_shares, effective_number, even_pulls, group_spread
 from heldout.intervals.losses import hall, loss_limits
 from heldout.intervals.multiclass_areas import multiclass_areas
 
@@ -33,7 +34,7 @@ def test_the_brier_score_leaves_out_one_group_after_the_other():
     deleted = np.array([losses[group != g].mean() for g in range(30)])
     variance = 29 / 30 * ((deleted - losses.mean()) ** 2).sum()
     influence = (losses - losses.mean()) / n
-    same, df = spread(influence, group, np.bincount(group) / n, n)
+    same, df = spread(influence, group, np.bincount(group) / n, n**-0.5)
     assert same == pytest.approx(variance, rel=1e-9)
     sums = np.bincount(group, weights=influence)
     wanted = hall(losses.mean(), variance, (sums**3).sum(), t.ppf(0.975, df))
@@ -62,7 +63,9 @@ def test_average_precision_by_the_influence_of_single_rows():
             weight[row] = 1 + sign * step
             values.append(average_precision_score(truth, p, sample_weight=weight))
         influence[row] = (values[0] - values[1]) / (2 * step)
-    variance, df = spread(influence, group, class_parts(influence, truth, np.ones(n), group), n)
+    ones = np.ones(n)
+    shares = class_parts(influence, truth, ones, group)
+    variance, df = spread(influence, group, shares, deviations(influence, truth, ones))
     half = t.ppf(0.975, df) * math.sqrt(variance) / (value * (1 - value))
     middle = math.log(value / (1 - value))
     wanted = [1 / (1 + math.exp(-(middle + sign * half))) for sign in (-1, 1)]
@@ -92,14 +95,27 @@ def test_averaged_areas_move_as_when_a_group_is_left_out():
 @pytest.mark.parametrize("effect", [0.5, 1.0, 3.0, 1000.0])
 def test_equal_groups_leave_one_degree_less_than_their_number(effect):
     shares = np.full(17, 1 / 17)
-    powers = tuple((shares**power).sum() for power in (2, 3, 4))
-    assert float(group_freedom(powers, 170, effect)) == pytest.approx(16)
+    sums = np.sqrt(effect / 17) * np.where(np.arange(17) % 2, 1.0, -1.0)
+    found = group_spread(sums, shares, even_pulls(shares, 170), independent=1.0)
+    assert found.df == pytest.approx(16)
+
+
+def test_groups_of_one_class_count_by_their_variance_not_by_its_square():
+    # Every group is of one class, and the cases of one class vary four times as much. With groups of one size that are
+    # all alike inside, the variances of the sums are 4 and 1.
+    group = np.repeat(np.arange(20), 5)
+    classes = (group >= 10).astype(int)
+    influence = np.where(classes == 1, 2.0, 1.0) * np.where(group % 2, 1.0, -1.0) / 100
+    squares = np.array([(influence[classes == c] ** 2).sum() for c in (0, 1)])
+    shares, pulls = class_shares(group, classes, np.ones(100), squares, np.array([50.0, 50.0]), 20)
+    found = group_spread(sums_by(group, influence, 20), shares, pulls, independent=squares.sum())
+    assert found.df == pytest.approx((10 + 40) ** 2 / (10 + 160) - 1)
 
 
 def test_one_large_group_leaves_hardly_a_degree():
     shares = np.array([0.9, *[0.01] * 10])
     sums = np.array([0.02, *[-0.002] * 10])
-    found = group_spread(sums, shares, independent=1e-5, cases=200)
+    found = group_spread(sums, shares, even_pulls(shares, 200), independent=1e-5)
     assert found.df == 1.0
     # Leaving the large group out moves the estimate by ten times its sum.
     assert found.variance > 0.9 * 10 / 11 * (0.02 / 0.1) ** 2

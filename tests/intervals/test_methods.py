@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from tests.intervals.group_oracle import class_parts, spread
+from tests.intervals.group_oracle import class_parts, deviations, spread
 
 from heldout import Confusion, count, evaluate
 from heldout.errors import OptionError
@@ -108,7 +108,8 @@ def test_cluster_logit_of_accuracy_leaves_out_one_group_after_the_other(level: f
     right = (truth == predicted).astype(float)
     p, n, groups = right.mean(), len(truth), 25
     influence = (right - p) / n
-    _, df = spread(influence, group, class_parts(influence, truth, np.ones(n), group), n)
+    ones = np.ones(n)
+    _, df = spread(influence, group, class_parts(influence, truth, ones, group), deviations(influence, truth, ones))
     found = evaluate(truth, predicted, group=group, level=level)["accuracy"]
     assert found.n == n
     half = math.log(found.high / (1 - found.high)) - math.log(p / (1 - p))
@@ -173,7 +174,7 @@ def test_cluster_logit_of_every_class_by_loops_over_rows_and_groups(name: str, *
             up, down = (class_value(name, truth, predicted, weight, c) for weight in moves)
             influence[row] = (up - down) / (2 * step)
         shares = class_parts(influence, truth == c, base, group)
-        variance, df = spread(influence, group, shares, base.sum() ** 2 / (base**2).sum())
+        variance, df = spread(influence, group, shares, deviations(influence, truth == c, base))
         low, high = (-1.0, 1.0) if name == "matthews" else (0.0, 1.0)
         # Only groups with a case in the denominator know how such groups differ.
         behind = {"precision": predicted == c, "f1": (truth == c) | (predicted == c)}.get(name, truth >= 0)

@@ -107,15 +107,15 @@ class AllEqual:
 class AreaGroups:
     """The groups behind areas: the share of each in the positives and in the negatives, and what single cases give.
 
-    `up` and `down` are the sums over single cases of the products of their contributions, (m, m); `cases` is the number
-    of cases, with weights Kish's.
+    `up` and `down` are the sums over single cases of the products of their contributions, (m, m); `cases` are the
+    numbers of positives and of negatives, with weights Kish's.
     """
 
     positives: Floats
     negatives: Floats
     up: Floats
     down: Floats
-    cases: float
+    cases: tuple[float, float]
 
     @property
     def number(self) -> int:
@@ -159,7 +159,9 @@ class Influence:
         if not independent > 0:
             return smaller
         shares = (spread[0] * groups.positives + spread[1] * groups.negatives) / independent
-        return min(group_spread(sums, shares, independent=independent, cases=groups.cases).df, max(smaller, 1.0))
+        parts = zip((groups.positives, groups.negatives), spread, groups.cases, strict=True)
+        pulls = sum(held * math.sqrt(part / independent * cases) for held, part, cases in parts)
+        return min(group_spread(sums, shares, np.asarray(pulls), independent=independent).df, max(smaller, 1.0))
 
 
 def model_areas(
@@ -489,8 +491,8 @@ def _influence(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArr
     ]
     held = [sums_by(code[side], own, len(keys)) for side, own in ((mask, up_weight), (~mask, down_weight))]
     sizes_met = tuple(float((own > 0).sum()) for own in held)
-    squares = float(inner(up_weight, up_weight) + inner(down_weight, down_weight))
-    behind = AreaGroups(held[0] / totals[0], held[1] / totals[1], up @ up.T, down @ down.T, sum(totals) ** 2 / squares)
+    kish = tuple(total**2 / float(inner(own, own)) for own, total in zip((up_weight, down_weight), totals, strict=True))
+    behind = AreaGroups(held[0] / totals[0], held[1] / totals[1], up @ up.T, down @ down.T, (kish[0], kish[1]))
     return Influence(values, summed[0], summed[1], (sizes_met[0], sizes_met[1]), behind)
 
 
@@ -627,7 +629,7 @@ def _grouped(joint: JointScores) -> Influence:
     own = [[placed.squares[side] for placed in joint.placed] for side in (0, 1)]
     products = [_products(squares, apart) for squares, apart in zip(own, (joint.up, joint.down), strict=True)]
     behind = AreaGroups(
-        groups.positives / p, groups.negatives / q, products[0] / p**2, products[1] / q**2, float(joint.n)
+        groups.positives / p, groups.negatives / q, products[0] / p**2, products[1] / q**2, (float(p), float(q))
     )
     return Influence(values, groups.up / p, groups.down / q, sizes, behind)
 

@@ -77,15 +77,15 @@ def influence_spread(influence: Floats, units: CaseUnits) -> InfluenceSpread:
     """
     held, classes = units.held, units.classes
     spread = sums_by(classes, influence**2, int(classes.max(initial=0)) + 1)
+    own = sums_by(classes, held**2, len(spread))
     independent, squares = float(spread.sum()), float(held @ held)
-    kish = float(held.sum()) ** 2 / squares if squares > 0 else 0.0
     if units.group is not None:
         keys, code = np.unique(units.group, return_inverse=True)
-        shares = class_shares(code, classes, held, spread, len(keys))
-        found = group_spread(sums_by(code, influence, len(keys)), shares, independent=independent, cases=kish)
+        shares, pulls = class_shares(code, classes, held, spread, own, len(keys))
+        found = group_spread(sums_by(code, influence, len(keys)), shares, pulls, independent=independent)
         return InfluenceSpread(found.variance, found.df, len(keys), found.effective)
     n = int((held > 0).sum())
-    shares = class_shares(np.arange(len(held)), classes, held, spread, len(held))
+    shares, _ = class_shares(np.arange(len(held)), classes, held, spread, own, len(held))
     per_weight = np.divide(influence**2, held, out=np.zeros_like(held), where=held > 0)
     equal = float(per_weight.sum()) * squares / float(held.sum()) if n else 0.0
     factor = n / (n - 1) if n > 1 else math.inf

@@ -22,7 +22,7 @@ from heldout.errors import OptionError, ValuesError
 from heldout.evidence.joint_counts import GapSums
 from heldout.evidence.losses import LOSSES, CaseProbabilities
 from heldout.evidence.probabilities import sums_by
-from heldout.intervals.group_leverage import group_spread
+from heldout.intervals.group_leverage import even_pulls, group_spread
 from heldout.intervals.losses import ALIKE, hall
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.probability import NO_CASES
@@ -133,7 +133,7 @@ class MeanMoments:
         if groups is not None:
             keys, code = np.unique(groups, return_inverse=True)
             sums, shares = sums_by(code, pull, len(keys)), sums_by(code, own, len(keys)) / total
-            grouped = group_spread(sums, shares, independent=float(pull @ pull), cases=kish)
+            grouped = group_spread(sums, shares, even_pulls(shares, kish), independent=float(pull @ pull))
             pull, units, variance, df = sums, len(keys), grouped.variance, grouped.df
         third = float((pull**3).sum())
         # Relative to the numbers themselves: what is left of the variance is then rounding.
@@ -161,7 +161,8 @@ class MeanMoments:
         spread = math.sqrt(square / n)
         if groups is not None:
             pull = (groups[0] - off * groups[1]) / n
-            grouped = group_spread(pull, groups[1] / n, independent=square / n**2, cases=float(n))
+            shares = groups[1] / n
+            grouped = group_spread(pull, shares, even_pulls(shares, n), independent=square / n**2)
             third = float((pull**3).sum())
             return cls(sums.shift + off, grouped.variance, third, len(pull), spread, grouped.df)
         factor = n / (n - 1) if n > 1 else math.nan

@@ -33,7 +33,7 @@ from heldout.findings.slice_basis import (
 from heldout.intervals.cluster_errors import effective_scale
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
-from heldout.intervals.group_leverage import group_spread
+from heldout.intervals.group_leverage import class_shares, group_spread
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.score_estimator import ScoreEstimator
 from heldout.intervals.target import Subject
@@ -191,9 +191,12 @@ def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: 
     keys, code = join_keys([side.keys for side in influences])
     signed = np.concatenate([influences[0].pull, -influences[1].pull])
     independent = sum(side.independent for side in influences)
-    parts = [side.size / max(float(side.size.sum()), 1e-300) * side.independent for side in influences]
-    shares = sums_by(code, np.concatenate(parts), len(keys)) / max(independent, 1e-300)
-    spread = group_spread(sums_by(code, signed, len(keys)), shares, independent=independent, cases=float(cases))
+    side_of = np.repeat([0, 1], [len(side.keys) for side in influences])
+    shares, pulls = class_shares(
+        code, side_of, np.concatenate([side.size for side in influences]),
+        np.array([side.independent for side in influences]), np.array([side.squares for side in influences]), len(keys),
+    )  # fmt: skip
+    spread = group_spread(sums_by(code, signed, len(keys)), shares, pulls, independent=independent)
     error = math.sqrt(spread.variance)
     if not error:
         note = NO_SPREAD if difference else ""
@@ -215,12 +218,16 @@ def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: 
 
 @dataclass(frozen=True, slots=True)
 class _SideInfluence:
-    """The groups on one side: how far each pulls the value, its size, and the variance that single cases would give."""
+    """The groups on one side: how far each pulls the value, its size, and the variance that single cases would give.
+
+    `squares` is the sum of the squared weights of all cases.
+    """
 
     keys: NDArray[Any]
     pull: Floats
     size: Floats
     independent: float
+    squares: float
 
 
 def _influence(subject: Subject, place: int) -> _SideInfluence:
@@ -238,6 +245,7 @@ def _influence(subject: Subject, place: int) -> _SideInfluence:
         sums_by(clusters.group, count * slope[clusters.cell], clusters.number),
         sums_by(clusters.group, count, clusters.number),
         float((squares * slope**2).sum()),
+        float(squares.sum()),
     )
 
 

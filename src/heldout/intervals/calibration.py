@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from heldout.arrays import Floats
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.ranking import RankedGroups, Ranking
-from heldout.intervals.group_leverage import MOST_SHARE, group_freedom, group_spread, leverage_factors
+from heldout.intervals.group_leverage import MOST_SHARE, even_pulls, group_freedom, group_spread, leverage_factors
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.recalibration import LogisticFit, fitted, logits, recalibrate
@@ -45,6 +45,12 @@ def _squared(gaps: Floats, shares: Floats) -> Floats:
 
 
 STATISTICS: dict[str, Statistic] = {"expected": _expected, "maximum": _maximum, "squared": _squared}
+# How fast each error grows with the gap of each bin.
+SLOPES: dict[str, Statistic] = {
+    "expected": lambda gaps, shares: np.sign(gaps) * np.ones_like(shares),
+    "maximum": lambda gaps, shares: np.sign(gaps) / shares * (np.abs(gaps) / shares == (np.abs(gaps) / shares).max()),
+    "squared": lambda gaps, shares: 2 * gaps / shares,
+}
 
 
 def calibration_limits(probabilities: Probabilities, error: str = "expected", level: float = 0.95) -> Limits:
@@ -86,7 +92,12 @@ def calibration_limits(probabilities: Probabilities, error: str = "expected", le
     low = _stretch(lambda s: quantile(s, 1 - tail), seen)
     high = _stretch(lambda s: quantile(s, tail), max(seen, quantile(0.0, 0.5)))
     limits = statistic(ray * [low, high], shares)
-    return min(float(limits[0]), seen), min(max(float(limits[1]), seen), 1.0)
+    above = max(float(limits[1]), seen)
+    if groups is not None and seen > 0:
+        # What groups have in common moves all bins at once, which need not be along the ray.
+        slope = SLOPES[error](gaps, shares)
+        above = max(above, seen + z_value(level) * float(np.linalg.norm(root.T @ slope)))
+    return min(float(limits[0]), seen), min(above, 1.0)
 
 
 def null_expectation(probabilities: Probabilities, error: str = "expected") -> float:
@@ -180,8 +191,9 @@ def _grouped_root(
     short = np.maximum(variance - np.diag(covariance), 0.0)
     values, vectors = np.linalg.eigh(covariance + np.diag(short))
     effect = float(np.trace(covariance) / max(float(variance.sum()), 1e-300))
-    powers = float((shares**2).sum()), float((shares**3).sum()), float((shares**4).sum())
-    factor = float(t_value(level, group_freedom(powers, probabilities.n_kish, effect))) / z_value(level)
+    pulls = even_pulls(shares, probabilities.n_kish) ** 2
+    powers = float(shares @ shares), float(shares @ pulls), float(pulls @ pulls)
+    factor = float(t_value(level, group_freedom(powers, float(pulls.sum()), effect))) / z_value(level)
     return np.asarray(factor * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
@@ -272,6 +284,9 @@ def _grouped_coefficient(ranking: Ranking, groups: RankedGroups, fit: LogisticFi
         else (ranking.positive_squares, ranking.negative_squares)
     )
     independent = float(((counts[0] * (1 - everywhere) ** 2 + counts[1] * everywhere**2) * pull**2).sum())
-    kish = float(ranking.n) ** 2 / float(counts[0].sum(dtype=np.float64) + counts[1].sum(dtype=np.float64))
-    spread = group_spread(scores @ row, shares, independent=independent, cases=kish)
+    # A case has the standard deviation of its score, times how far that moves the coefficient.
+    deviation = np.sqrt(everywhere * (1 - everywhere)) * np.abs(pull)
+    whole = float(((counts[0] + counts[1].astype(np.float64)) * deviation**2).sum())
+    pulls = sums((groups.positives + groups.negatives) * deviation[groups.place]) / math.sqrt(whole)
+    spread = group_spread(scores @ row, shares, pulls, independent=independent)
     return (number - 1) / number * float(moves @ moves), spread.df

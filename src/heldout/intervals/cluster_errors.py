@@ -25,15 +25,16 @@ def cluster_spread(subject: Subject) -> tuple[Any, Any]:
         raise TypeError(message)
     if clusters.number < 2:
         return np.full(np.shape(subject.value), np.inf), np.ones(np.shape(subject.value))
-    squares = confusion.counts if confusion.squares is None else confusion.squares
-    cases = float(confusion.n) ** 2 / float(squares.sum()) if len(squares) else 0.0
     if subject.axis == "class":
-        return _class_spread(subject, clusters, cases)
+        return _class_spread(subject, clusters)
+    squares = confusion.counts if confusion.squares is None else confusion.squares
     sums = sums_by(clusters.group, clusters.count * subject.gradient[clusters.cell], clusters.number)
     by_cell = squares * subject.gradient**2
     spread = sums_by(confusion.truth, by_cell, confusion.n_classes)
-    shares = class_shares(clusters.group, confusion.truth[clusters.cell], clusters.count, spread, clusters.number)
-    found = group_spread(sums, shares, independent=float(by_cell.sum()), cases=cases)
+    own = sums_by(confusion.truth, np.asarray(squares, dtype=np.float64), confusion.n_classes)
+    truth = confusion.truth[clusters.cell]
+    shares, pulls = class_shares(clusters.group, truth, clusters.count, spread, own, clusters.number)
+    found = group_spread(sums, shares, pulls, independent=float(by_cell.sum()))
     return np.asarray(found.variance), np.asarray(found.df)
 
 
@@ -55,6 +56,10 @@ def groups_behind(subject: Subject) -> Any:
         pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
         memo[key] = np.bincount(pairs % k, minlength=k).astype(np.float64)
     return memo[key]
+
+
+# Sizes of groups times classes that are worked out one by one.
+MOST_SIZES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +91,12 @@ def _meetings(confusion: Confusion, clusters: Clusters) -> _Meetings:
     return met
 
 
-def _class_spread(subject: Subject, clusters: Clusters, cases: float) -> tuple[Floats, Floats]:
+def _class_spread(subject: Subject, clusters: Clusters) -> tuple[Floats, Floats]:
     """The same for the 2 × 2 table of every class, without a groups × classes array.
 
     A group's influence on class c is (its size) · tn_c plus corrections from cells in row or column c. Its share of
-    what the measure rests on is linear in its size and in its cases of the class, so that all sums over groups are
-    sums over all groups, corrected where a group meets the class.
+    what the measure rests on, and its pull, are linear in its size and in its cases of the class, so that all sums over
+    groups are sums over all groups, corrected where a group meets the class.
     """
     confusion, k = subject.confusion, subject.confusion.n_classes
     met, number = _meetings(confusion, clusters), clusters.number
@@ -102,51 +107,68 @@ def _class_spread(subject: Subject, clusters: Clusters, cases: float) -> tuple[F
         [count * np.where(wrong, fn[i] - tn[i], tp[i] - tn[i]), count[wrong] * (fp[j[wrong]] - tn[j[wrong]])]
     )
     sums = tn[met.class_] * met.size[met.group] + sums_by(met.entry, change, len(met.own))
-    independent, alpha, beta = _share_weights(subject)
-    base = alpha[met.class_] * met.size[met.group]
-    shares = base + beta[met.class_] * met.own
+    independent, share_weights, pull_weights = _share_weights(subject)
+    size = met.size[met.group]
+    base, base_pull = (weights[0][met.class_] * size for weights in (share_weights, pull_weights))
+    shares, pulls = base + share_weights[1][met.class_] * met.own, base_pull + pull_weights[1][met.class_] * met.own
 
     def by_class(values: Floats) -> Floats:
         return sums_by(met.class_, values, k)
 
-    powers = [
-        alpha**power * float((met.size**power).sum()) + by_class(shares**power - base**power) for power in (2, 3, 4)
-    ]
+    def power_sum(of_shares: int, of_pulls: int) -> Floats:
+        whole = float((met.size ** (of_shares + of_pulls)).sum())
+        alone = share_weights[0] ** of_shares * pull_weights[0] ** of_pulls * whole
+        met_pairs = shares**of_shares * pulls**of_pulls - base**of_shares * base_pull**of_pulls
+        return np.asarray(alone + by_class(met_pairs))
+
     moved = (sums * leverage_factors(shares, number)) ** 2
     plain = sums**2
     if tn.any():
-        # Groups that never meet the class move it by their size alone; equal sizes are worked out once.
-        sizes, often = np.unique(met.size, return_counts=True)
-        away = (tn[met.class_] * met.size[met.group]) ** 2
+        # Groups that never meet the class move it by their size alone.
+        sizes, often = _size_classes(met.size, max(MOST_SIZES // k, 1))
+        away = (tn[met.class_] * size) ** 2
         others = np.zeros(k)
-        for size, times in zip(sizes.tolist(), often.tolist(), strict=True):
-            others += times * (tn * size * leverage_factors(alpha * size, number)) ** 2
+        for each, times in zip(sizes.tolist(), often.tolist(), strict=True):
+            others += times * (tn * each * leverage_factors(share_weights[0] * each, number)) ** 2
         squares = others + by_class(moved - away * leverage_factors(base, number) ** 2)
         effect = tn**2 * float((met.size**2).sum()) + by_class(plain - away)
     else:
         squares, effect = by_class(moved), by_class(plain)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(independent > 0, effect / independent, 1.0)
-    df = group_freedom((powers[0], powers[1], powers[2]), cases, ratio)
+    df = group_freedom((power_sum(2, 0), power_sum(1, 2), power_sum(0, 4)), power_sum(0, 2), ratio)
     # Terms cancel where no group moves the class at all; rounding must not leave less than nothing.
     return np.asarray(number / (number - 1) * np.maximum(squares, 0.0)), np.asarray(df)
 
 
-def _share_weights(subject: Subject) -> tuple[Floats, Floats, Floats]:
-    """The variance of independent cases for each class, and what a case of it, or of the rest, adds to a share.
+def _size_classes(sizes: Floats, most: int) -> tuple[Floats, NDArray[np.int64]]:
+    """The sizes of groups and how often each occurs; beyond `most`, neighbours are one, by their mean square."""
+    distinct, often = np.unique(sizes, return_counts=True)
+    if len(distinct) <= most:
+        return distinct, often
+    starts = np.arange(most) * len(distinct) // most
+    times = np.add.reduceat(often, starts)
+    return np.sqrt(np.add.reduceat(often * distinct**2, starts) / times), times
 
-    A group's share is `alpha` · its size + `beta` · its cases of the class.
+
+def _share_weights(subject: Subject) -> tuple[Floats, tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """The variance of independent cases for each class, and the weights of a group's share and of its pull.
+
+    Each is the first weight times the size of the group and the second times its cases of the class.
     """
     confusion = subject.confusion
     _, squares, _ = _corners_of(confusion)
     spread = squares * subject.gradient**2
-    independent, within = spread.sum(axis=1), spread[:, :2].sum(axis=1)
-    own = np.asarray(confusion.truth_totals, dtype=np.float64)
-    rest = float(confusion.n) - own
+    independent, own = spread.sum(axis=1), np.asarray(confusion.truth_totals, dtype=np.float64)
+    rest, weights = float(confusion.n) - own, []
     with np.errstate(divide="ignore", invalid="ignore"):
-        part = np.where(independent > 0, within / independent, own / float(confusion.n))
-        of_rest, of_own = np.where(rest > 0, (1 - part) / rest, 0.0), np.where(own > 0, part / own, 0.0)
-    return independent, of_rest, of_own - of_rest
+        part = np.where(independent > 0, spread[:, :2].sum(axis=1) / independent, own / float(confusion.n))
+        for sizes, root in (((own, rest), False), ((squares[:, :2].sum(axis=1), squares[:, 2:].sum(axis=1)), True)):
+            of_own = np.where(sizes[0] > 0, part / sizes[0], 0.0)
+            of_rest = np.where(sizes[1] > 0, (1 - part) / sizes[1], 0.0)
+            of_own, of_rest = (np.sqrt(of_own), np.sqrt(of_rest)) if root else (of_own, of_rest)
+            weights.append((of_rest, of_own - of_rest))
+    return independent, weights[0], weights[1]
 
 
 def _corners_of(confusion: Confusion) -> tuple[Floats, Floats, Floats]:

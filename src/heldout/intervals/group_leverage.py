@@ -8,11 +8,14 @@ groups: Efron & Stein (1981), Annals of Statistics 9, 586-596; for groups of une
 
 The variance rests on few groups where few are large, so its t has Satterthwaite's degrees of freedom under a working
 model of equally correlated cases within groups, whose correlation is estimated: Bell & McCaffrey (2002), Survey
-Methodology 28, 169-181; Imbens & Kolesár (2016), Review of Economics and Statistics 98, 701-712.
+Methodology 28, 169-181; Imbens & Kolesár (2016), Review of Economics and Statistics 98, 701-712. With the variances σ²
+of single cases, which add up to 1, and the correlation ρ, the sum of a group has the variance (1 − ρ)h + ρa²: h is the
+sum of its σ², and a, its pull, that of its σ.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,36 +64,36 @@ def leverage_factors(shares: Any, number: int | None = None) -> Any:
     return (1 - 1 / (len(held) if number is None else number)) / (1 - held)
 
 
-def group_freedom(powers: tuple[Any, Any, Any], cases: Any, design_effect: Any) -> Any:
-    """Satterthwaite's degrees of freedom from Σh², Σh³ and Σh⁴ of the groups' shares h.
+def group_freedom(powers: tuple[Any, Any, Any], pulls: Any, design_effect: Any) -> Any:
+    """Satterthwaite's degrees of freedom from Σh², Σha² and Σa⁴ of the groups' shares h and pulls a, and from Σa².
 
-    `cases` is how many equally weighted cases there are, and `design_effect` how many times the variance of
-    independent cases was seen: it gives the correlation ρ of cases of one group. The variance of a group's sum is
-    then proportional to h(1 − ρ) + ρ·cases·h².
+    `design_effect` is how many times the variance of independent cases was seen: it gives the correlation ρ of cases of
+    one group, because it is (1 − ρ) + ρΣa².
 
-    >>> shares = np.full(30, 1 / 30)
-    >>> round(float(group_freedom(((shares**2).sum(), (shares**3).sum(), (shares**4).sum()), 300, 2.0)), 6)
+    >>> h = np.full(30, 1 / 30)
+    >>> a = h * math.sqrt(300)
+    >>> powers = (h**2).sum(), (h * a**2).sum(), (a**4).sum()
+    >>> round(float(group_freedom(powers, (a**2).sum(), 2.0)), 6)
     29.0
     """
-    second, third, fourth = powers
+    second, mixed, fourth = powers
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = np.maximum(cases * second - 1, 1e-9)
         # At rounding distance from single cases as groups the correlation changes nothing.
-        rho = np.clip(np.nan_to_num((design_effect - 1) / reach, nan=0.0, posinf=1.0), 0.0, 1.0)
-        alone, together = 1 - rho, rho * cases
-        total = alone + together * second
-        spread = alone**2 * second + 2 * alone * together * third + together**2 * fourth
+        rho = (design_effect - 1) / np.maximum(pulls - 1, 1e-9)
+        rho = np.clip(np.nan_to_num(rho, nan=0.0, posinf=1.0), 0.0, 1.0)
+        total = (1 - rho) + rho * pulls
+        spread = (1 - rho) ** 2 * second + 2 * (1 - rho) * rho * mixed + rho**2 * fourth
         return np.maximum(np.nan_to_num(total**2 / spread, nan=1.0, posinf=1.0) - 1, 1.0)
 
 
-def group_spread(sums: Floats, shares: Floats, *, independent: float, cases: float) -> GroupSpread:
+def group_spread(sums: Floats, shares: Floats, pulls: Floats, *, independent: float) -> GroupSpread:
     """The variance that group sums of influence give, with its degrees of freedom.
 
-    `shares` are each group's part of what the measure rests on, `independent` the variance that independent cases
-    would have, and `cases` their number (with weights, Kish's).
+    `shares` are each group's part of what the measure rests on, `pulls` the sums of its cases' standard deviations, and
+    `independent` is the variance that independent cases would have.
 
-    >>> sums = np.array([0.02, -0.01, 0.01, -0.02])
-    >>> spread = group_spread(sums, np.full(4, 0.25), independent=0.001, cases=40)
+    >>> sums, shares = np.array([0.02, -0.01, 0.01, -0.02]), np.full(4, 0.25)
+    >>> spread = group_spread(sums, shares, even_pulls(shares, 40), independent=0.001)
     >>> round(spread.variance, 6), round(spread.df, 3)
     (0.001333, 3.0)
     """
@@ -98,25 +101,42 @@ def group_spread(sums: Floats, shares: Floats, *, independent: float, cases: flo
     factors = leverage_factors(shares)
     moved = sums * factors
     variance = number / (number - 1) * float(moved @ moved) if number > 1 else np.inf
-    powers = float((shares**2).sum()), float((shares**3).sum()), float((shares**4).sum())
-    df = float(group_freedom(powers, cases, float(sums @ sums) / independent if independent > 0 else 1.0))
+    squares = pulls**2
+    powers = float(shares @ shares), float(shares @ squares), float(squares @ squares)
+    effect = float(sums @ sums) / independent if independent > 0 else 1.0
+    df = float(group_freedom(powers, float(squares.sum()), effect))
     return GroupSpread(variance, df, effective_number(shares), factors)
 
 
-def class_shares(group: Any, class_: Any, weight: Any, spread: Floats, number: int) -> Floats:
-    """The share of every group in a measure whose classes have different parts in the variance.
+def even_pulls(shares: Any, cases: float) -> Any:
+    """The pulls of groups whose cases all have the same variance; `cases` is their number, with weights Kish's.
+
+    >>> even_pulls(np.array([0.25, 0.75]), 16)
+    array([1., 3.])
+    """
+    return np.asarray(shares) * math.sqrt(cases)
+
+
+def class_shares(
+    group: Any, class_: Any, weight: Any, spread: Floats, squares: Floats, number: int
+) -> tuple[Floats, Floats]:
+    """The shares and pulls of every group in a measure whose classes have different parts in the variance.
 
     `group`, `class_` and `weight` list the cases, or sums of them; `spread` is the variance that the cases of each
-    class add. Within a class a group's share is that of its cases.
+    class add, and `squares` the sums of their squared weights. Within a class a group's share is that of its cases.
 
-    >>> class_shares(np.array([0, 0, 1]), np.array([0, 1, 1]), np.ones(3), np.array([1.0, 3.0]), 2)
-    array([0.625, 0.375])
+    >>> shares, pulls = class_shares(
+    ...     np.array([0, 0, 1]), np.array([0, 1, 1]), np.ones(3), np.array([1.0, 3.0]), np.array([1.0, 2.0]), 2)
+    >>> shares, pulls.round(3)
+    (array([0.625, 0.375]), array([1.112, 0.612]))
     """
     total = sums_by(class_, weight, len(spread))
-    whole = float(spread.sum())
-    parts = spread if whole > 0 else total
-    per_case = np.divide(parts, total * float(parts.sum()), out=np.zeros_like(total), where=total > 0)
-    return sums_by(group, np.asarray(weight) * per_case[class_], number)
+    parts = spread if float(spread.sum()) > 0 else total
+    whole, met = float(parts.sum()), total > 0
+    per_case = np.divide(parts, total * whole, out=np.zeros_like(total), where=met)
+    deviation = np.sqrt(np.divide(parts, squares * whole, out=np.zeros_like(total), where=met))
+    held = np.asarray(weight)
+    return sums_by(group, held * per_case[class_], number), sums_by(group, held * deviation[class_], number)
 
 
 def ranked_spread(ranking: Ranking, up: Floats, down: Floats, *, by_class: bool = False) -> GroupSpread:
@@ -151,13 +171,11 @@ def ranked_spread(ranking: Ranking, up: Floats, down: Floats, *, by_class: bool 
     ]
     spread = [inner(square, part**2) for square, part in zip(squares, (up, down), strict=True)]
     independent = float(sum(spread))
-    shares = (
-        sum(part / independent * own for part, own in zip(spread, held, strict=True))
-        if independent > 0
-        else (sizes[0] + sizes[1]) / max(float(ranking.n), 1e-300)
-    )
-    kish = float(ranking.n) ** 2 / max(float(sum(square.sum(dtype=np.float64) for square in squares)), 1e-300)
-    found = group_spread(sums[0] + sums[1], np.asarray(shares), independent=independent, cases=kish)
+    total = np.array([float(square.sum(dtype=np.float64)) for square in squares])
+    # The positives and then the negatives of every group.
+    both, classes = np.tile(np.arange(number), 2), np.repeat([0, 1], number)
+    shares, pulls = class_shares(both, classes, np.concatenate(sizes), np.array(spread), total, number)
+    found = group_spread(sums[0] + sums[1], shares, pulls, independent=independent)
     if not by_class or number < 2:
         return found
     met = [int((size > 0).sum()) for size in sizes]

@@ -11,7 +11,7 @@ import numpy as np
 from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups
 from heldout.intervals.areas import logit_limits
-from heldout.intervals.group_leverage import GroupSpread, group_spread
+from heldout.intervals.group_leverage import GroupSpread, even_pulls, group_spread
 from heldout.intervals.proportion import wilson, wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 
@@ -104,7 +104,8 @@ def _group_moments(probabilities: Probabilities, groups: ProbabilityGroups, loss
     moments, weight = probabilities.losses[loss], float(groups.weight.sum())
     sums = (groups.losses[loss] - moments.mean * groups.weight) / weight
     independent = float(moments.about(moments.mean)[1, 2]) / weight**2
-    spread = group_spread(sums, groups.weight / weight, independent=independent, cases=probabilities.n_kish)
+    shares = groups.weight / weight
+    spread = group_spread(sums, shares, even_pulls(shares, probabilities.n_kish), independent=independent)
     return spread, float((sums**3).sum())
 
 
@@ -185,7 +186,8 @@ def _grouped_rate(probabilities: Probabilities, groups: ProbabilityGroups, rate:
     hits = np.bincount(groups.ranks.group[within], weights=groups.ranks.total[within], minlength=number)
     sums = (hits - rate * groups.weight) / weight
     independent = (float(squares[:k].sum()) * (1 - rate) ** 2 + float(squares[k:].sum()) * rate**2) / weight**2
-    spread = group_spread(sums, groups.weight / weight, independent=independent, cases=probabilities.n_kish)
+    shares = groups.weight / weight
+    spread = group_spread(sums, shares, even_pulls(shares, probabilities.n_kish), independent=independent)
     if rate in (0.0, 1.0) or spread.variance == 0:
         low, high = wilson_at(rate, number, z_value(level))
         return float(low), float(high)

@@ -22,7 +22,7 @@ from heldout.evidence.labels import join_keys
 from heldout.evidence.probabilities import sums_by
 from heldout.evidence.score_bins import POINT, BinGroups, ScoreBins
 from heldout.intervals.areas import HAIR, logit_limits, newcombe
-from heldout.intervals.group_leverage import GroupSpread, class_shares, group_spread
+from heldout.intervals.group_leverage import GroupSpread, class_shares, even_pulls, group_spread
 from heldout.intervals.quantiles import t_value
 from heldout.measures.certified import allowance
 
@@ -296,9 +296,9 @@ def _grouped_spread(influence: Floats, codes: Integers, held: Floats, group: Int
     The squares are those of single comparisons, which are known of scores in bins too.
     """
     keys, code = np.unique(group, return_inverse=True)
-    shares = class_shares(code, codes, held, spread, len(keys))
-    kish = float(held.sum()) ** 2 / float(held @ held)
-    return group_spread(sums_by(code, influence, len(keys)), shares, independent=float(spread.sum()), cases=kish)
+    shares, _ = class_shares(code, codes, held, spread, sums_by(codes, held**2, len(spread)), len(keys))
+    pulls = even_pulls(shares, float(held.sum()) ** 2 / float(held @ held))
+    return group_spread(sums_by(code, influence, len(keys)), shares, pulls, independent=float(spread.sum()))
 
 
 def _variance(influence: Floats, codes: Integers, k: int) -> float:
@@ -482,7 +482,7 @@ class _Error:
     def _spread(self) -> GroupSpread:
         whole = float(self.parts.sum())
         shares = self.parts / whole if whole > 0 else np.full(len(self.parts), 1 / len(self.parts))
-        return group_spread(self.sums, shares, independent=self.independent, cases=self.cases)
+        return group_spread(self.sums, shares, even_pulls(shares, self.cases), independent=self.independent)
 
     @property
     def found(self) -> float:
