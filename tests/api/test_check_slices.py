@@ -11,7 +11,7 @@ from heldout.api.check import check
 from heldout.api.count import count
 from heldout.api.evaluate import evaluate
 from heldout.errors import HeldoutError, OptionError
-from heldout.gates.slice_terms import read_slice_term
+from heldout.gates.requirements import read_slice_term
 
 RNG = np.random.default_rng(4)
 N = 900

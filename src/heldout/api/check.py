@@ -17,8 +17,14 @@ from heldout.evidence.storage import is_evidence_file
 from heldout.findings.review import check_codes
 from heldout.gates.gate import Gate, Undecided
 from heldout.gates.judging import judge_requirements, resolve_wanted
-from heldout.gates.requirements import check_forbidden, forbidden
-from heldout.gates.slice_terms import SliceTerm, explain_unknown_column, read_slice_term, slices_to_read
+from heldout.gates.requirements import (
+    SliceTerm,
+    check_forbidden,
+    explain_unknown_column,
+    forbidden,
+    read_slice_term,
+    slices_to_read,
+)
 from heldout.predictions.alignment import lost_rows
 from heldout.report.review import unsaid
 from heldout.results.evaluation import Evaluation

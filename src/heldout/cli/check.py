@@ -97,7 +97,7 @@ def check(
         raise FileError("--junit writes a file, which CI servers look for.", hint="name it, as in --junit gate.xml.")
     outputs.check([predictions, baseline, requirements], more={} if junit is None else {"junit": junit})
     from heldout.api.check import check as run
-    from heldout.gates.requirement_file import read_requirement_file
+    from heldout.gates.requirements import read_requirement_file
 
     wanted = [*(read_requirement_file(requirements) if requirements is not None else []), *(require or [])]
     gate = run(predictions, require=wanted, baseline=baseline, forbid=forbid or [], undecided=undecided, **options)  # type: ignore[arg-type]

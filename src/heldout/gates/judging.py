@@ -3,23 +3,129 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 from heldout.comparisons.cases_needed import CasesNeeded, cases_needed
 from heldout.comparisons.pair_test import PROCEDURES
 from heldout.errors import OptionError
-from heldout.gates.claims import Claim, Ends, gate_fails, judge, reached
-from heldout.gates.gate import Baseline, Outcome, Requirement, Undecided
-from heldout.gates.requirements import describe_difference, describe_needed, describe_value
-from heldout.gates.slice_terms import SlicedQuantity, SliceTerm, read_slice_term
+from heldout.gates.gate import Against, Baseline, Outcome, Reached, Requirement, Undecided, decide
+from heldout.gates.requirements import SlicedQuantity, SliceTerm, read_slice_term
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Quantity
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
-from heldout.thresholds.requirement import Written
+from heldout.show.blocks import Style
+from heldout.show.escape import visible
+from heldout.show.numbers import count, number
+from heldout.show.text_width import shorten
+from heldout.thresholds.requirement import SAME, Written
+
+# Both ends at a level, with the method: of a value, or of a difference from a baseline.
+FindEnds = Callable[[float], tuple[float, float, str]]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A requirement with the value it is about, and its one-sided limits at any level."""
+
+    written: Written
+    name: str
+    estimate: Estimate
+    find: FindEnds
+    against: Against | None = None
+    slice: str = ""
+
+    @property
+    def value(self) -> float:
+        """The value that is held against the bound: the estimate, or the difference from the baseline."""
+        return self.estimate.value if self.against is None else self.against.tested.difference
+
+    @cached_property
+    def _known(self) -> dict[float, tuple[float, float, str]]:
+        return {}
+
+    def ends(self, level: float) -> tuple[float, float, str]:
+        """The lower and the upper one-sided limit of a level, and their method."""
+        if level not in self._known:
+            self._known[level] = self.find(level)
+        return self._known[level]
+
+    def is_missed(self, level: float) -> bool:
+        """Whether the limit on the far side of the bound misses it, at a level."""
+        if math.isnan(self.value) or self.written.is_met(self.value):
+            return False
+        low, high, _ = self.ends(level)
+        far = high if self.written.sign[0] == ">" else low
+        return not math.isnan(far) and not self.written.is_met(far)
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The limits by which one requirement was judged; `corrected` is how many were corrected together."""
+
+    low: float
+    high: float
+    low_level: float
+    high_level: float
+    method: str
+    corrected: int = 1
+
+
+def judge(claims: Sequence[Claim], level: float) -> list[tuple[Outcome, Ends]]:
+    """The outcome of each, and the limits that decided it.
+
+    To pass, each must clear its bound at the level: all of them have to, so the gate as a whole passes falsely no more
+    often than one of them would. To have failed, each must miss it at a level that Holm's method corrects for their
+    number, because "this one failed" is read of each by itself: Holm (1979), Scandinavian Journal of Statistics 6.
+    """
+    levels = holm_levels([claim.is_missed for claim in claims], level)
+    judged: list[tuple[Outcome, Ends]] = []
+    for claim, corrected in zip(claims, levels, strict=True):
+        low, high, method = claim.ends(level)
+        if claim.written.is_met(claim.value) or math.isnan(claim.value):
+            ends = Ends(low, high, level, level, method)
+        elif claim.written.sign[0] == ">":
+            ends = Ends(low, claim.ends(corrected)[1], level, corrected, method, len(claims))
+        else:
+            ends = Ends(claim.ends(corrected)[0], high, corrected, level, method, len(claims))
+        judged.append((decide(claim.written, claim.value, ends.low, ends.high), ends))
+    return judged
+
+
+def holm_levels(rejects: Sequence[Callable[[float], bool]], level: float) -> list[float]:
+    """The level at which each of several tests was last looked at, by Holm's method from the strictest down.
+
+    >>> holm_levels([lambda level: level < 0.99, lambda level: level < 0.96], 0.95)
+    [0.975, 0.95]
+    """
+    at = [level] * len(rejects)
+    left = set(range(len(rejects)))
+    while left:
+        strict = 1 - (1 - level) / len(left)
+        for index in left:
+            at[index] = strict
+        rejected = {index for index in left if rejects[index](strict)}
+        if not rejected:
+            break
+        left -= rejected
+    return at
+
+
+def reached(claim: Claim, ends: Ends) -> tuple[Reached, Reached]:
+    """The limit that must clear the bound for a requirement to pass, and the one that must miss it for it to fail."""
+    low = Reached("lower", ends.low, ends.low_level, ends.method)
+    high = Reached("upper", ends.high, ends.high_level, ends.method)
+    return (low, high) if claim.written.sign[0] == ">" else (high, low)
+
+
+def gate_fails(claim: Claim, outcome: Outcome, undecided: Undecided) -> bool:
+    """Whether the gate fails by a requirement."""
+    if outcome != "undecided":
+        return outcome == "failed"
+    return undecided == "fail" or (undecided == "warn" and not claim.written.is_met(claim.value))
 
 
 @dataclass(frozen=True)
@@ -73,7 +179,7 @@ def judge_requirements(
     check_gate_level(evaluation.level)
     claims = [_claim(one, evaluation, baseline) for one in wanted]
     judged = judge(claims, evaluation.level)
-    return [_requirement(claim, *found, undecided) for claim, found in zip(claims, judged, strict=True)]
+    return [_requirement(claim, *judgement, undecided) for claim, judgement in zip(claims, judged, strict=True)]
 
 
 def check_gate_level(level: float) -> None:
@@ -106,13 +212,13 @@ def _sliced_name(estimate: Estimate, term: SliceTerm) -> str:
 
 
 def _value_ends(evaluation: Evaluation, quantity: Quantity, level: float) -> tuple[float, float, str]:
-    found = evaluation.one_sided(quantity, level)
-    return found.low, found.high, found.method
+    estimate = evaluation.one_sided(quantity, level)
+    return estimate.low, estimate.high, estimate.method
 
 
 def _sliced_ends(sliced: SlicedQuantity, level: float) -> tuple[float, float, str]:
-    found = sliced.estimate(2 * level - 1, one_sided=True)
-    return found.low, found.high, found.method
+    estimate = sliced.estimate(2 * level - 1, one_sided=True)
+    return estimate.low, estimate.high, estimate.method
 
 
 def _difference_ends(
@@ -129,14 +235,14 @@ def _requirement(claim: Claim, outcome: Outcome, ends: Ends, undecided: Undecide
         unit = _unit(tested, paired=claim.against.paired)
     if outcome == "undecided":
         needed = _needed(claim.written, tested)
-    said = describe_needed(needed, tested.n, unit)
+    how_many = describe_needed(needed, tested.n, unit)
     describe = describe_value if claim.against is None else describe_difference
     cleared, missed = reached(claim, ends)
     return Requirement(
         claim.written.text,
         outcome,
         gate_fails(claim, outcome, undecided),
-        describe(claim, ends, outcome, said),
+        describe(claim, ends, outcome, how_many),
         claim.written,
         claim.estimate,
         claim.against,
@@ -154,14 +260,14 @@ def _as_tested(estimate: Estimate) -> PairTest:
 
 
 def _unit(tested: PairTest, *, paired: bool) -> str:
-    if _of_splits(tested):
+    if _is_of_splits(tested):
         return "splits"
     return "cases" if paired else "cases of both together"
 
 
-def _of_splits(tested: PairTest) -> bool:
-    found = PROCEDURES.get(tested.method)
-    return found is not None and found.setting == "same splits"
+def _is_of_splits(tested: PairTest) -> bool:
+    procedure = PROCEDURES.get(tested.method)
+    return procedure is not None and procedure.setting == "same splits"
 
 
 def _needed(written: Written, tested: PairTest) -> CasesNeeded | None:
@@ -173,4 +279,98 @@ def _needed(written: Written, tested: PairTest) -> CasesNeeded | None:
         high=tested.high - written.limit,
     )
     # More splits of the same cases would show no more: only more cases would.
-    return None if _of_splits(tested) else cases_needed(moved)
+    return None if _is_of_splits(tested) else cases_needed(moved)
+
+
+MOST_DIGITS = 7
+LONGEST_NAME = 60
+
+
+def describe_value(claim: Claim, ends: Ends, outcome: str, needed: str) -> str:
+    """Why a requirement on a value came out so."""
+    e, written = claim.estimate, claim.written
+    name = brief(claim.name)
+    if math.isnan(e.value):
+        return f"{name} has no value, because {e.undefined or 'it is undefined here'}."
+    digits = enough_digits(written.limit, (e.value, ends.low, ends.high), e.style)
+    start = f"{name} {number(e.value, e.style, digits)}"
+    if math.isnan(ends.low) or math.isnan(ends.high):
+        met = "meets" if written.is_met(e.value) else "misses"
+        return f"{start} {met} it, but it has no interval{_because(e.note)}, so chance is not ruled out."
+    return _sentence(claim, ends, outcome, start, written.bound, needed)
+
+
+def describe_difference(claim: Claim, ends: Ends, outcome: str, needed: str) -> str:
+    """Why a requirement against a baseline came out so."""
+    against, e, written = claim.against, claim.estimate, claim.written
+    if against is None:
+        message = "there is no baseline"
+        raise TypeError(message)
+    tested, name = against.tested, brief(claim.name)
+    if math.isnan(tested.difference):
+        return f"{name} cannot be compared with the baseline, because {tested.undefined or 'it is undefined'}."
+    digits = enough_digits(written.limit, (tested.difference, ends.low, ends.high), e.style)
+    own, other, gap = (number(value, e.style, digits) for value in (e.value, against.value, tested.difference))
+    start = f"{name} {own} against {other} of the baseline, a difference of {gap}"
+    if math.isnan(ends.low) or math.isnan(ends.high):
+        met = "meets" if written.is_met(tested.difference) else "misses"
+        return f"{start}, {met} it, but the difference has no interval{_because(tested.note)}."
+    if outcome == "undecided" and against.alike:
+        start += f" because both give the same {against.alike}"
+    return _sentence(claim, ends, outcome, f"{start},", f"{written.limit:g}", needed)
+
+
+def _sentence(claim: Claim, ends: Ends, outcome: str, start: str, bound: str, needed: str) -> str:
+    """What is known of the side that counts: of the good one where it passed, or the value meets the bound."""
+    written, e = claim.written, claim.estimate
+    meets = written.is_met(claim.value)
+    good_is_low = written.sign[0] == ">"
+    is_low = good_is_low == (outcome == "passed" or meets)
+    end, level = (ends.low, ends.low_level) if is_low else (ends.high, ends.high_level)
+    digits = enough_digits(written.limit, (claim.value, ends.low, ends.high), e.style)
+    clears = {"passed": "clears", "failed": "misses"}.get(outcome, "does not clear" if meets else "does not rule out")
+    way = "at least" if is_low else "at most"
+    verb = {"passed": "meets it: ", "failed": "misses it: "}.get(
+        outcome, "meets it, but not beyond chance: " if meets else "misses it, but not beyond chance: "
+    )
+    known = f"with {percentage(level)} confidence it is {way} {number(end, e.style, digits)}, which {clears} {bound}"
+    how = f"one-sided limit, {ends.method}"
+    if ends.corrected > 1 and not (outcome == "passed" or meets):
+        how += f", Holm-corrected for {ends.corrected} requirements"
+    return f"{start} {verb}{known} ({how}){f'; {needed}' if needed else ''}."
+
+
+def percentage(level: float) -> str:
+    """A level in percent, with digits enough to tell it from the next.
+
+    >>> percentage(0.95), percentage(1 - 0.05 / 3)
+    ('95 %', '98.33 %')
+    """
+    return f"{100 * level:.4g} %"
+
+
+def describe_needed(needed: CasesNeeded | None, n: float, unit: str) -> str:
+    """Between how many cases would decide it, where that can be said."""
+    return "" if needed is None else f"{needed.describe(unit)} would decide it (now {count(n)})"
+
+
+def _because(note: str) -> str:
+    return f" ({visible(note)})" if note else ""
+
+
+def enough_digits(limit: float, values: Sequence[float], style: Style) -> int | None:
+    """Digits that tell every value from the limit, so that .7996 is not shown to miss 0.8 as .800.
+
+    >>> enough_digits(0.8, [0.7996, 0.75, 0.84], "share"), enough_digits(0.8, [0.8, 0.75], "share")
+    (4, 3)
+    """
+    apart = [v for v in values if not math.isnan(v) and abs(v - limit) > SAME * max(1.0, abs(limit))]
+    for digits in range(3, MOST_DIGITS):
+        if all(number(v, style, digits) != number(limit, style, digits) for v in apart):
+            return digits if style == "share" or digits > 3 else None
+    return MOST_DIGITS
+
+
+def brief(name: str) -> str:
+    """A name that fits into a sentence, whatever a label holds."""
+    return shorten(visible(name), LONGEST_NAME)

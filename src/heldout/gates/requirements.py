@@ -1,122 +1,202 @@
-"""What a gate requires: why a requirement came out as it did, and the findings that are forbidden."""
+"""What a gate requires, as it is written: a file of requirements, the slices that they name, forbidden findings."""
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from heldout.arguments import closest, listing
-from heldout.comparisons.cases_needed import CasesNeeded
-from heldout.errors import OptionError
+from heldout.errors import ColumnError, FileError, OptionError
+from heldout.files.input_stream import load, utf8_text
 from heldout.findings.review import RULE_CATALOGUE, find_rule
-from heldout.gates.claims import Claim, Ends
+from heldout.findings.slice_search import SliceSearch
 from heldout.gates.gate import Requirement
+from heldout.intervals.estimate import Estimate
+from heldout.measures.quantity import Quantity
 from heldout.results.evaluation import Evaluation
+from heldout.results.slices import Divided, choose_columns
 from heldout.review import Finding
-from heldout.show.blocks import Style
 from heldout.show.escape import visible
-from heldout.show.numbers import count, number
 from heldout.show.text_width import shorten
-from heldout.thresholds.requirement import SAME
 
-# Why a requirement came out as it did, in a sentence with the numbers in it.
-
-MOST_DIGITS = 7
-LONGEST_NAME = 60
+REQUIREMENT_FILE_EXAMPLE = (
+    "write [[require]] with text = \"recall >= 0.9\" for each, or require = ['recall >= 0.9', …]."
+)
 
 
-def describe_value(claim: Claim, ends: Ends, outcome: str, needed: str) -> str:
-    """Why a requirement on a value came out so."""
-    e, written = claim.estimate, claim.written
-    name = brief(claim.name)
-    if math.isnan(e.value):
-        return f"{name} has no value, because {e.undefined or 'it is undefined here'}."
-    digits = enough_digits(written.limit, (e.value, ends.low, ends.high), e.style)
-    start = f"{name} {number(e.value, e.style, digits)}"
-    if math.isnan(ends.low) or math.isnan(ends.high):
-        met = "meets" if written.is_met(e.value) else "misses"
-        return f"{start} {met} it, but it has no interval{_because(e.note)}, so chance is not ruled out."
-    return _sentence(claim, ends, outcome, start, written.bound, needed)
+def read_requirement_file(path: str | Path) -> list[str]:
+    r"""The requirements of a file: tables [[require]] with a text each, or one list `require` of texts.
+
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = pathlib.Path(folder.name, "gate.toml")
+    >>> _ = file.write_text('[[require]]\ntext = "recall[spam] >= 0.8"\n')
+    >>> read_requirement_file(file)
+    ['recall[spam] >= 0.8']
+    >>> folder.cleanup()
+    """
+    import tomllib
+
+    content = load(path)
+    try:
+        document = tomllib.loads(utf8_text(content).decode("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(f"{content.name} is not TOML: {error}.", hint=REQUIREMENT_FILE_EXAMPLE) from None
+    entries = document.pop("require", None)
+    if document:
+        unknown = next(iter(document))
+        near = closest(unknown, ["require"])
+        raise FileError(
+            f"{content.name} holds {listing(map(repr, document))}, and only 'require' is known.",
+            hint=f"did you mean [[{near}]]?" if near else REQUIREMENT_FILE_EXAMPLE,
+        )
+    if not isinstance(entries, list) or not entries:
+        raise FileError(f"{content.name} holds no requirements.", hint=REQUIREMENT_FILE_EXAMPLE)
+    return [_text(entry, at, content.name) for at, entry in enumerate(entries, start=1)]
 
 
-def describe_difference(claim: Claim, ends: Ends, outcome: str, needed: str) -> str:
-    """Why a requirement against a baseline came out so."""
-    against, e, written = claim.against, claim.estimate, claim.written
-    if against is None:
-        message = "there is no baseline"
-        raise TypeError(message)
-    tested, name = against.tested, brief(claim.name)
-    if math.isnan(tested.difference):
-        return f"{name} cannot be compared with the baseline, because {tested.undefined or 'it is undefined'}."
-    digits = enough_digits(written.limit, (tested.difference, ends.low, ends.high), e.style)
-    own, other, gap = (number(value, e.style, digits) for value in (e.value, against.value, tested.difference))
-    start = f"{name} {own} against {other} of the baseline, a difference of {gap}"
-    if math.isnan(ends.low) or math.isnan(ends.high):
-        met = "meets" if written.is_met(tested.difference) else "misses"
-        return f"{start}, {met} it, but the difference has no interval{_because(tested.note)}."
-    if outcome == "undecided" and against.alike:
-        start += f" because both give the same {against.alike}"
-    return _sentence(claim, ends, outcome, f"{start},", f"{written.limit:g}", needed)
+def _text(entry: Any, at: int, name: str) -> str:
+    if isinstance(entry, dict):
+        unknown = [key for key in entry if key != "text"]
+        if unknown:
+            raise FileError(
+                f"Entry {at} of [[require]] in {name} has a key {unknown[0]!r}.", hint=REQUIREMENT_FILE_EXAMPLE
+            )
+        entry = entry.get("text")
+    if not isinstance(entry, str) or not entry.strip():
+        raise FileError(f"Entry {at} of [[require]] in {name} has no text.", hint=REQUIREMENT_FILE_EXAMPLE)
+    return entry
 
 
-def _sentence(claim: Claim, ends: Ends, outcome: str, start: str, bound: str, needed: str) -> str:
-    """What is known of the side that counts: of the good one where it passed, or the value meets the bound."""
-    written, e = claim.written, claim.estimate
-    meets = written.is_met(claim.value)
-    good_is_low = written.sign[0] == ">"
-    is_low = good_is_low == (outcome == "passed" or meets)
-    end, level = (ends.low, ends.low_level) if is_low else (ends.high, ends.high_level)
-    digits = enough_digits(written.limit, (claim.value, ends.low, ends.high), e.style)
-    clears = {"passed": "clears", "failed": "misses"}.get(outcome, "does not clear" if meets else "does not rule out")
-    way = "at least" if is_low else "at most"
-    verb = {"passed": "meets it: ", "failed": "misses it: "}.get(
-        outcome, "meets it, but not beyond chance: " if meets else "misses it, but not beyond chance: "
+BRACKET = re.compile(r"(?P<measure>.*?)\[(?P<inside>.*)\]\s*", re.DOTALL)
+# A comma outside quotes.
+COMMA = re.compile(r""",(?=(?:[^'"]*(?:'[^']*'|"[^"]*"))*[^'"]*$)""")
+CONDITION = re.compile(r"""\s*(?P<column>'[^']+'|"[^"]+"|[^=<>!'"]*[^=<>!'"\s])\s*==?\s*(?P<value>.*?)\s*""", re.DOTALL)
+QUOTED = "quote a class whose name holds an equals sign: recall['a=b']."
+HOW = "write for example recall[spam, sex=f], or recall[sex=f] for the positive class."
+MOST = 2
+SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class SliceTerm:
+    """Which columns must have which values, as they were written."""
+
+    columns: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.columns)
+
+    @property
+    def text(self) -> str:
+        """The slice as it is written inside the brackets."""
+        pairs = zip(self.columns, self.values, strict=True)
+        return ", ".join(f"{shorten(visible(c), SHOWN)}={shorten(visible(v), SHOWN)}" for c, v in pairs)
+
+
+def read_slice_term(name: str) -> tuple[str, SliceTerm]:
+    """The quantity without its slice, and the slice.
+
+    >>> read_slice_term("recall[spam, sex=f]")
+    ('recall[spam]', SliceTerm(columns=('sex',), values=('f',)))
+    >>> read_slice_term("macro f1[region = 'north, east']")
+    ('macro f1', SliceTerm(columns=('region',), values=('north, east',)))
+    """
+    match = BRACKET.fullmatch(name)
+    if match is None:
+        return name, SliceTerm()
+    rest: list[str] = []
+    pairs: list[tuple[str, str]] = []
+    for part in COMMA.split(match["inside"]):
+        condition = CONDITION.fullmatch(part)
+        if condition is None:
+            rest.append(part)
+            continue
+        if not condition["value"]:
+            raise OptionError(f"{part.strip()!r} in {shorten(name, SHOWN)!r} names no value of the column.", hint=HOW)
+        pairs.append((_unquoted(condition["column"]), _unquoted(condition["value"])))
+    if not pairs:
+        return name, SliceTerm()
+    columns = tuple(column for column, _ in pairs)
+    if len(pairs) > MOST or len(set(columns)) < len(columns):
+        what = f"{len(pairs)} columns" if len(pairs) > MOST else f"{columns[0]!r} twice"
+        raise OptionError(
+            f"{shorten(name, SHOWN)!r} names {what}, and a slice has one column, or two different ones.", hint=HOW
+        )
+    class_ = ",".join(rest).strip()
+    quantity = f"{match['measure']}[{class_}]" if class_ else match["measure"].strip()
+    return quantity, SliceTerm(columns, tuple(value for _, value in pairs))
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+def slices_to_read(terms: Iterable[SliceTerm], asked: Any) -> Any:
+    """The slice columns that must be read: those that were asked for, and those of the requirements."""
+    wanted = list(dict.fromkeys(column for term in terms for column in term.columns))
+    if not wanted or isinstance(asked, dict) or asked == "all":
+        return asked
+    given = [asked] if isinstance(asked, str | int) else list(asked or [])
+    return list(dict.fromkeys([*given, *wanted]))
+
+
+@dataclass(frozen=True)
+class SlicedQuantity:
+    """A quantity among the cases of one slice."""
+
+    evaluation: Evaluation
+    quantity: Quantity
+    term: SliceTerm
+
+    def estimate(self, level: float, *, one_sided: bool) -> Estimate:
+        """The estimate on the cases of the slice."""
+        columns, places = self._slice
+        return self._search.single(self.quantity, columns, places, level, one_sided=one_sided)
+
+    @cached_property
+    def _search(self) -> SliceSearch:
+        return SliceSearch(self.evaluation)
+
+    @cached_property
+    def _slice(self) -> tuple[tuple[Divided, ...], tuple[int, ...]]:
+        dividing = self.evaluation.slice_columns
+        if not dividing:
+            raise OptionError(
+                f"[{self.term.text}] names a slice, and no columns divide these cases.",
+                hint=f"give the rows in a file or a data frame, or slices={{'{self.term.columns[0]}': values}}.",
+            )
+        columns = tuple(choose_columns(dividing, [name])[0] for name in self.term.columns)
+        pairs = zip(columns, self.term.values, strict=True)
+        return columns, tuple(_place(column.labels, value, column.name) for column, value in pairs)
+
+
+def _place(labels: Sequence[str], value: str, column: str) -> int:
+    """Where a value is among the slices of a column: as written, or in another case where that leaves no doubt."""
+    if value in labels:
+        return labels.index(value)
+    folded = [at for at, label in enumerate(labels) if label.casefold() == value.casefold()]
+    if len(folded) == 1:
+        return folded[0]
+    near = closest(value, labels)
+    raise OptionError(
+        f"The column {shorten(visible(column), SHOWN)!r} has no slice {shorten(visible(value), SHOWN)!r}. "
+        f"It has: {listing([shorten(visible(label), SHOWN) for label in labels], most=12)}.",
+        hint=f"did you mean {near!r}?" if near else "use one of these.",
     )
-    said = f"with {percentage(level)} confidence it is {way} {number(end, e.style, digits)}, which {clears} {bound}"
-    how = f"one-sided limit, {ends.method}"
-    if ends.corrected > 1 and not (outcome == "passed" or meets):
-        how += f", Holm-corrected for {ends.corrected} requirements"
-    return f"{start} {verb}{said} ({how}){f'; {needed}' if needed else ''}."
 
 
-def percentage(level: float) -> str:
-    """A level in percent, with digits enough to tell it from the next.
+def explain_unknown_column(error: ColumnError, terms: Iterable[SliceTerm]) -> ColumnError:
+    """The error of a column that is not there, with what to do if it was meant to be a class."""
+    named = any(repr(column) in error.what for term in terms for column in term.columns)
+    return ColumnError(error.what, hint=f"{error.hint.rstrip('.')}; or {QUOTED}") if named else error
 
-    >>> percentage(0.95), percentage(1 - 0.05 / 3)
-    ('95 %', '98.33 %')
-    """
-    return f"{100 * level:.4g} %"
-
-
-def describe_needed(needed: CasesNeeded | None, n: float, unit: str) -> str:
-    """Between how many cases would decide it, where that can be said."""
-    return "" if needed is None else f"{needed.describe(unit)} would decide it (now {count(n)})"
-
-
-def _because(note: str) -> str:
-    return f" ({visible(note)})" if note else ""
-
-
-def enough_digits(limit: float, values: Sequence[float], style: Style) -> int | None:
-    """Digits that tell every value from the limit, so that .7996 is not shown to miss 0.8 as .800.
-
-    >>> enough_digits(0.8, [0.7996, 0.75, 0.84], "share"), enough_digits(0.8, [0.8, 0.75], "share")
-    (4, 3)
-    """
-    apart = [v for v in values if not math.isnan(v) and abs(v - limit) > SAME * max(1.0, abs(limit))]
-    for digits in range(3, MOST_DIGITS):
-        if all(number(v, style, digits) != number(limit, style, digits) for v in apart):
-            return digits if style == "share" or digits > 3 else None
-    return MOST_DIGITS
-
-
-def brief(name: str) -> str:
-    """A name that fits into a sentence, whatever a label holds."""
-    return shorten(visible(name), LONGEST_NAME)
-
-
-# Findings that a gate forbids, by their codes or by how severe they are.
 
 # Each with the findings it forbids: whoever minds what is good to know also minds what must be acted on.
 SEVERITIES: dict[str, tuple[str, ...]] = {"act": ("act",), "know": ("act", "know")}
@@ -130,10 +210,10 @@ def check_forbidden(forbid: str | Iterable[str], mute: Sequence[str] = ()) -> tu
     ('H001', 'act')
     """
     asked = [forbid] if isinstance(forbid, str) else list(forbid)
-    return tuple(dict.fromkeys(_known(one, mute) for one in asked))
+    return tuple(dict.fromkeys(_resolve_forbidden(one, mute) for one in asked))
 
 
-def _known(asked: Any, mute: Sequence[str]) -> str:
+def _resolve_forbidden(asked: Any, mute: Sequence[str]) -> str:
     word = str(asked).strip().casefold()
     if word in SEVERITIES:
         return word
@@ -160,23 +240,25 @@ def forbidden(evaluation: Evaluation, forbid: Sequence[str], *, unchecked_fails:
     A code that does not apply was not checked, which is no assurance: it is undecided, and fails where
     `unchecked_fails`.
     """
-    made: list[Requirement] = []
+    requirements: list[Requirement] = []
     for asked in forbid:
         if asked not in SEVERITIES:
-            made.append(_of_code(evaluation.review[asked], unchecked_fails=unchecked_fails))
+            requirements.append(_require_absent(evaluation.review[asked], unchecked_fails=unchecked_fails))
             continue
-        found = [one for one in evaluation.findings if one.severity in SEVERITIES[asked]]
-        made += [_of_code(one, unchecked_fails=unchecked_fails) for one in found if one.code not in forbid]
-        if not found:
+        fired = [one for one in evaluation.findings if one.severity in SEVERITIES[asked]]
+        requirements += [
+            _require_absent(one, unchecked_fails=unchecked_fails) for one in fired if one.code not in forbid
+        ]
+        if not fired:
             seen = sum(one.outcome == "passed" for one in evaluation.review.findings)
             rules = "The 1 rule that applies has not" if seen == 1 else f"None of the {seen} rules that apply has"
             why = f"{rules} found anything of the kind."
-            made.append(Requirement(f"no {WORDS[asked]}", "passed", fails=False, why=why))
+            requirements.append(Requirement(f"no {WORDS[asked]}", "passed", fails=False, why=why))
     # What two severities forbid is one finding.
-    return list({one.text: one for one in made}.values())
+    return list({one.text: one for one in requirements}.values())
 
 
-def _of_code(finding: Finding, *, unchecked_fails: bool) -> Requirement:
+def _require_absent(finding: Finding, *, unchecked_fails: bool) -> Requirement:
     text = f"no {finding.code}"
     if finding.outcome == "fired":
         why = f"{finding.title} {finding.advice}".strip()

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from heldout.findings.review import RULE_CATALOGUE
 from heldout.gates.gate import Gate, Requirement
-from heldout.gates.requirements import LONGEST_NAME, enough_digits, percentage
+from heldout.gates.judging import LONGEST_NAME, enough_digits, percentage
 from heldout.result import Form
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Severity, Span, Table, Title
 from heldout.show.escape import visible
