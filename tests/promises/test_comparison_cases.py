@@ -22,7 +22,7 @@ from tests.promises.comparison_cases import (
     summed_unpaired,
 )
 
-from heldout.studies.differences import mcnemar_power
+from heldout.studies.sampling import mcnemar_power
 
 EVEN, TWO_CLASSES, UNEVEN, RARE, FEW = NULLS
 

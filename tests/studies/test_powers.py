@@ -19,7 +19,7 @@ from heldout.comparisons.unpaired import newcombe_unpaired_limits
 from heldout.intervals.areas import hanley_mcneil_variance
 from heldout.intervals.one_sided import guarded_area_limits
 from heldout.intervals.score_limits import paired_difference_limits
-from heldout.studies.differences import mcnemar_power
+from heldout.studies.sampling import mcnemar_power
 
 plan: Any = heldout.plan_study
 

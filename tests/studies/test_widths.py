@@ -19,8 +19,7 @@ from heldout.evidence import Ranking
 from heldout.intervals.areas import delong_logit
 from heldout.intervals.calibration import recalibration_limits
 from heldout.intervals.losses import loss_limits
-from heldout.studies.assumptions import binormal_area_variance
-from heldout.studies.probability_model import model_probabilities, normal_logits
+from heldout.studies.assumptions import binormal_area_variance, model_probabilities, normal_logits
 from heldout.studies.sampling import Groups, likely_sizes, midpoints
 
 plan: Any = heldout.plan_study

@@ -25,17 +25,17 @@ from heldout.studies.assumptions import (
     resolve_value,
     suggest_share,
 )
-from heldout.studies.differences import Claimed
-from heldout.studies.questions import (
+from heldout.studies.sampling import Claimed, Groups, NormalSampling, Sampling, f1_of_jaccard
+from heldout.studies.study_plan import (
     Pairing,
     Question,
+    StudyPlan,
+    answer,
     ask_difference,
     ask_gate,
     ask_width,
     beta_beliefs,
 )
-from heldout.studies.sampling import Groups, NormalSampling, Sampling, f1_of_jaccard
-from heldout.studies.study_plan import StudyPlan, answer
 from heldout.thresholds.requirement import SIGNS, Written, read_written
 
 USUAL_ASSURANCE = 0.8

@@ -16,8 +16,8 @@ from heldout.measures.catalogue import find
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import count, number_of, share
-from heldout.studies.questions import ask_width, find_fewest
 from heldout.studies.sampling import ShareSampling
+from heldout.studies.study_plan import ask_width, find_fewest
 
 OF_CLASS = "recall", "precision"
 

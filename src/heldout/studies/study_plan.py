@@ -1,15 +1,294 @@
-"""The answer to "how many cases": the number, what it comes to, and what was taken as given."""
+"""The answer to "how many cases", and the questions behind it: how wide an interval, how likely a gate."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
 
+import numpy as np
+
+from heldout.arrays import Floats
+from heldout.errors import OptionError
+from heldout.measures.quantity import Bound
 from heldout.result import Result, make_row
 from heldout.show.numbers import count, number, number_of
-from heldout.studies.questions import Goal, Question, find_fewest
+from heldout.studies.assumptions import Assumptions, make_sampling
+from heldout.studies.sampling import (
+    EXACT_PAIRED,
+    PRIOR_NODES,
+    Claimed,
+    NormalSampling,
+    Sampling,
+    ShareSampling,
+    mcnemar_power,
+    midpoints,
+    paired_share_power,
+    unpaired_share_power,
+)
+from heldout.thresholds.requirement import Written
+
+Goal = Literal["width", "power", "assurance"]
+# More cases than this is no plan.
+MOST = 1_000_000_000
+# Steps by which the exact power is followed down from above, where it moves in waves.
+MOST_STEPS = 300
+PILOT_DRAWS = 400
+# Rounding: .9 less .8 is not .1 to the last digit.
+HAIR = 1e-9
+# Shares of the same cases for both classifiers, and shares of what each of them calls positive or negative.
+SAME_CASES = ("accuracy", "error_rate", "recall", "false_negative_rate", "specificity", "false_positive_rate")
+CALLED = ("precision", "false_discovery_rate", "negative_predictive_value", "false_omission_rate")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What n cases come to, and how much is wanted: at most a width, or at least a power or an assurance.
+
+    `wavy` says that the exact power moves in small waves as n grows. `task` completes "… cases are needed".
+    """
+
+    goal: Goal
+    reach: Callable[[int], float]
+    target: float
+    task: str
+    method: str
+    wavy: bool = False
+    sets: int = 1
+
+    def is_enough(self, n: int) -> bool:
+        """Whether so many cases are enough."""
+        reached = self.reach(n)
+        return reached <= self.target if self.goal == "width" else reached >= self.target
+
+
+def find_fewest(question: Question, least: int = 2) -> int:
+    """The fewest cases that are enough, and from which on they stay enough.
+
+    >>> find_fewest(Question("width", lambda n: 1 / n, 0.1, "", ""))
+    10
+    """
+    high = least
+    while not question.is_enough(high):
+        high *= 2
+        if high > MOST:
+            raise OptionError(
+                f"No number of cases up to {MOST:,} is enough: with so many it comes to "
+                f"{question.reach(MOST):.3g}, and {question.target:g} was asked for.",
+                hint="ask for less, or expect a value farther from the bound, the margin or the other classifier.",
+            )
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if question.is_enough(middle) else (middle, high)
+    if not question.wavy:
+        return high
+    # Power moves in waves around a rising line: from above, down to the first number that falls short.
+    n = high + min(20 + high // 20, MOST_STEPS)
+    while not question.is_enough(n):
+        n += 1 + n // 50
+    while n > least and question.is_enough(n - 1):
+        n -= 1
+    return n
+
+
+# How wide the interval of one measure is.
+
+
+def ask_width(
+    sampling: Sampling, name: str, level: float, width: float, beliefs: Sequence[float], assurance: float | None
+) -> Question:
+    """How many cases make the interval narrow enough: on average, or with the assurance asked for."""
+    of = f"a {_percent(level)} interval of {name} that is at most {brief(width)} wide"
+    if assurance is None:
+        return Question("width", lambda n: sampling.mean_width(n, level), width, f"for {of} on average", "")
+
+    def reach(n: int) -> float:
+        return sampling.width_chance(n, level, width, beliefs)
+
+    return Question("assurance", reach, assurance, f"to be {_percent(assurance)} sure of {of}", "", wavy=True)
+
+
+# How likely a gate is passed.
+
+
+def ask_gate(
+    sampling: Sampling, written: Written, level: float, power: float, beliefs: Sequence[float], assurance: float | None
+) -> Question:
+    """How many cases pass a requirement, by the one-sided limit of the level, with the power asked for."""
+    above = written.sign.startswith(">")
+
+    def chances(n: int) -> Floats:
+        return sampling.pass_chances(n, level, written.limit, above=above, beliefs=beliefs)
+
+    wavy = isinstance(sampling, ShareSampling)
+    task = f"to pass {written.text!r} at level {level:g}"
+    if assurance is not None:
+        return Question(
+            "assurance", lambda n: float((chances(n) >= power).mean()), assurance,
+            f"to be {_percent(assurance)} sure of {_percent(power)} power {task}", "", wavy=wavy,
+        )  # fmt: skip
+    task = f"{task} with {_percent(power)} power"
+    return Question("power", lambda n: float(chances(n).mean()), power, task, "", wavy)
+
+
+# How likely a difference is shown.
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """How two classifiers meet: on the same cases with so much discordance or correlation, or on different ones.
+
+    `pilot` holds the cases that only the first and only the second got right, and all cases, of an earlier study.
+    """
+
+    paired: bool = True
+    discordance: float | None = None
+    correlation: float | None = None
+    pilot: tuple[int, int, int] | None = None
+
+
+def ask_difference(
+    bound: Bound, given: Assumptions, against: float, claimed: Claimed, pairing: Pairing, power: float
+) -> Question:
+    """How many cases show a difference, or show that it keeps within a margin, with the power asked for."""
+    samplings = [make_sampling(bound, replace(given, value=value)) for value in (given.value, against)]
+    places = "on the same cases" if pairing.paired else "on different cases"
+    what = f"{bound.title} of {brief(given.value or 0.0)} and {brief(against)} {places}"
+    task = {
+        "difference": f"to tell {what} apart",
+        "non-inferiority": f"to show that {what} is not worse by more than {brief(claimed.margin)}",
+        "equivalence": f"to show that {what} differ by less than {brief(claimed.margin)}",
+    }[claimed.claim]
+    task = f"{task} with {_percent(power)} power at level {claimed.level:g}"
+    sets = 1 if pairing.paired else 2
+    question = Question("power", float, power, task, "", sets=sets)
+    if bound.name in (*SAME_CASES, *CALLED) and given.groups is None:
+        return _ask_shares(bound, samplings, claimed, pairing, question)
+    correlation = 0.0 if not pairing.paired else 0.5 if pairing.correlation is None else pairing.correlation
+    if pairing.discordance is not None and bound.name not in SAME_CASES:
+        raise OptionError(
+            f"Discordance is about cases that one gets right, and {bound.name} takes a correlation.",
+            hint="give correlation= (--correlation), such as 0.5.",
+        )
+    if pairing.discordance is not None:
+        correlation = _correlation_of(given.value or 0.0, against, pairing.discordance)
+
+    def reach(n: int) -> float:
+        first, second = (sampling.variance(n) for sampling in samplings)
+        error = math.sqrt(max(first + second - 2 * correlation * math.sqrt(first * second), 1e-300))
+        freedom = min(one.freedom(n) if isinstance(one, NormalSampling) else math.inf for one in samplings)
+        return claimed.power(error, freedom)
+
+    return replace(question, reach=reach, method="normal")
+
+
+def _ask_shares(
+    bound: Bound, samplings: list[Sampling], claimed: Claimed, pairing: Pairing, question: Question
+) -> Question:
+    """The power for two shares: exact sums where there are few cases, formulas beyond."""
+    counted = min(one.counted for one in samplings if isinstance(one, ShareSampling))
+    lower = bound.measure.direction == "lower"
+    first, second = (1 - one.value if lower else one.value for one in samplings)
+    if not pairing.paired:
+
+        def apart(n: int) -> float:
+            return unpaired_share_power(max(round(n * counted), 1), first, second, claimed)
+
+        method = "unpaired-newcombe" if claimed.claim != "difference" else "pooled z test"
+        return replace(question, reach=apart, method=method)
+    if bound.name in CALLED:
+        raise OptionError(
+            f"Two classifiers do not call the same cases positive, so {bound.name} has no paired plan.",
+            hint="plan it on different cases (paired=False, --different-cases): that is on the safe side.",
+        )
+    if pairing.pilot is not None:
+        return _ask_pilot_pairs(pairing.pilot, claimed, question, counted)
+    discordance = resolve_discordance(first, second, pairing)
+
+    def together(n: int) -> float:
+        if claimed.claim == "difference" and counted >= 1 and n <= EXACT_PAIRED:
+            return mcnemar_power(n, discordance, claimed.gap, claimed.level)
+        return paired_share_power(n * counted, discordance, claimed)
+
+    method = "mcnemar-mid-p" if claimed.claim == "difference" else "tango"
+    return replace(question, reach=together, method=method, wavy=counted >= 1 and claimed.claim == "difference")
+
+
+def _ask_pilot_pairs(pilot: tuple[int, int, int], claimed: Claimed, question: Question, counted: float) -> Question:
+    """The power averaged over what a pilot leaves possible: Dirichlet with ½ for each of the three outcomes."""
+    only_first, only_second, n = pilot
+    shapes = np.array([only_first, only_second, n - only_first - only_second]) + 0.5
+    drawn = np.random.default_rng(0).dirichlet(shapes, PILOT_DRAWS)
+
+    def reach(size: int) -> float:
+        powers = [
+            paired_share_power(size * counted, float(a + b), replace(claimed, gap=float(a - b)))
+            for a, b, _ in drawn
+            # That the second is better is no success.
+            if claimed.claim != "difference" or a > b
+        ]
+        return sum(powers) / len(drawn)
+
+    return replace(question, reach=reach, method="mcnemar-mid-p" if claimed.claim == "difference" else "tango")
+
+
+def resolve_discordance(first: float, second: float, pairing: Pairing) -> float:
+    """The share of cases that exactly one of the two gets right, given itself or by a correlation.
+
+    >>> round(resolve_discordance(0.9, 0.8, Pairing(correlation=0.5)), 3)
+    0.14
+    """
+    least, most = abs(first - second), min(first + second, 2 - first - second)
+    alone = first * (1 - second) + second * (1 - first)
+    if pairing.discordance is not None:
+        if not least - HAIR <= pairing.discordance <= most + HAIR or not pairing.discordance > 0:
+            raise OptionError(
+                f"Values of {first:g} and {second:g} cannot differ in {pairing.discordance:g} of the cases.",
+                hint=f"the share of cases that one alone gets right lies between {least:.3g} and {most:.3g}.",
+            )
+        return min(max(pairing.discordance, least), most)
+    if pairing.correlation is None:
+        raise OptionError(
+            "How often the two disagree is not given, and the power on the same cases depends on it.",
+            hint=f"give discordance= (--discordance), the share of cases that one alone gets right: between "
+            f"{least:.3g} and {most:.3g}, and {alone:.3g} if the errors of the two had nothing in common.",
+        )
+    covariance = pairing.correlation * math.sqrt(first * (1 - first) * second * (1 - second))
+    return min(max(alone - 2 * covariance, least, 1e-9), most)
+
+
+def _correlation_of(first: float, second: float, discordance: float) -> float:
+    spread = math.sqrt(first * (1 - first) * second * (1 - second))
+    return min(max((first * (1 - second) + second * (1 - first) - discordance) / (2 * spread), -0.999), 0.999)
+
+
+def beta_beliefs(hits: int, n: int) -> list[float]:
+    """Shares that a pilot with so many hits of n leaves, equally likely: Jeffreys' posterior.
+
+    >>> [round(one, 2) for one in beta_beliefs(45, 50)[:: PRIOR_NODES // 2]]
+    [0.78, 0.9, 0.97]
+    """
+    from scipy.special import betaincinv
+
+    return [float(one) for one in betaincinv(hits + 0.5, n - hits + 0.5, midpoints(PRIOR_NODES))]
+
+
+def brief(value: float) -> str:
+    """A share with three decimals, or as many as it was given with.
+
+    >>> brief(0.9), brief(0.00125), brief(1.0)
+    ('.900', '.00125', '1.000')
+    """
+    text = f"{value:.10f}".rstrip("0")
+    whole, _, decimals = text.partition(".")
+    return ("" if whole == "0" else whole) + "." + decimals.ljust(3, "0")
+
+
+def _percent(value: float) -> str:
+    return f"{round(100 * value, 6):g} %"
+
 
 # Parts and multiples of the number of cases at which it is shown what they come to.
 AROUND = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
