@@ -8,9 +8,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from heldout.show.bars import axis, bar
 from heldout.show.blocks import Block, Column, Facts, Heat, Note, Number, Prose, Range, Span, Table, Title, Verbatim
-from heldout.show.text import render_text, to_rich
+from heldout.show.text import axis, bar, render_text, to_rich
 
 NAN = float("nan")
 

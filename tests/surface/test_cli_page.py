@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from heldout.cli.output import SUMMARY, cut_markdown, with_command
-from heldout.show.blocks import Block, Prose, Section, Verbatim
+from heldout.show.blocks import Block, Prose, Section, Verbatim, provenance_section
 from heldout.show.markdown import render_markdown
-from heldout.show.provenance import provenance_section
 
 
 def test_the_command_stands_with_where_the_page_comes_from():

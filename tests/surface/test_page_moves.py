@@ -16,8 +16,7 @@ from tests.show.sample_page import charts, explorer
 from heldout.report.explanations import worded
 from heldout.show.blocks import Prose, Section
 from heldout.show.chart import Axis, Chart
-from heldout.show.explorer import OPERATORS, Explorer, Knob, Moving, evaluated
-from heldout.show.explorer_state import names_at
+from heldout.show.explorer import OPERATORS, Explorer, Knob, Moving, evaluated, names_at
 from heldout.show.numbers import limits, number, percent
 
 NAN, INF = math.nan, math.inf

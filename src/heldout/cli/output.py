@@ -363,14 +363,13 @@ def with_command(blocks: list[Block], command: str) -> list[Block]:
     """The blocks with the command among the facts of where the page comes from."""
     from dataclasses import replace
 
-    from heldout.show.blocks import Section, Verbatim
-    from heldout.show.provenance import NAME
+    from heldout.show.blocks import PROVENANCE, Section, Verbatim
 
     if not command:
         return blocks
     return [
         replace(block, blocks=(*block.blocks, Verbatim(command)))
-        if isinstance(block, Section) and block.name == NAME
+        if isinstance(block, Section) and block.name == PROVENANCE
         else block
         for block in blocks
     ]

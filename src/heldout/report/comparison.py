@@ -21,10 +21,23 @@ from heldout.measures.quantity import Bound
 from heldout.report.interval_chart import Mark, interval_chart
 from heldout.report.review import findings_section
 from heldout.result import Form
-from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Section, Span, Style, Table, Title
+from heldout.show.blocks import (
+    Block,
+    Cell,
+    Column,
+    Note,
+    Number,
+    Prose,
+    Range,
+    Section,
+    Span,
+    Style,
+    Table,
+    Title,
+    provenance_section,
+)
 from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tips
 from heldout.show.numbers import digits_between, number, share, show_p
-from heldout.show.provenance import provenance_section
 
 if TYPE_CHECKING:
     from heldout.comparisons.optimal_ranges import OptimalRanges

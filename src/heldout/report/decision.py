@@ -24,9 +24,9 @@ from heldout.show.blocks import (
     Style,
     Table,
     Title,
+    provenance_section,
 )
 from heldout.show.numbers import UNDEFINED, count, limits, number, percent
-from heldout.show.provenance import provenance_section
 from heldout.thresholds.decision import Decision, knowing_of_the_choice
 from heldout.thresholds.decision_warnings import titled
 

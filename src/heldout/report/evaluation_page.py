@@ -30,11 +30,23 @@ from heldout.report.review import findings_section, unsaid
 from heldout.report.slider import threshold_explorer, why_none
 from heldout.report.verdict import sentences
 from heldout.results.evaluation import Evaluation
-from heldout.show.blocks import Block, Cell, Column, Heat, Number, Prose, Range, Section, Span, Table, Title
+from heldout.show.blocks import (
+    Block,
+    Cell,
+    Column,
+    Heat,
+    Number,
+    Prose,
+    Range,
+    Section,
+    Span,
+    Table,
+    Title,
+    provenance_section,
+)
 from heldout.show.chart import Chart
 from heldout.show.escape import visible
 from heldout.show.numbers import count, number, percent, plain
-from heldout.show.provenance import provenance_section
 from heldout.show.text_width import shorten
 
 

@@ -8,12 +8,11 @@ from typing import Literal
 
 from heldout.comparisons.learner_ranks import LearnerRanks, RankPair
 from heldout.result import Form
-from heldout.show.blocks import Block, Column, Note, Number, Prose, Section, Table, Title
+from heldout.show.blocks import Block, Column, Note, Number, Prose, Section, Table, Title, provenance_section
 from heldout.show.chart import Axis, Caption, Chart, Dots, Stroke, Tips, Tone
 from heldout.show.escape import visible
 from heldout.show.latex import escape
 from heldout.show.numbers import plain
-from heldout.show.provenance import provenance_section
 from heldout.show.text_width import shorten
 
 NAME_CELLS = 40

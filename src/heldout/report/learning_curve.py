@@ -12,10 +12,21 @@ from heldout.report.review import findings_section
 from heldout.resampling.learning_curve import LearningCurve
 from heldout.resampling.power_law import Figure
 from heldout.result import Form
-from heldout.show.blocks import Block, Column, Facts, Note, Number, Prose, Range, Section, Table, Title
+from heldout.show.blocks import (
+    Block,
+    Column,
+    Facts,
+    Note,
+    Number,
+    Prose,
+    Range,
+    Section,
+    Table,
+    Title,
+    provenance_section,
+)
 from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tips
 from heldout.show.numbers import limits, number, percent
-from heldout.show.provenance import provenance_section
 
 
 def render_learning_curve(curve: LearningCurve, form: Form) -> list[Block]:

@@ -5,10 +5,21 @@ from __future__ import annotations
 import math
 
 from heldout.result import Form
-from heldout.show.blocks import Block, Cell, Column, Facts, Note, Number, Prose, Section, Table, Title
+from heldout.show.blocks import (
+    Block,
+    Cell,
+    Column,
+    Facts,
+    Note,
+    Number,
+    Prose,
+    Section,
+    Table,
+    Title,
+    provenance_section,
+)
 from heldout.show.chart import Axis, Chart, Dots, Stroke
 from heldout.show.numbers import number
-from heldout.show.provenance import provenance_section
 from heldout.studies.study_plan import StudyPlan
 
 NAMES = {"width": "mean width", "power": "power", "assurance": "assurance"}

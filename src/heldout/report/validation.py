@@ -21,9 +21,20 @@ from heldout.result import Form
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
 from heldout.review import Review
-from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Section, Table, Title
+from heldout.show.blocks import (
+    Block,
+    Cell,
+    Column,
+    Note,
+    Number,
+    Prose,
+    Range,
+    Section,
+    Table,
+    Title,
+    provenance_section,
+)
 from heldout.show.numbers import count, limits, number, percent, share
-from heldout.show.provenance import provenance_section
 
 SHOWN_FOLDS = 100
 

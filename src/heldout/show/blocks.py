@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, TypeAlias
 
 from heldout.show.chart import Chart
@@ -49,6 +51,16 @@ class Span:
     high: float
     floor: float = 0.0
     ceiling: float = 1.0
+
+    def find_fraction(self, value: float) -> float:
+        """Where on the track a value stands, from 0 to 1.
+
+        >>> Span(0.5, 0.4, 0.6, floor=0.0, ceiling=0.5).find_fraction(0.25), Span(0.5, 0.4, 0.6).find_fraction(7)
+        (0.5, 1.0)
+        """
+        if value <= self.floor:
+            return 0.0
+        return 1.0 if value >= self.ceiling else (value - self.floor) / (self.ceiling - self.floor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +201,32 @@ def pick(table: Table, kept: list[int]) -> Table:
         tuple(tuple(row[at] for at in kept) for row in table.rows),
         table.caption,
     )
+
+
+PACKAGES = ("heldout", "numpy", "scipy", "polars", "scikit-learn")
+# The name of the section that says where a page comes from.
+PROVENANCE = "provenance"
+
+
+@cache
+def versions() -> str:
+    """The versions of what computed the page, in one line.
+
+    >>> "Python" in versions()
+    True
+    """
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    names: list[str] = []
+    for package in PACKAGES:
+        try:
+            names.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join([*names, f"Python {platform.python_version()}"])
+
+
+def provenance_section(facts: Sequence[tuple[str, str]]) -> Section:
+    """The facts, and the versions that every page states."""
+    return Section("Provenance", (Facts((*facts, ("computed with", versions()))),), PROVENANCE)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from heldout.show.blocks import Block, Cell, Column, Heat, Number, Section, Span, Style, Table, Title, drawn_columns
 from heldout.show.chart import Chart, Dots, Stroke
 from heldout.show.escape import visible, visible_lines
-from heldout.show.explorer import Explorer
-from heldout.show.explorer_state import (
+from heldout.show.explorer import (
+    Explorer,
     FigureAtPosition,
     ascending,
     figures_at,

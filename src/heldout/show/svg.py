@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from heldout.show.bars import fraction
 from heldout.show.blocks import Span
 from heldout.show.chart import Axis, Bars, Caption, Chart, Dots, Panel, Ribbon, Shape, Stroke, Tone
 from heldout.show.escape import visible
@@ -353,7 +352,7 @@ def _moving(chart: Chart, frame: Frame, mark: tuple[float, float] | None) -> str
     """What a script needs to move the mark."""
     if chart.moves is None or mark is None:
         return ""
-    from heldout.show.explorer_state import numeric, script_json
+    from heldout.show.explorer import numeric, script_json
 
     plot = [frame.left, frame.top, frame.width, frame.height, chart.x.low, chart.x.high, chart.y.low, chart.y.high]
     given = html.escape(script_json({"plot": numeric(plot), "moves": numeric(chart.moves)}), quote=True)
@@ -392,7 +391,7 @@ def _n(value: float) -> str:
 
 
 def _on_track(value: float, span: Span) -> float:
-    return _BAR_INSET + fraction(value, span) * (_BAR_WIDTH - 2 * _BAR_INSET)
+    return _BAR_INSET + span.find_fraction(value) * (_BAR_WIDTH - 2 * _BAR_INSET)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, name: str) -> str:

@@ -1,11 +1,11 @@
-"""Blocks as text for a terminal, with or without colour."""
+"""Blocks as text for a terminal, with or without colour; an interval as a bar with its axis above."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from heldout.show.bars import TRACK, axis, bar
 from heldout.show.blocks import (
     Block,
     Cell,
@@ -23,7 +23,7 @@ from heldout.show.blocks import (
     without_drawn,
 )
 from heldout.show.escape import visible_lines
-from heldout.show.numbers import words
+from heldout.show.numbers import plain, words
 from heldout.show.text_width import cells, pad, plain_text, shorten, wrap
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.measure import Measurement
-
 
 Piece: TypeAlias = tuple[str, str]
 """A text and the name of its terminal style; no style is the empty name."""
@@ -335,3 +334,84 @@ def _painted(text: str, style: str) -> str:
     from rich.style import Style
 
     return Style.parse(style).render(text, color_system=ColorSystem.TRUECOLOR)
+
+
+TRACK = 27
+
+
+def bar(span: Span, track: int = TRACK) -> str:
+    """The interval as `├──●──┤`, with an arrow where it leaves the track.
+
+    An interval narrower than a cell still gets its two ends, and an end that coincides with the value
+    gets none: a value of exactly 1 has nothing to its right.
+
+    >>> bar(Span(0.5, 0.3, 0.7), track=21)
+    '      ├───●───┤      '
+    """
+    marks = [" "] * track
+    zero = _zero(span, track)
+    if zero is not None:
+        marks[zero] = "┊"
+    if not (math.isfinite(span.value) and span.ceiling > span.floor):
+        return "".join(marks)
+    point = _place(span.value, span, track)
+    if not (math.isnan(span.low) or math.isnan(span.high)):
+        low = _apart(_place(span.low, span, track), point, span.low - span.value)
+        high = _apart(_place(span.high, span, track), point, span.high - span.value)
+        for at in range(max(low, 0), min(high, track - 1) + 1):
+            marks[at] = "─"
+        _end(marks, low, "├", outside=span.low < span.floor)
+        _end(marks, high, "┤", outside=span.high > span.ceiling)
+    marks[point] = "←" if span.value < span.floor else "→" if span.value > span.ceiling else "●"
+    return "".join(marks)
+
+
+def axis(spans: Iterable[Span], track: int = TRACK) -> str:
+    """The axis that all these intervals share, or nothing if they do not share one.
+
+    >>> axis([Span(0.5, 0.4, 0.6)], track=11), axis([Span(0, 0, 0, -1, 1)], track=21)
+    ('0 ─────── 1', '-1 ────── 0 ─────── 1')
+    """
+    ends = {(span.floor, span.ceiling) for span in spans}
+    if len(ends) != 1:
+        return ""
+    floor, ceiling = ends.pop()
+    left, right = _tick(floor), _tick(ceiling)
+    room = track - len(left) - len(right) - 2
+    if not (math.isfinite(floor) and math.isfinite(ceiling)) or room < 1:
+        return ""
+    marks = list(f"{left} {'─' * room} {right}")
+    zero = _zero(Span(0, 0, 0, floor, ceiling), track)
+    if zero is not None and len(left) + 2 < zero < track - len(right) - 3:
+        marks[zero - 1 : zero + 2] = " 0 "
+    return "".join(marks)
+
+
+def _place(value: float, span: Span, track: int) -> int:
+    at = span.find_fraction(value) * (track - 1)
+    return math.floor(at + 0.5) if math.isfinite(at) else 0
+
+
+def _zero(span: Span, track: int) -> int | None:
+    return _place(0.0, span, track) if span.floor < 0 < span.ceiling else None
+
+
+def _apart(end: int, point: int, side: float) -> int:
+    """At least one cell away from the point on its side, unless the end is the value itself."""
+    if side < 0:
+        return min(end, point - 1)
+    return max(end, point + 1) if side > 0 else point
+
+
+def _end(marks: list[str], at: int, mark: str, *, outside: bool) -> None:
+    if outside:
+        marks[0 if mark == "├" else -1] = "←" if mark == "├" else "→"
+    elif 0 <= at < len(marks):
+        marks[at] = mark
+
+
+def _tick(value: float) -> str:
+    if float(value).is_integer() and abs(value) < 1e6:
+        return str(int(value))
+    text = f"{value:.3g}"
+    return text.replace("0.", ".", 1) if abs(value) < 1 and "e" not in text else plain(value, 3)
