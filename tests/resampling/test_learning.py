@@ -20,9 +20,8 @@ from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import z_value
 from heldout.learners.problem import Problem
 from heldout.report.learning_curve import draw_learning_curve
-from heldout.resampling.learning_curve import learn, verdict
+from heldout.resampling.learning_curve import draw_training_sets, learn, verdict
 from heldout.resampling.power_law import fit_power_law
-from heldout.resampling.training_sizes import draw_training_sets
 from heldout.result import ROW_KEYS
 
 FLOOR, SCALE, EXPONENT = 0.05, 1.0, 0.5

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from heldout.cli.explain import explain
+from heldout.cli.app import explain
 from heldout.errors import OptionError
 from heldout.findings.review import RULE_CATALOGUE
 

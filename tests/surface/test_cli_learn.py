@@ -18,7 +18,7 @@ from tests.surface.learning_files import FILES, WRONG, flags
 
 import heldout
 from heldout.cli.app import main
-from heldout.cli.learn import read_sizes
+from heldout.cli.learners import read_sizes
 from heldout.errors import HeldoutError
 
 HELDOUT = Path(sys.executable).with_name("heldout")

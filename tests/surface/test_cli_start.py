@@ -33,7 +33,7 @@ def run(module: str, handler: str = "default_int_handler") -> tuple[int, str, st
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("module", ["heldout.cli.app", "typer", "heldout.cli.validate"])
+@pytest.mark.parametrize("module", ["heldout.cli.app", "typer", "heldout.cli.learners"])
 def test_an_interrupt_while_modules_are_imported_ends_with_130_and_one_word(module):
     assert run(module) == (130, "", "Interrupted.\n")
 

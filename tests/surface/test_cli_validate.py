@@ -20,7 +20,7 @@ from tests.surface.learning_files import FILES, WRONG, flags
 import heldout
 from heldout.cli.app import main
 from heldout.cli.flags import read_jobs
-from heldout.cli.validate import read_grid
+from heldout.cli.learners import read_grid
 from heldout.errors import HeldoutError
 
 HELDOUT = Path(sys.executable).with_name("heldout")

@@ -9,7 +9,7 @@ import pytest
 
 import heldout
 from heldout.api import options
-from heldout.cli import card, check, compare, count, evaluate, learn, plan, thresholds, validate
+from heldout.cli import check, compare, count, evaluate, learners, plan, thresholds
 from heldout.cli.flags import OPTIONS
 
 GROUPS = [kind for name, kind in vars(options).items() if name.endswith("Arguments")]
@@ -26,9 +26,9 @@ COMMANDS: dict[Any, Any] = {
     count.merge: heldout.evaluate,
     compare.compare: heldout.compare,
     thresholds.thresholds: heldout.choose_threshold,
-    validate.validate: heldout.validate,
-    learn.learn: heldout.learning_curve,
-    card.card: heldout.card,
+    learners.validate: heldout.validate,
+    learners.learn: heldout.learning_curve,
+    learners.card: heldout.card,
     plan.plan: heldout.plan_study,
 }
 

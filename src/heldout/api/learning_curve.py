@@ -12,8 +12,7 @@ from heldout.learners.data import LearningData
 from heldout.learners.encoding import make_estimator
 from heldout.learners.learner import Learner, read_learners
 from heldout.resampling.bias_variance import BiasVariance, decompose
-from heldout.resampling.learning_curve import LearningCurve, learn
-from heldout.resampling.training_sizes import Sizes
+from heldout.resampling.learning_curve import LearningCurve, Sizes, learn
 
 Progress = Callable[[int, int], object] | Literal[False] | None
 

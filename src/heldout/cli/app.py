@@ -12,25 +12,72 @@ import time
 import warnings
 from contextvars import Token
 from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
 from heldout import __version__
 from heldout.arguments import closest, listing
-from heldout.cli.card import card
 from heldout.cli.check import check
 from heldout.cli.compare import compare
 from heldout.cli.count import count, merge
 from heldout.cli.evaluate import evaluate
-from heldout.cli.explain import explain, measures
-from heldout.cli.learn import learn
+from heldout.cli.learners import card, learn, validate
 from heldout.cli.output import Nearest, end_quietly, tell
 from heldout.cli.plan import plan
 from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
-from heldout.cli.validate import validate
 from heldout.errors import HeldoutError
+
+if TYPE_CHECKING:
+    from heldout.show.blocks import Block
+
+
+def measures(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A measure, by name, alias or symbol; all of them without.")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+) -> None:
+    """List the measures, or explain one: formula, range, when undefined, aliases, reference.
+
+    \b
+    Examples:
+      heldout measures
+      heldout measures TPR
+    """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    from heldout.report.explanations import catalogue_blocks, measure_blocks
+
+    _print_blocks(catalogue_blocks() if name is None else measure_blocks(name), markdown=markdown)
+
+
+def explain(
+    code: Annotated[
+        str | None, typer.Argument(metavar="CODE", help="A rule, such as H012; all of them without.")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+) -> None:
+    """List the rules behind the findings, or explain one: why it matters, its limits, what to do, reference.
+
+    \b
+    Examples:
+      heldout explain
+      heldout explain H012
+    """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    from heldout.report.explanations import rule_blocks, rules_blocks
+
+    _print_blocks(rules_blocks() if code is None else rule_blocks(code), markdown=markdown)
+
+
+def _print_blocks(blocks: list[Block], *, markdown: bool) -> None:
+    from heldout.cli.output import print_document, show
+    from heldout.show.markdown import render_markdown
+
+    if markdown:
+        print_document(render_markdown(blocks) + "\n")
+    else:
+        show(blocks)
+
 
 # Nobody needs to be told of less, in seconds; and nobody reads more than ten lines a second.
 PATIENCE = 1.0

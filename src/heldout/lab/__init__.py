@@ -6,21 +6,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heldout.lab.experiments import EstimatorBias, SamplingSpread, TrainingOptimism, estimators, optimism, spread
-    from heldout.lab.interval_coverage import IntervalCoverage, coverage
+    from heldout.lab.experiments import (
+        EstimatorBias,
+        IntervalCoverage,
+        SamplingSpread,
+        TrainingOptimism,
+        coverage,
+        estimators,
+        optimism,
+        spread,
+    )
     from heldout.lab.worlds import Checkers, Gaussians, Noise, TrueError, World
 
 _HOMES = {
     "Checkers": "worlds",
     "EstimatorBias": "experiments",
     "Gaussians": "worlds",
-    "IntervalCoverage": "interval_coverage",
+    "IntervalCoverage": "experiments",
     "Noise": "worlds",
     "SamplingSpread": "experiments",
     "TrainingOptimism": "experiments",
     "TrueError": "worlds",
     "World": "worlds",
-    "coverage": "interval_coverage",
+    "coverage": "experiments",
     "estimators": "experiments",
     "optimism": "experiments",
     "spread": "experiments",

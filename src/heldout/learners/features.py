@@ -18,7 +18,7 @@ from heldout.arguments import listing
 from heldout.arrays import Codes, Floats
 from heldout.errors import ColumnError, HeldoutError, ValuesError, first_line
 from heldout.files import read_table
-from heldout.files.arff_header import read_header
+from heldout.files.arff import read_header
 from heldout.files.input_stream import STANDARD_INPUT, inner_ending, load, utf8_text
 from heldout.learners.problem import Nominal
 from heldout.predictions.case_values import groups, weights

@@ -1,0 +1,344 @@
+"""`heldout validate`, `heldout learn` and `heldout card`: the commands that fit a learner to data."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from heldout.api.options import INPUT, OUTPUT, RUNNING
+from heldout.cli.flags import CLASSES, FILES, FITTED, INTERVAL, OPTIONS, Data, check_data, takes_flags
+from heldout.cli.output import (
+    STANDARD_OUTPUT,
+    Outputs,
+    check_writable,
+    deliver,
+    learners_may_print,
+    print_document,
+    tell,
+    write_files,
+)
+from heldout.errors import FileError, OptionError
+
+FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in, instead of a plan.", panel=RUNNING)
+
+
+@takes_flags(
+    "target learners plan fold grid jobs on_error shortcuts",
+    FITTED,
+    CLASSES,
+    "costs cost_rows",
+    INTERVAL,
+    "measures full predictions",
+    FILES,
+    "mute",
+    fold=FOLD,
+    method=replace(
+        OPTIONS["method"],
+        help="Interval method, such as corrected-t, naive-t or nested-cv; without, the best of each kind.",
+    ),
+)
+def validate(
+    data: Data = None,
+    plan: Annotated[
+        str,
+        typer.Option(
+            metavar="PLAN",
+            help="How to split: 10-fold, 5x2-fold, 'holdout 2/3', '30 x holdout 2/3', loo, 'bootstrap 200', "
+            "'.632+ 200', resubstitution, 'time-ordered 5', 'weka 10-fold seed 1', 'nested 10-fold / 5-fold'.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = "10-fold",
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=A,B,…",
+            help="A setting and the values to try within every training part; may be repeated.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = None,
+    shortcuts: Annotated[
+        bool,
+        typer.Option(
+            "--shortcuts/--no-shortcuts",
+            help="Use faster ways for k-nearest neighbours and naive Bayes where the predictions are the same.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = True,
+    predictions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write every prediction with its row and fold to a CSV file.", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    *,
+    outputs: Outputs,
+    **options: Any,
+) -> None:
+    """Estimate how good a learner will be on new cases, by a plan that trains and tests it.
+
+    Columns of categories and gaps are dealt with inside every fold.
+
+    \b
+    Examples:
+      heldout validate iris.arff --learner knn:5 --learner naive-bayes
+      heldout validate churn.csv --target churned --learner forest --plan '5x2-fold'
+      heldout validate churn.csv --target churned --learner logistic --plan '.632+ 200'
+      heldout validate churn.csv --target churned --learner knn:5 --grid n_neighbors=1,3,5,9
+      heldout validate churn.csv --target churned --learner 'my_learners:Mine(depth=3)'
+    """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    learners = options.pop("learners", [])
+    check_data(data, learners, "validate")
+    outputs = replace(outputs, chosen="measures" in options, predictions=predictions)
+    outputs.check([data])
+    if predictions is not None and len(learners) > 1:
+        raise OptionError(
+            "--predictions writes the predictions of one learner, and there are several.",
+            hint="run each learner by itself; with the same seed the splits are the same.",
+        )
+    settings = read_grid(grid) if grid else None
+    from heldout.api.validate import validate as run
+
+    with learners_may_print():
+        learner = learners[0] if len(learners) == 1 else learners
+        result = run(learner, data, plan=plan, grid=settings, shortcuts=shortcuts, **options)
+    deliver(result, outputs)
+    if not result.finished:
+        # The command's end says "Interrupted."; what was finished stands above.
+        raise typer.Exit(130)
+
+
+def read_grid(texts: list[str]) -> dict[str, list[Any]]:
+    """The settings to search: each text names one and lists its values.
+
+    >>> read_grid(["n_neighbors=1,3,5", "weights=uniform,distance"])
+    {'n_neighbors': [1, 3, 5], 'weights': ['uniform', 'distance']}
+    >>> read_grid(["hidden_layer_sizes=(10, 5), (20,)"])
+    {'hidden_layer_sizes': [(10, 5), (20,)]}
+    """
+    grid: dict[str, list[Any]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not equals or not name.strip() or not values.strip():
+            raise OptionError(
+                f"--grid {text!r} does not say which values a setting is to try.",
+                hint="write --grid n_neighbors=1,3,5.",
+            )
+        grid[name.strip()] = _values(values)
+    return grid
+
+
+def _values(text: str) -> list[Any]:
+    """The values of a setting, separated by commas; one in brackets, as (10, 5), stays whole."""
+    try:
+        return list(ast.literal_eval(f"({text},)"))
+    except (ValueError, SyntaxError):
+        return [_value(value.strip()) for value in text.split(",")]
+
+
+def _value(text: str) -> Any:
+    """A number, True, False or None as Python writes it; anything else is text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+SPACINGS = ("geometric", "arithmetic")
+
+
+@takes_flags("target learner sizes points draws jobs on_error", FITTED, "labels level seed chart", FILES, "mute")
+def learn(
+    data: Data = None,
+    sizes: Annotated[
+        str,
+        typer.Option(
+            metavar="geometric|arithmetic|A,B,…",
+            help="How the training sizes grow, or the sizes themselves, in rows or as shares.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = "geometric",
+    points: Annotated[int, typer.Option(metavar="N", help="How many sizes.", rich_help_panel=RUNNING)] = 8,
+    draws: Annotated[
+        int, typer.Option(metavar="N", help="How many training sets of each size.", rich_help_panel=RUNNING)
+    ] = 10,
+    chart: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw the curve into an svg, png or html file.", rich_help_panel=OUTPUT),
+    ] = None,
+    *,
+    outputs: Outputs,
+    **options: Any,
+) -> None:
+    """Draw the learning curve: error on training and on other cases as the training set grows.
+
+    It says whether more data would help, and how many more rows one point less error would take.
+
+    \b
+    Examples:
+      heldout learn iris.arff --learner knn:5
+      heldout learn churn.csv --target churned --learner forest --chart curve.svg
+      heldout learn churn.csv --target churned --learner logistic --sizes 50,100,200,400
+    """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    learner = options.pop("learner", None)
+    check_data(data, learner, "learn")
+    outputs.check([data])
+    if chart is not None:
+        check_chart(chart)
+    from heldout.api.learning_curve import learning_curve
+
+    with learners_may_print():
+        curve = learning_curve(learner, data, sizes=read_sizes(sizes), points=points, draws=draws, **options)
+    if chart is not None:
+        curve.save(chart)
+    deliver(curve, outputs)
+    if chart is not None:
+        tell(f"Wrote {chart}")
+    if not curve.finished:
+        # The command's end says "Interrupted."; what was finished stands above.
+        raise typer.Exit(130)
+
+
+def check_chart(chart: str) -> None:
+    """Refuse a chart that could not be drawn or written, before anything is fitted."""
+    from heldout.show.figure import check_ending
+
+    check_ending(chart, f"--chart {chart}")
+    check_writable("chart", chart)
+
+
+def read_sizes(text: str) -> Any:
+    """A way to grow, or a list of sizes.
+
+    >>> read_sizes("geometric"), read_sizes("50, 100"), read_sizes("0.5,1.0")
+    ('geometric', [50, 100], [0.5, 1.0])
+    """
+    folded = text.strip().casefold()
+    if folded in SPACINGS:
+        return folded
+    try:
+        return [float(part) if "." in part else int(part) for part in text.split(",")]
+    except ValueError:
+        raise OptionError(
+            f"--sizes must be geometric, arithmetic or numbers separated by commas. Got {text!r}.",
+            hint="for example --sizes 50,100,200.",
+        ) from None
+
+
+@takes_flags(
+    "target learner plan fold shuffles measure permute timing jobs on_error",
+    FITTED,
+    CLASSES,
+    "answers level seed questions full",
+    FILES,
+    fold=FOLD,
+)
+def card(
+    data: Data = None,
+    plan: Annotated[
+        str,
+        typer.Option(metavar="PLAN", help="How to split: 10-fold, 5x2-fold, 'holdout 2/3', …", rich_help_panel=RUNNING),
+    ] = "10-fold",
+    shuffles: Annotated[
+        int, typer.Option(metavar="N", help="How often each column is shuffled in every fold.", rich_help_panel=RUNNING)
+    ] = 5,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE",
+            help="What importance is a loss of: brier, log_loss or accuracy; brier where there are probabilities.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = None,
+    permute: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Shuffle these columns only; may be repeated.", rich_help_panel=RUNNING),
+    ] = None,
+    timing: Annotated[
+        bool,
+        typer.Option("--timing/--no-timing", help="Measure how long predictions take.", rich_help_panel=RUNNING),
+    ] = True,
+    answers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A TOML file with answers to the questions that only a person can answer.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    questions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the questions to a new TOML file, to be answered there; needs no data.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    *,
+    outputs: Outputs,
+    **options: Any,
+) -> None:
+    """Make the card of a model: its size, what it leans on, a small tree in its place, its speed and its use.
+
+    Questions that only a person can answer stand on it as unanswered until somebody answers them.
+
+    \b
+    Examples:
+      heldout card churn.csv --target churned --learner forest --html card.html
+      heldout card --questions answers.toml
+      heldout card churn.csv --target churned --learner forest --answers answers.toml
+    """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    if questions is not None:
+        check_questions(questions, [answers, *outputs.forms().values()])
+    if questions is not None and not data:
+        _write_questions(questions, answers)
+        return
+    learner = options.pop("learner", None)
+    check_data(data, learner, "card")
+    outputs.check([data, answers])
+    from heldout.cards.api import card as make
+
+    with learners_may_print():
+        result = make(
+            learner,
+            data,
+            plan=plan,
+            measure=measure,
+            shuffles=shuffles,
+            permute=permute or None,
+            timing=timing,
+            answers=answers,
+            **options,
+        )
+    if questions is not None:
+        _write_questions(questions, answers)
+    deliver(result, outputs)
+
+
+def check_questions(path: str, others: list[str | None]) -> None:
+    """Refuse a file of questions that would take the place of another, such as one with answers in it."""
+    if path == STANDARD_OUTPUT:
+        if STANDARD_OUTPUT in others:
+            raise FileError("Two forms cannot share standard output.", hint="write the questions to a file.")
+        return
+    check_writable("questions", path)
+    if Path(path).is_file() or path in others:
+        raise FileError(
+            f"--questions would overwrite {path}, and answers may stand in it.", hint="name a file that is new."
+        )
+
+
+def _write_questions(path: str, answers: str | None) -> None:
+    """The questions, with the answers that were given already."""
+    from heldout.cards.questions import questionnaire, read_answers
+    from heldout.show.escape import visible
+
+    text = questionnaire(read_answers(answers))
+    if path == STANDARD_OUTPUT:
+        print_document(text)
+        return
+    write_files({"questions": (path, text)})
+    tell(f"Wrote {visible(path)}")
