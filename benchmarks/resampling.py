@@ -124,8 +124,7 @@ def _bare(learner: Any, X: Features, y: Target, splits: plans.Splits) -> None:
 def _bootstrap(X: Features, y: Target, shrink: int) -> tuple[str, Race]:
     """What .632+ costs beyond the fits: the counts and the rule, at 200 bootstrap samples."""
     from heldout.api.validate import validate
-    from heldout.resampling.optimism import mix_632
-    from heldout.resampling.outcome import count_every_case_once
+    from heldout.resampling.run_evidence import count_every_case_once, mix_632
 
     times = 200 // min(shrink, 10)
     made: Any = validate(GaussianNB(), X, y, plan=f".632+ {times}", measures=["error_rate"])

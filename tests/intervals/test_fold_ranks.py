@@ -16,7 +16,7 @@ from sklearn import metrics
 import heldout
 from heldout.engines.bins import bins_of
 from heldout.engines.score_sort import rank
-from heldout.intervals.fold_ranks import LEAST_CASES, LEAST_SCORES, rank_within_folds
+from heldout.intervals.fold_scores import LEAST_CASES, LEAST_SCORES, rank_within_folds
 from heldout.measures.catalogue import CATALOGUE, find
 
 # Estimates over folds hold more than others do, which the type checker cannot know.

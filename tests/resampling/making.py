@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from heldout.learners.problem import Problem
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Splits
 from heldout.resampling import run as running
 
 # Of no declared type: tests know which of the optional parts are there.

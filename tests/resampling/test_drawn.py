@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.resampling.making import leave_one_out
 
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Splits
 from heldout.resampling.split_task import count_wanted, sample_listed_rows, sample_training_rows
 
 

@@ -17,7 +17,7 @@ from tests.resampling.making import folds, leave_one_out, problem_of, run, two_c
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from heldout.errors import LearnerError
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Splits
 from heldout.resampling.fast_paths import METRICS
 
 

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from heldout.api.validate import validate
 from heldout.evidence import Confusion
-from heldout.resampling.optimism import mix_632
+from heldout.resampling.run_evidence import mix_632
 
 tables = st.integers(2, 4).flatmap(
     lambda k: st.tuples(*[arrays(np.int64, (k, k), elements=st.integers(0, 30)) for _ in range(2)])

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.resampling.making import folds, leave_one_out, problem_of, run, two_clouds
 
 from heldout.errors import LearnerError, OptionError, ValuesError
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Splits
 from heldout.resampling.split_task import ENOUGH
 
 

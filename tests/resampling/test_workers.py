@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.resampling.making import folds, run, two_clouds
 
 from heldout.errors import LearnerError
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Splits
 from heldout.resampling import workers
 
 TREE = DecisionTreeClassifier(random_state=0)
@@ -135,7 +135,7 @@ SCRIPT = """
     import numpy as np
     from sklearn.base import BaseEstimator, ClassifierMixin
     from heldout.learners.problem import Problem
-    from heldout.plans.splits import Splits
+    from heldout.plans.plan import Splits
     from heldout.resampling.run import run
 
     class Slow(ClassifierMixin, BaseEstimator):

@@ -24,9 +24,8 @@ from heldout.plans import Plan, Splits, by_column, read_plan
 from heldout.plans.plan import check_apart
 from heldout.predictions.positive_class import choose_positive
 from heldout.resampling.nested_cv import NestedCV, check_nested, fit_nested, nested_note
-from heldout.resampling.optimism import mix_632
-from heldout.resampling.outcome import count_every_case_once, count_training
 from heldout.resampling.run import cases_of_problem, run
+from heldout.resampling.run_evidence import count_every_case_once, count_training, mix_632
 from heldout.resampling.split_task import Inner
 from heldout.resampling.tuning import InnerSplits, add_search, with_inner
 from heldout.results.evaluation_builder import Settings, cost_matrix

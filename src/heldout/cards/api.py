@@ -39,12 +39,13 @@ from heldout.learners.encoding import make_estimator
 from heldout.learners.features import as_table
 from heldout.learners.learner import describe_learner, read_learner
 from heldout.learners.problem import Problem
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Splits
 from heldout.predictions.column_roles import begin_sentence
 from heldout.predictions.label_encoding import as_label
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.source import Source
-from heldout.resampling.outcome import Run, collect_predictions, find_dependence
+from heldout.resampling.outcome import Run
+from heldout.resampling.run_evidence import collect_predictions, find_dependence
 from heldout.resampling.split_task import Classes, capture_warnings, predict_classes, predict_scores
 from heldout.resampling.tuning import InnerSplits, add_search
 from heldout.resampling.workers import Jobs, Progress

@@ -42,7 +42,7 @@ from heldout.evidence import Label
 from heldout.intervals.dependence import Dependence
 from heldout.learners.learner import clone_learner
 from heldout.learners.problem import Problem
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Splits
 from heldout.resampling.outcome import Run
 from heldout.resampling.split_task import Classes, Inner, capture_warnings, predict_classes, take_rows
 from heldout.resampling.workers import WORTHWHILE, Jobs, Progress, Ticker

@@ -17,8 +17,7 @@ from heldout.intervals.estimate import Estimate
 from heldout.intervals.quantiles import t_value
 from heldout.intervals.score_limits import mean_cost_limits
 from heldout.measures.catalogue import headline_quantities
-from heldout.report.evaluation import titled
-from heldout.report.verdict import against_constant
+from heldout.report.evaluation import against_constant, titled
 from heldout.results.evaluation import Evaluation
 
 Ranges = tuple[tuple[float, float], ...]

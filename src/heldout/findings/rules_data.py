@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from heldout.arrays import Bits, Codes
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.learners.problem import Problem
-from heldout.plans.splits import LazyDraws, Splits
+from heldout.plans.plan import LazyDraws, Splits
 from heldout.predictions.case_values import groups
 from heldout.predictions.column_roles import is_unit, words_of
 from heldout.results.validation import Validation

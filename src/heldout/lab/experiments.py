@@ -21,11 +21,9 @@ from heldout.learners.encoding import prepare_learner
 from heldout.learners.learner import clone_learner, read_learner
 from heldout.learners.problem import Problem
 from heldout.plans.parser import read_plan
-from heldout.plans.plan import Cases, Plan
-from heldout.plans.splits import Splits
-from heldout.resampling.optimism import mix_632
-from heldout.resampling.outcome import count_every_case_once, count_pairs
+from heldout.plans.plan import Cases, Plan, Splits
 from heldout.resampling.run import run
+from heldout.resampling.run_evidence import count_every_case_once, count_pairs, mix_632
 from heldout.result import Result, make_row
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import limits, number

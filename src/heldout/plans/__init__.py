@@ -10,8 +10,7 @@ from heldout.plans.holdout_and_bootstrap import (
     subsampling,
 )
 from heldout.plans.parser import given, nested, read_plan
-from heldout.plans.plan import Cases, Plan
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Cases, Plan, Splits
 
 __all__ = [
     "Cases",

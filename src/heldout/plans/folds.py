@@ -15,8 +15,7 @@ from heldout.arrays import Codes
 from heldout.errors import ColumnError, OptionError
 from heldout.evidence import Label, sort_labels
 from heldout.intervals.dependence import AGAIN, FOLD_TARGET, ONCE
-from heldout.plans.plan import Cases, Plan, check_number, check_seed, make_generator, option_text
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Cases, Plan, Splits, check_number, check_seed, make_generator, option_text
 from heldout.plans.strata_and_groups import check_no_groups, check_rare_classes, deal_groups, deal_rows, number_groups
 from heldout.predictions.label_encoding import encode
 

@@ -16,15 +16,18 @@ from heldout.intervals.dependence import AGAIN
 from heldout.plans.plan import (
     Cases,
     Correction,
+    LazyDraws,
     Plan,
+    Splits,
     check_number,
     check_seed,
     check_training_share,
+    find_edges,
     make_generator,
     option_text,
     share_text,
+    sort_by_code,
 )
-from heldout.plans.splits import LazyDraws, Splits, find_edges, sort_by_code
 from heldout.plans.strata_and_groups import (
     apportion,
     check_no_groups,

@@ -20,8 +20,7 @@ from heldout.errors import OptionError
 from heldout.intervals.dependence import AGAIN, ONCE
 from heldout.plans.folds import kfold, leave_one_group_out, leave_one_out, leave_p_out, time_ordered, weka
 from heldout.plans.holdout_and_bootstrap import bootstrap, holdout, resubstitution, subsampling
-from heldout.plans.plan import Cases, Correction, Plan, check_number, check_seed
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Cases, Correction, Plan, Splits, check_number, check_seed
 
 PAIRS = "give a splitter such as KFold(5), or pairs of training and test rows: [([1, 2], [0]), ([0, 2], [1])]."
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from heldout.arguments import counted, listing
 from heldout.arrays import Codes
 from heldout.errors import LabelError, OptionError
-from heldout.plans.plan import Cases
-from heldout.plans.splits import find_edges, find_smallest_type, sort_by_code
+from heldout.plans.plan import Cases, find_edges, find_smallest_type, sort_by_code
 
 
 def check_rare_classes(cases: Cases, least: int, need: str, instead: str) -> None:

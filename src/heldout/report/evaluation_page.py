@@ -24,11 +24,10 @@ from heldout.intervals.fold_scores import FoldScores
 from heldout.measures.catalogue import find, headline_quantities
 from heldout.measures.declare import Scope
 from heldout.measures.quantity import AVERAGES
-from heldout.report.evaluation import fold_table, folded, note_cases, rule_notes, titled
+from heldout.report.evaluation import fold_table, folded, note_cases, rule_notes, sentences, titled
 from heldout.report.explanations import explorer_sections, how_sections, section_name
 from heldout.report.review import findings_section, unsaid
 from heldout.report.slider import threshold_explorer, why_none
-from heldout.report.verdict import sentences
 from heldout.results.evaluation import Evaluation
 from heldout.show.blocks import (
     Block,

@@ -10,12 +10,11 @@ from heldout.arguments import listing
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimate
 from heldout.measures.catalogue import find, headline_quantities
-from heldout.report.evaluation import body_blocks, chosen_tables, titled
+from heldout.report.evaluation import body_blocks, chosen_tables, sentences, titled
 from heldout.report.evaluation_page import how_blocks, measured
 from heldout.report.interval_chart import Mark, interval_chart
 from heldout.report.report import renamed
 from heldout.report.review import findings_section
-from heldout.report.verdict import sentences
 from heldout.resampling.outcome import Run
 from heldout.result import Form
 from heldout.results.evaluation import Evaluation

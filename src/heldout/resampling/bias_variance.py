@@ -20,7 +20,7 @@ from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import z_value
 from heldout.learners.problem import Problem
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Splits
 from heldout.resampling.run import run
 from heldout.resampling.workers import Jobs, Progress
 from heldout.result import Result, make_row

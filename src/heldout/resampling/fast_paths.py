@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from heldout.arrays import Codes, Flags, Floats, Integers
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Splits
 from heldout.resampling.split_task import Classes, TrainingSample
 
 # Below this a look at all rows costs as much as the fits do.

@@ -26,8 +26,7 @@ from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Quantity
 from heldout.plans import Plan
 from heldout.plans.folds import KFold, kfold
-from heldout.plans.plan import Cases
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Cases, Splits
 from heldout.resampling.outcome import Run
 from heldout.resampling.run import OnError, run
 from heldout.resampling.workers import Jobs, Progress, Ticker

@@ -1,4 +1,4 @@
-"""The outcome of a run, a learner fitted once for every split of a plan: predictions, counts, and their dependence."""
+"""The outcome of one split, and of a run: a learner fitted once for every split of a plan."""
 
 from __future__ import annotations
 
@@ -12,15 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes
-from heldout.evidence import Clusters, Confusion, Label
-from heldout.evidence.probabilities import Unfit
-from heldout.intervals.dependence import Dependence, find_sharing, size_ratio
-from heldout.learners.problem import Problem
-from heldout.plans.plan import Plan
-from heldout.plans.splits import LazyDraws, Splits
-from heldout.predictions.case_values import RawScores, Scores, settle_scores
-from heldout.predictions.label_encoding import Coded
-from heldout.predictions.table import Predictions
+from heldout.plans.plan import Splits
 
 
 def summarise_warnings(messages: Iterable[tuple[str, ...]], total: int, noun: str = "folds") -> tuple[str, ...]:
@@ -139,107 +131,3 @@ class Run:
 def split_noun(splits: Splits) -> str:
     """What a message calls several of them: "folds" or "splits"."""
     return "splits" if splits.label(0).startswith("split") else "folds"
-
-
-# Squares of classes with at most this many cells are counted in place.
-DIRECT_CELLS = 1 << 20
-TRAINING_CASES = "the cases are those it was trained on, so no interval says anything of new ones"
-
-
-def collect_predictions(run: Run, problem: Problem, positive: Label | None) -> Predictions:
-    """The predictions of all splits, one row each, with the fold and the case that each belongs to."""
-    labels = problem.labels
-    group = None
-    if problem.group is not None:
-        group = Coded(problem.group[run.rows], 0, tuple(problem.group_names))
-    return Predictions(
-        truth=Coded(problem.truth[run.rows], 0, labels, declared=True),
-        predicted=Coded(run.predicted, 0, labels, declared=True),
-        labels=labels,
-        truth_place=np.arange(len(labels)),
-        predicted_place=np.arange(len(labels)),
-        group=group,
-        keep_labels=True,
-        scores=_settle_run_scores(run, labels, positive),
-        positive=positive,
-        fold=Coded(run.fold, 0, tuple(range(1, len(run.splits) + 1))),
-        id=Coded(run.rows, 0, tuple(range(1, problem.n + 1))),
-        rows=run.rows,
-    )
-
-
-def _settle_run_scores(run: Run, labels: tuple[Label, ...], positive: Label | None) -> Scores | None:
-    values = run.scores
-    if values is None:
-        return None
-    if values.ndim == 1:
-        # One column speaks for the second class; the first is its opposite.
-        values = np.stack([-values, values], axis=1)
-    settled = settle_scores(RawScores(values), labels, positive)
-    if run.score_kind == "decision" and settled.is_probability:
-        return Scores(settled.values, Unfit(decision=True))
-    return settled
-
-
-def count_pairs(
-    truth: Codes,
-    predicted: Codes,
-    labels: tuple[Label, ...],
-    weight: NDArray[np.float64] | None,
-    group: Coded | None = None,
-) -> Confusion:
-    """The counts of pairs of classes; a weight makes several predictions of one case count as one."""
-    k = len(labels)
-    flat = truth * k + predicted
-    if group is None and k * k <= DIRECT_CELLS:
-        cases = np.bincount(flat, minlength=k * k)
-        cells = np.flatnonzero(cases)
-        if weight is None:
-            return Confusion(labels, cells // k, cells % k, cases[cells])
-        sums = np.bincount(flat, weights=weight, minlength=k * k)
-        return Confusion(labels, cells // k, cells % k, sums[cells])
-    cells, where = np.unique(flat, return_inverse=True)
-    cases = np.bincount(where)
-    counts = cases if weight is None else np.bincount(where, weights=weight)
-    clusters = None if group is None else _count_clusters(group, where, len(cells), weight)
-    return Confusion(labels, cells // k, cells % k, counts, clusters=clusters)
-
-
-def _count_clusters(group: Coded, cell: Codes, cells: int, weight: NDArray[np.float64] | None) -> Clusters:
-    """How much of each cell every group holds, weighed as the counts are."""
-    codes = group.codes.astype(np.int64) - group.offset
-    pairs, pair_of = np.unique(codes * cells + cell, return_inverse=True)
-    present, dense = np.unique(pairs // cells, return_inverse=True)
-    keys = np.array([group.labels[code] for code in present.tolist()])
-    return Clusters(keys, dense, pairs % cells, np.bincount(pair_of, weights=weight))
-
-
-def count_every_case_once(run: Run, problem: Problem) -> Confusion:
-    """Counts in which the predictions of one case together weigh as much as one."""
-    times = np.bincount(run.rows, minlength=problem.n)
-    weight = None if times.max(initial=0) == 1 else 1 / times[run.rows]
-    group = None if problem.group is None else Coded(problem.group[run.rows], 0, tuple(problem.group_names))
-    return count_pairs(problem.truth[run.rows], run.predicted, problem.labels, weight, group)
-
-
-def count_training(run: Run, problem: Problem) -> Confusion | None:
-    """The counts of training rows, as the models of the splits that trained on them see them."""
-    if not len(run.training_rows):
-        return None
-    return count_pairs(problem.truth[run.training_rows], run.training_predicted, problem.labels, None)
-
-
-def find_dependence(plan: Plan, run: Run, refused: str = "") -> Dependence:
-    """What intervals must know: distinct cases, the plan's factor, and how much the splits share."""
-    splits = run.splits
-    shared = find_sharing(run.rows, run.fold)
-    if plan.judging.kind == "resubstitution":
-        return Dependence(shared.n, target=plan.target, refused=TRAINING_CASES)
-    done = run.finished
-    # What a bootstrap trains on is counted in distinct cases: those that it does not test.
-    trained = splits.n - splits.sizes if isinstance(splits.train_rows, LazyDraws) else splits.train_sizes
-    ratio = size_ratio(splits.sizes[done], trained[done])
-    repeats = int(splits.repeat.max(initial=0)) + 1
-    # Of repetitions that were made as such the plan knows, even where some of their splits failed.
-    independent = shared.independent if repeats == len(splits) else max(1, len(splits) // repeats)
-    return Dependence(shared.n, plan.factor_of(splits), ratio, independent, plan.target, refused)

@@ -13,7 +13,7 @@ from heldout.arrays import Integers
 from heldout.errors import HeldoutError, LearnerError, OptionError, ValuesError
 from heldout.learners.problem import Problem
 from heldout.plans import Cases
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Splits
 from heldout.resampling.fast_paths import (
     FastPredictions,
     PredictionRequest,

@@ -20,7 +20,7 @@ from heldout.arrays import Codes, Floats, Integers
 from heldout.errors import HeldoutError, OptionError, ValuesError
 from heldout.learners.learner import clone_learner
 from heldout.learners.problem import Problem
-from heldout.plans.splits import Splits
+from heldout.plans.plan import Splits
 from heldout.resampling.outcome import Outcome, ScoreKind
 
 # Probabilities are exponentials of rounded logarithms: this far outside [0, 1] is rounding, and is clipped.

@@ -28,8 +28,8 @@ from heldout.plans.plan import Plan
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.source import Source
 from heldout.resampling.nested_cv import NESTED_MEASURES, NestedCV, NestedEstimator, replace_estimate
-from heldout.resampling.optimism import Optimism
-from heldout.resampling.outcome import Run, collect_predictions, find_dependence
+from heldout.resampling.outcome import Run
+from heldout.resampling.run_evidence import Optimism, collect_predictions, find_dependence
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Folded, Settings, judge
 from heldout.review import Reviewed

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes
-from heldout.engines.lazy.count_tables import ConfusionCells, keyed
 from heldout.engines.lazy.label_pass import SettledLabels, blanked, is_nan, kept, settle, with_scores
 from heldout.engines.lazy.roles import LazyRoles, collected, lazy_roles, unreadable
 from heldout.engines.lazy.score_pass import Budget, LazyScores, finer, on_grid
+from heldout.engines.lazy.sum_tables import ConfusionCells, keyed
 from heldout.engines.memory import MOST_PAIRED, refuse_copies, refuse_repeated
 from heldout.errors import ColumnError, HeldoutError, ValuesError
 from heldout.evidence import Label

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from heldout.arguments import listing
 from heldout.arrays import Codes
-from heldout.engines.lazy.count_tables import collect_polars, send_table
 from heldout.engines.lazy.label_pass import is_nan
-from heldout.engines.lazy.loss_sums import LEAST, raised
+from heldout.engines.lazy.sum_tables import LEAST, collect_polars, raised, send_table
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.joint_counts import GapSums, GroupedSums, IndexPair, JointScores, PairCounts, Placements

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import listing
-from heldout.engines.lazy.count_tables import collect_native
+from heldout.engines.lazy.sum_tables import collect_native
 from heldout.errors import ColumnError, HeldoutError
 from heldout.predictions.case_values import CONVERT_TO_NUMBERS, may_be_score, refuse_content
 from heldout.predictions.column_roles import check_column

@@ -12,22 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes, Floats
-from heldout.engines.lazy.count_tables import keyed, send_table, summed
 from heldout.engines.lazy.label_pass import SettledLabels, kept
-from heldout.engines.lazy.loss_sums import (
+from heldout.engines.lazy.roles import collected
+from heldout.engines.lazy.sum_tables import (
     LEAST,
     Ranked,
     Shape,
     case_losses,
     class_centres,
     in_bins,
+    keyed,
     probabilities_of,
     raised,
+    send_table,
+    summed,
     summed_losses,
     two_class_centres,
     two_class_losses,
 )
-from heldout.engines.lazy.roles import collected
 from heldout.engines.memory import LEAST_BINS
 from heldout.engines.refinement import Refinement, refine
 from heldout.evidence.bin_grid import FINEST, HUGE, POINT, WHOLE, WIDEST, floor_to
