@@ -113,8 +113,8 @@ class Review(Result):
             (len(self.of("not applicable")), "not applicable"),
             (len(self.muted), "muted"),
         )
-        said = [f"{number} {words}" for number, words in counts if number]
-        return " · ".join(said if self.fired else ["nothing found", *said])
+        parts = [f"{number} {words}" for number, words in counts if number]
+        return " · ".join(parts if self.fired else ["nothing found", *parts])
 
     def full_blocks(self) -> list[Block]:
         """Every rule with its outcome: what was found, what was seen, and why a rule had nothing to look at."""
@@ -154,4 +154,4 @@ def _rank(finding: Finding) -> tuple[bool, bool]:
 
 
 def _plain(limits: Limits) -> dict[str, dict[str, float]]:
-    return {code: dict(held) for code, held in limits.items()}
+    return {code: dict(by_name) for code, by_name in limits.items()}

@@ -95,5 +95,7 @@ def state_of(value: Any) -> dict[str, Any]:
     """
     kind = type(value)
     return {
-        name: held for name, held in vars(value).items() if not isinstance(getattr(kind, name, None), cached_property)
+        name: attribute
+        for name, attribute in vars(value).items()
+        if not isinstance(getattr(kind, name, None), cached_property)
     }

@@ -42,7 +42,7 @@ def test_a_traced_formula_gives_the_library_s_value_to_the_last_bit(name, positi
         other = 1 - positive
         square[positive, positive], square[positive, other] = counts["tp"], counts["fn"]
         square[other, positive], square[other, other] = counts["fp"], counts["tn"]
-        subject = Estimator(Confusion.of(square, labels)).subject(Quantity(bound).check(labels[positive]))
+        subject = Estimator(Confusion.of(square, labels)).subject(Quantity(bound).resolve(labels[positive]))
         expected = subject.value[positive] if subject.axis == "class" else float(subject.value)
         found = evaluated(expression, counts)
         assert found == expected or (math.isnan(found) and math.isnan(expected)), counts

@@ -131,7 +131,9 @@ def _never():
 
 
 SCRIPT = """
-    import sys, time
+    import signal, sys, time
+    # A shell that runs the tests in the background lets its children ignore interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     import numpy as np
     from sklearn.base import BaseEstimator, ClassifierMixin
     from heldout.learners.problem import Problem

@@ -59,10 +59,10 @@ def baseline_of(
         return _read_document(document, name, evaluation)
     if is_readable(baseline):
         name = Path(baseline).name if isinstance(baseline, str | Path) else "the data frame"
-        held: Any = read(baseline)
+        other: Any = read(baseline)
     elif isinstance(baseline, Evaluation | Confusion):
-        held = baseline
-        name = (held.source.name if isinstance(held, Evaluation) else "") or "the baseline"
+        other = baseline
+        name = (other.source.name if isinstance(other, Evaluation) else "") or "the baseline"
     else:
         raise OptionError(
             f"A {type(baseline).__name__} cannot be a baseline.",
@@ -74,50 +74,50 @@ def baseline_of(
     @cache
     def compared(level: float) -> Comparison:
         settings = {**options, "level": level}
-        found = compare(evaluation, held, measure=list(names), names=[ours, theirs], **settings)
-        if not isinstance(found, Comparison):
+        comparison = compare(evaluation, other, measure=list(names), names=[ours, theirs], **settings)
+        if not isinstance(comparison, Comparison):
             message = "two evaluations are compared pair by pair"
             raise TypeError(message)
-        return found
+        return comparison
 
-    found = compared(evaluation.level)
-    paired = found.met != "different cases"
+    comparison = compared(evaluation.level)
+    paired = comparison.met != "different cases"
 
     def against(estimate: Estimate) -> Against:
-        pair = found.get(ours, theirs, estimate.name)
+        pair = comparison.get(ours, theirs, estimate.name)
         return Against(name, pair.value_b, pair.tested, paired, pair.alike)
 
     def tested(estimate: Estimate, at_level: Callable[[], Estimate], level: float) -> PairTest:  # noqa: ARG001
         return compared(level).get(ours, theirs, estimate.name).tested
 
     # What is said of the evaluation itself stands there already, and requirements are no tests to correct.
-    said = tuple(f"{name}: {note}" for whose, note in found.own if whose == theirs)
-    return Baseline(name, f"Against {name}: {found.reason}", (*said, *found.shared), against, tested)
+    notes = tuple(f"{name}: {note}" for whose, note in comparison.own if whose == theirs)
+    return Baseline(name, f"Against {name}: {comparison.reason}", (*notes, *comparison.shared), against, tested)
 
 
 def _document(baseline: Any) -> Mapping[str, Any] | None:
     """The document of an evaluation, if that is what was given."""
     if isinstance(baseline, Mapping):
-        found: Any = baseline
+        document: Any = baseline
     elif isinstance(baseline, str | Path) and inner_ending(Path(baseline)) == ".json":
         content = load(baseline)
         try:
-            found = json.loads(utf8_text(content))
+            document = json.loads(utf8_text(content))
         except json.JSONDecodeError as error:
             # One object to a line is a file of predictions, whatever its ending.
             if error.msg == "Extra data":
                 return None
             raise FileError(f"{baseline} is not JSON: {error}.", hint=_how_to_make()) from None
-        if isinstance(found, Mapping) and "schema" not in found:
+        if isinstance(document, Mapping) and "schema" not in document:
             return None
     else:
         return None
-    schema = found.get("schema") if isinstance(found, Mapping) else None
-    rows = found.get("estimates") if isinstance(found, Mapping) else None
+    schema = document.get("schema") if isinstance(document, Mapping) else None
+    rows = document.get("estimates") if isinstance(document, Mapping) else None
     if schema != SCHEMA or not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        said = f"it says {schema!r}" if schema and schema != SCHEMA else "its estimates are missing"
-        raise FileError(f"The baseline is not the document of an evaluation: {said}.", hint=_how_to_make())
-    return dict(found)
+        reason = f"it says {schema!r}" if schema and schema != SCHEMA else "its estimates are missing"
+        raise FileError(f"The baseline is not the document of an evaluation: {reason}.", hint=_how_to_make())
+    return dict(document)
 
 
 def _how_to_make() -> str:
@@ -144,10 +144,10 @@ def _read_document(document: Mapping[str, Any], name: str, evaluation: Evaluatio
     def tested(estimate: Estimate, at_level: Callable[[], Estimate], level: float) -> PairTest:  # noqa: ARG001
         return _difference(at_level(), row_of(estimate))
 
-    said = UNPAIRED.format(name=name)
+    note = UNPAIRED.format(name=name)
     same = document.get("fingerprint") and document.get("fingerprint") == evaluation.fingerprint
     more = "they are the same cases, so its predictions would tell more" if same else "its predictions would tell more"
-    how = f"Against {name}: {said} (limits of the two put together, Zou & Donner 2008); {more}."
+    how = f"Against {name}: {note} (limits of the two put together, Zou & Donner 2008); {more}."
     return Baseline(name, how, (), against, tested)
 
 
@@ -254,10 +254,10 @@ def check(
         names = list(dict.fromkeys(one.asked for one in wanted if one.written.baseline))
         compared = baseline_of(baseline, evaluation, names, read=_reader(data, evaluation, given), options=more)
     judged = judge_requirements(wanted, evaluation, compared, undecided)
-    found = forbidden(evaluation, refused, unchecked_fails=undecided == "fail")
-    said = unsaid(evaluation.notes, evaluation.source, [one.finding for one in found if one.finding is not None])
+    absent = forbidden(evaluation, refused, unchecked_fails=undecided == "fail")
+    notes = unsaid(evaluation.notes, evaluation.source, [one.finding for one in absent if one.finding is not None])
     return Gate(
-        (*judged, *found),
+        (*judged, *absent),
         evaluation.level,
         evaluation.n,
         evaluation.labels,
@@ -267,7 +267,7 @@ def check(
         _columns(evaluation),
         "" if compared is None else compared.name,
         "" if compared is None else compared.how,
-        (*said, *(() if compared is None else compared.notes)),
+        (*notes, *(() if compared is None else compared.notes)),
     )
 
 
@@ -330,13 +330,13 @@ def _reader(data: Any, evaluation: Evaluation, options: dict[str, Any]) -> Calla
         if isinstance(baseline, str | Path) and is_evidence_file(baseline):
             # Its rows were counted before, by whichever engine.
             same = {name: value for name, value in same.items() if name not in defaults_of(EngineArguments)}
-        made = evaluate(baseline, **same, measures=[])
-        if options["id"] is None and any(_lost(one) for one in (evaluation, made)):
+        reference = evaluate(baseline, **same, measures=[])
+        if options["id"] is None and any(_lost(one) for one in (evaluation, reference)):
             raise OptionError(
                 "Rows were dropped, so the rest cannot be matched with the baseline by their order.",
                 hint="name the column that says which case it is (id=, --id), or drop the rows from both files.",
             )
-        return made
+        return reference
 
     return read
 

@@ -140,8 +140,8 @@ def _choose_from_counts(
 def _told(decision: Decision, source: Source, notes: Sequence[str]) -> Decision:
     """The choice with what was read, and what is to be said of that; a column of folds has no use here."""
     folds = [note for role, _, note in source.unused if role == "fold"]
-    said = [note for note in notes if note not in folds]
-    return replace(decision, columns=_read(source), notes=(*said, *decision.notes))
+    kept = [note for note in notes if note not in folds]
+    return replace(decision, columns=_read(source), notes=(*kept, *decision.notes))
 
 
 def _check_classes(counted: Counted, positive: Label | None, labels: Sequence[Label] | None) -> None:
@@ -172,5 +172,5 @@ def _read(source: Source) -> str:
     """Which columns were read, and which of them were guessed."""
     read = [(role, column) for role, column in source.columns if role != "predicted"]
     guessed = [role for role in source.guessed if role != "predicted"]
-    said = f" ({listing(guessed)} guessed from the column names)" if guessed else ""
-    return ", ".join(f"{role} = {column}" for role, column in read) + said
+    guesses = f" ({listing(guessed)} guessed from the column names)" if guessed else ""
+    return ", ".join(f"{role} = {column}" for role, column in read) + guesses

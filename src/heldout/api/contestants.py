@@ -103,9 +103,6 @@ def filter_column(column: Any, keep: NDArray[np.bool_]) -> Any:
     return series.filter(keep.tolist()).to_native() if isinstance(series, nw.Series) else np.asarray(column)[keep]
 
 
-# Lazy frames and large files are counted by their engine, without reading the rows.
-
-
 class OpenConnections(ExitStack):
     """The connections that engines have opened for a comparison, closed when all is counted."""
 

@@ -54,7 +54,7 @@ def _check_method(settings: Settings, estimator: Estimator, quantity: Quantity, 
     alone = quantity.class_ is None and quantity.average is None
     every = alone and measure.scope == "class" and not measure.overall and positive is None
     if not every:
-        quantity = quantity.check(positive)
+        quantity = quantity.resolve(positive)
     if method is None or method.groups:
         return
     if every:

@@ -363,9 +363,6 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
-# The card on a page of its own: a section for each part, with importance and net benefit drawn.
-
-
 DRAWN_FEATURES = 20
 NAMED_FEATURES = 6
 TICK = 14

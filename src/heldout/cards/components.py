@@ -142,8 +142,6 @@ _TRACERS: dict[str, Callable[[Any, Sources], Sources | None]] = {
 }
 
 
-# What one fitted predictor is made of: coefficients, questions, stored cases, weights, as its kind has them.
-
 Columns = frozenset[int]
 
 
@@ -362,9 +360,6 @@ def _count_numbers(values: Any) -> int:
     if hasattr(values, "toarray"):
         return int(values.shape[0]) * int(values.shape[1])
     return int(np.asarray(values).size)
-
-
-# A fitted model taken apart: pipelines, searches, committees and calibrations down to single predictors.
 
 
 # Wrappers inside wrappers, deeper than anybody builds them; an object that holds itself must end somewhere.

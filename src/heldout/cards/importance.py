@@ -248,8 +248,6 @@ class Exchanges:
         return mean - half, mean + half, ""
 
 
-# Whether the folds agree on which features matter: rank correlations, and the overlap of the first few.
-
 TOP = 5
 ONE_FOLD = "there is one model only, and so nothing that could differ from it"
 ONE_FEATURE = "there is one feature only, and so nothing to rank"
@@ -328,8 +326,6 @@ def kuncheva_index(shared: int, top: int, features: int) -> float:
         return math.nan
     return (shared * features - top**2) / (top * (features - top))
 
-
-# Features that say nearly the same: pairs whose association is so close that they share their importance.
 
 # Beyond this association two features count as closely related. What that does to permutation importance: Strobl et al.
 # (2008), BMC Bioinformatics 9:307, and Molnar (2022), Interpretable Machine Learning. The line itself is a convention.

@@ -189,9 +189,6 @@ def _inspect_each(
     yield from joblib.Parallel(n_jobs=jobs)(joblib.delayed(inspect_fold)(*task) for task in tasks)
 
 
-# What a card is made from: the data, the models to look into, and the predictions to judge.
-
-
 # Shuffling more columns than this takes long, and nobody reads the list.
 MOST_FEATURES = 200
 

@@ -224,8 +224,6 @@ def _measure_pickle(model: Any) -> tuple[float, str]:
         return math.nan, f"it cannot be pickled: {first_line(error)}"
 
 
-# How long a prediction takes and how much memory it needs, on the machine at hand.
-
 BATCH = 1000
 # No more repeats and no more seconds than these for either size; the median needs a few in any case.
 MOST_REPEATS = 50

@@ -199,9 +199,6 @@ def _format_leaf(leaf: Leaf) -> str:
     return f"{shorten_name(leaf.answer)} ({cases}{same})"
 
 
-# How far a shallow tree that imitates a model gives the same answers on cases that neither was fitted to.
-
-
 REFERENCE = "Craven & Shavlik (1996), NIPS 8; Molnar (2022), Interpretable Machine Learning, on global surrogates"
 
 

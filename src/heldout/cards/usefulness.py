@@ -209,9 +209,6 @@ def _find_ranges(holds: list[bool]) -> Ranges:
     return (*ranges, begun) if begun else tuple(ranges)
 
 
-# How good the model is, in a few lines: the usual measures with intervals, beside the commonest class.
-
-
 @dataclass(frozen=True, slots=True)
 class Performance:
     """The measures that a card names, the commonest class with its share, and whether the model beats it.

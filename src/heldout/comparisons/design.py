@@ -212,7 +212,7 @@ class PairingDesign(ABC):
         """What is compared: accuracy, F1, and, with scores, the ROC area and the Brier score, unless named."""
         first = self.evaluations[0]
         names = list(wanted) if wanted is not None else self._default_measures(first)
-        quantities = [read_quantity(name, self.labels, costs=first.costs).check(first.positive) for name in names]
+        quantities = [read_quantity(name, self.labels, costs=first.costs).resolve(first.positive) for name in names]
         for quantity in quantities:
             if quantity.is_score:
                 self._check_positive()

@@ -197,7 +197,7 @@ def make_paired_quantity(pairs: PairCounts, quantity: Quantity) -> PairedQuantit
             f"{measure.name} is a measure of scores, and only answers were counted.",
             hint="compare the scores of the two, or ask for a measure of answers such as accuracy.",
         )
-    asked = quantity.check(None)
+    asked = quantity.resolve(None)
     bound, factor, strict = asked.bound, 1.0, False
     axis: Axis = "class" if asked.class_ is not None else (asked.average or "table")
     if measure.name == "total_cost":

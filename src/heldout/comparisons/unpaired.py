@@ -157,7 +157,7 @@ def compare_unpaired(
     """
     level = check_level(level)
     check_whole("seed", seed, 0)
-    asked = quantity.check(None)
+    asked = quantity.resolve(None)
     if asked.class_ is not None or asked.bound.costs is not None:
         labels = join_labels(a.labels, b.labels)
         if asked.bound.costs is not None and asked.bound.costs.shape[0] != len(labels):

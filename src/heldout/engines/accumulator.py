@@ -26,8 +26,6 @@ from heldout.predictions.slice_plans import slice_values, slices_of_arrays
 from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, gather
 from heldout.predictions.table import NothingWholeError, Predictions, ask_for_other_class, assemble, check_missing_word
 
-# One batch of cases as it was given to be counted: its scores, its classes, and a copy that outlives it.
-
 
 @dataclass(frozen=True)
 class Batch:

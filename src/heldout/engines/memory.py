@@ -23,11 +23,6 @@ from heldout.predictions.positive_class import usual_positive
 from heldout.predictions.slice_plans import SliceColumn
 from heldout.predictions.table import Predictions
 
-# Said of the same fault by all who find it.
-
-
-# Counting predictions that are in memory, with NumPy, exactly.
-
 # Rows are counted in blocks that stay in the processor's cache: twice as fast as whole columns.
 BLOCK = 1 << 15
 # Where the square of codes has at most this many cells it is counted in place, otherwise by sorting.
@@ -153,8 +148,6 @@ def _confusion(
     )
 
 
-# Counting predictions fold by fold, in one pass.
-
 # Where fold, truth and prediction together have at most this many cells they are counted in place.
 DIRECT_FOLD_CELLS = 1 << 22
 
@@ -189,8 +182,6 @@ def count_folds(predictions: Predictions, labels: tuple[Label, ...]) -> FoldCoun
     keys = key_array([fold.labels[code] for code in folds_present.tolist()])
     return FoldCounts(labels, keys, fold_index, cells // k % k, cells % k, counts)
 
-
-# Counting predictions slice by slice, in one pass over the rows.
 
 # Where slice, truth and prediction together have at most this many cells they are counted in place.
 DIRECT_SLICE_CELLS = 1 << 22
@@ -309,9 +300,6 @@ def _slice_groups(
     keys = key_array([group.labels[code] for code in groups_present.tolist()])
     flat = entries_present[entries // number]
     return SliceGroups(keys, flat // cells, group_index, flat % cells, count)
-
-
-# From rows in memory to everything that is counted of them.
 
 
 Groups = tuple[NDArray[np.int64], NDArray[Any]]

@@ -13,8 +13,6 @@ from heldout.evidence.losses import LOSSES, CaseProbabilities, least_probability
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, Reliability, SparseSums, sums_by
 from heldout.predictions.case_values import sum_tolerance
 
-# Sums that grow block by block: power sums of losses, and cases in bins by their probability.
-
 # A probability this near to an edge, in widths of a bin, is compared with the edge itself: multiplying rounds.
 NEAR_EDGE = 1e-9
 
@@ -133,14 +131,14 @@ class Binner:
         cases = self.cases.reshape(2, -1)[:, ::-1]
         tables = self.table.reshape(len(self.table), 2, -1)[:, :, ::-1]
         if self.weighted:
-            held, gap, square, heavy_gap, heavy_square = tables
+            counts, gap, square, heavy_gap, heavy_square = tables
         else:
-            held, (gap, square) = cases.astype(np.float64), tables
+            counts, (gap, square) = cases.astype(np.float64), tables
             heavy_gap, heavy_square = gap, square
         return Reliability(
             cases=cases.sum(axis=0),
-            weight=held.sum(axis=0),
-            observed=held[1].copy(),
+            weight=counts.sum(axis=0),
+            observed=counts[1].copy(),
             gap=gap.sum(axis=0),
             squares=square.sum(axis=0),
             # p(1 − p) = g − g² with g = |y − p|, whichever y is.

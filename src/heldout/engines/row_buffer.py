@@ -27,8 +27,6 @@ from heldout.predictions.positive_class import quoted
 from heldout.predictions.slice_plans import MOST_TEXTS, SliceColumn
 from heldout.predictions.table import KEYS, NothingWholeError, Predictions
 
-# Several small sets of predictions as one, so that they are counted together.
-
 
 def compact(predictions: Predictions) -> Predictions:
     """The same predictions in arrays of their own, which nobody else can change, as narrow as they can be."""

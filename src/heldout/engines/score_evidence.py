@@ -134,7 +134,7 @@ class RowScores(ScoreEvidence):
         truth = self.predictions.truth
         return self.predictions.truth_place[truth.codes.astype(np.int64) - truth.offset]
 
-    def of_class(self, place: int) -> NDArray[np.bool_]:
+    def find_class(self, place: int) -> NDArray[np.bool_]:
         """Which cases are of a class; made in blocks, so that no wide column of codes is."""
         truth, asked = self.predictions.truth, self.predictions.truth_place == place
         is_class = np.empty(len(truth), dtype=np.bool_)
@@ -169,7 +169,7 @@ class RowScores(ScoreEvidence):
         scores = np.ascontiguousarray(self.values[:, index]) if self.per_class else self.values
         if not self.per_class and label != self.predictions.positive:
             scores = -scores
-        return scores, self.of_class(index)
+        return scores, self.find_class(index)
 
     @cached_property
     def _rankings(self) -> dict[Label, Ranking]:
@@ -196,7 +196,7 @@ class RowScores(ScoreEvidence):
         if self.per_class:
             return tally_classes(self.values, self.codes, weight, group=self._groups)
         positive_index = self.labels.index(self.predictions.positive) if self.predictions.positive is not None else 1
-        return tally(self.values, self.of_class(positive_index), weight, group=self._groups)
+        return tally(self.values, self.find_class(positive_index), weight, group=self._groups)
 
     @cached_property
     def folds(self) -> tuple[ScoreEvidence, ...]:
@@ -222,9 +222,6 @@ class RowScores(ScoreEvidence):
         # Not from the folds themselves: of many folds of one case each they would take longer to make than to count.
         k = len(self.labels)
         return np.array([np.bincount(self.codes[rows], minlength=k) for rows in self._rows], dtype=np.float64)
-
-
-# What scores tell where only counts of them were kept: rankings from bins, and probabilities as they were summed.
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +293,7 @@ class CountedScores(ScoreEvidence):
     @cached_property
     def fold_cases(self) -> NDArray[np.float64]:
         """The number of rows of each class in each fold."""
-        tables = [part.of_classes() for part in self.parts or (self.tally,)]
+        tables = [part.count_classes() for part in self.parts or (self.tally,)]
         if not self.per_class:
             # One column of scores tells the positive class, which is the second there, from the other.
             places = [int(label == self.positive) for label in self.labels]

@@ -20,9 +20,6 @@ from heldout.errors import ValuesError
 from heldout.evidence.probabilities import sums_by
 from heldout.evidence.ranking import RankedGroups, Ranking, smallest
 
-# Said of the same fault by all who find it.
-
-
 BLOCK = 1 << 15
 # Polars' sort is up to four times as fast as NumPy's, but calling it takes microseconds and importing it a tenth of a
 # second: docs/decisions/0006-one-packed-sort.md.
@@ -251,9 +248,6 @@ def _indexed(
         for which in (positive, ~positive)
     ]
     return Ranking(distinct[::-1], sums[0], sums[1], sums[2], sums[3], groups)
-
-
-# Areas under the ROC curve of every pair of classes, from one sort for each class.
 
 
 class Ordered:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-# Whether somebody listens at the address of a cluster, asked before anything is started there.
-
 # Seconds until an address that does not answer is given up.
 PATIENCE = 10.0
 _PORTS = {"spark": 7077, "tcp": 8786, "tls": 8786, "ws": 8787, "wss": 8787, "http": 80, "https": 443}
@@ -93,8 +91,6 @@ def _words(error: OSError) -> str:
     return f"cannot be connected to ({error.strerror or error})"
 
 
-# Where Java is and whether Spark can run on it, or what to install.
-
 # The oldest that Spark 4 runs on.
 OLDEST = 17
 # Starting a virtual machine takes a second or two; one that takes longer than this hangs.
@@ -148,9 +144,6 @@ def _version_text(program: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return told.stderr + told.stdout
-
-
-# The Spark session that reads: the one that is there, or a quiet one of our own on the master that was named.
 
 
 # All cores of this machine.

@@ -263,15 +263,15 @@ def _fold_scores_faults(counted: Counted) -> Iterator[str]:
     if folds is None or scores is None or len(counted.fold_scores) != len(folds):
         yield "the scores of folds are not those of the folds"
         return
-    totals = sum(tally.of_classes() for tally in counted.fold_scores)
-    if not np.array_equal(totals, scores.of_classes()):
+    totals = sum(tally.count_classes() for tally in counted.fold_scores)
+    if not np.array_equal(totals, scores.count_classes()):
         yield "the scores of the folds do not add up"
     for tally in counted.fold_scores:
         if len(tally.bins) != len(scores.bins) or tally.labels != scores.labels:
             yield "the scores of the folds have other classes"
         if not _is_reason(tally.unfit):
             yield "it is not known why the scores of a fold are no probabilities"
-        numbers = tally.of_classes()
+        numbers = tally.count_classes()
         for at, bins in enumerate(tally.bins):
             each = numbers if bins.k == len(numbers) else np.array([numbers.sum() - numbers[at], numbers[at]])
             yield from _bins_faults(bins, each, weighted=counted.confusion.weighted)

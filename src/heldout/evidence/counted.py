@@ -73,7 +73,7 @@ class ScoreTally:
         """Where the class at a place among the labels, or the positive one, is among the classes of its bins."""
         return at if self.per_class and self.pairwise else 1
 
-    def of_classes(self) -> NDArray[np.int64]:
+    def count_classes(self) -> NDArray[np.int64]:
         """The number of rows of each class: of the negative and the positive one, or of every label."""
         if self.per_class and not self.pairwise:
             return np.array([bins.counts[:, 1].sum() for bins in self.bins], dtype=np.int64)

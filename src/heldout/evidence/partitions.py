@@ -329,9 +329,6 @@ def _confusion(
     return Confusion(labels, truth, predicted, sums, squares=squares, rows=None if squares is None else cases)
 
 
-# The names of slices when evidence merges: their union, and the codes of each slice in it.
-
-
 # What stands in brackets is no value of the column, and stands last: (other), (missing).
 _NO_VALUE = re.compile(r"\(+(missing|other)\)+")
 

@@ -88,8 +88,6 @@ def _escaped(match: re.Match[str]) -> str:
     return _ESCAPED.get(code, code)
 
 
-# Dates in ARFF files, whose formats are those of Java's SimpleDateFormat.
-
 DEFAULT_FORMAT = "yyyy-MM-dd'T'HH:mm:ss"
 
 _FIELDS = {"y": "year", "M": "month", "d": "day", "H": "hour", "m": "minute", "s": "second", "S": "milli"}
@@ -391,9 +389,6 @@ def _misfit(attribute: Attribute, token: str, where: str) -> FileError:
         f"{where}: expected {what} for attribute {attribute.name!r}, found {value!r}.",
         hint="mend the value, or write ? if it is missing.",
     )
-
-
-# The rows of an ARFF file read one by one, which finds any fault and reads every form of row.
 
 
 _FORM = "separate values by commas, write ? for a missing one, and quote a value that has blanks or commas."

@@ -219,9 +219,6 @@ def _is_long(path: str) -> bool:
     return not packed and size > LONG_ROWS // 8 and fmt.count_rows(file) > LONG_ROWS
 
 
-# Columns that the folders of a table hold in their names, such as year=2026/region=north.
-
-
 def key_columns(parts: Sequence[FilePart], held: Sequence[Collection[str]] = ()) -> dict[str, list[Any]]:
     """The value of every key for each part, with the type that all values of the key share.
 
@@ -278,8 +275,6 @@ def _check_column(part: FilePart, name: str) -> None:
                     hint="write the file without the column, or give one of the two another name.",
                 )
 
-
-# Text files cut into pieces of whole records, also while they are unpacked.
 
 # Bytes of a piece. A record may be as long as a few of them, and then a quote was not closed.
 PIECE = 1 << 25

@@ -357,9 +357,6 @@ PARQUET_FORMAT = Format(
 )
 
 
-# Arrow IPC tables, also called Feather: the file form, and the stream form that programs send each other.
-
-
 FILE_MAGIC, STREAM_MAGIC, OLD_MAGIC = b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
 END_OF_STREAM = STREAM_MAGIC + b"\0\0\0\0"
 

@@ -153,7 +153,7 @@ def resolve_wanted(written: Written, evaluation: Evaluation) -> Wanted:
             f"{written.text!r} compares a slice with a baseline, of which only all cases are known.",
             hint="check the slice by itself: filter both files to its rows first.",
         )
-    quantity = read_quantity(name, evaluation.labels, costs=evaluation.costs).check(evaluation.positive)
+    quantity = read_quantity(name, evaluation.labels, costs=evaluation.costs).resolve(evaluation.positive)
     measure = quantity.bound.measure
     if not measure.bounded:
         return Wanted(written, quantity, term)

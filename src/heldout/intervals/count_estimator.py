@@ -17,7 +17,7 @@ from heldout.evidence import Confusion
 from heldout.intervals.cluster_errors import effective_scale
 from heldout.intervals.dependence import Dependence
 from heldout.intervals.draws import DRAWN_LEVEL, MOST_CELLS, Draws
-from heldout.intervals.estimate import ClassEstimates, Estimate, whole
+from heldout.intervals.estimate import ClassEstimates, Estimate, round_cases
 from heldout.intervals.methods import METHODS, Method, find_method
 from heldout.intervals.target import Axis, Subject
 from heldout.measures.catalogue import find
@@ -180,7 +180,7 @@ class Estimator:
             average = None if bound.measure.overall or subject.axis == "table" else subject.axis
             return [
                 Estimate(
-                    bound.name, None, average, value, float(low), float(high), self.level, name, whole(size),
+                    bound.name, None, average, value, float(low), float(high), self.level, name, round_cases(size),
                     undefined, note, style,
                 )
             ]  # fmt: skip

@@ -147,7 +147,7 @@ class ClassEstimates(Sequence[Estimate]):
         value = float(self.values[place])
         return Estimate(
             self.measure, self.labels[place], None, value, float(self.lows[place]), float(self.highs[place]),
-            self.level, self.method, whole(self.sizes[place]),
+            self.level, self.method, round_cases(self.sizes[place]),
             self.undefined if value != value else "", self.note, self.style,  # noqa: PLR0124 - true of nan only
         )  # fmt: skip
 
@@ -160,17 +160,17 @@ class ClassEstimates(Sequence[Estimate]):
         columns = (column[at].tolist() for column in (self.values, self.lows, self.highs, self.sizes))
         return [
             Estimate(
-                self.measure, self.labels[place], None, value, low, high, self.level, self.method, whole(cases),
+                self.measure, self.labels[place], None, value, low, high, self.level, self.method, round_cases(cases),
                 self.undefined if value != value else "", self.note, self.style,  # noqa: PLR0124 - true of nan only
             )
             for place, value, low, high, cases in zip(at.tolist(), *columns, strict=True)
         ]  # fmt: skip
 
 
-def whole(size: Any) -> int | float:
+def round_cases(size: Any) -> int | float:
     """A number of cases, whole where it is one.
 
-    >>> whole(5.0000000001), whole(2.5)
+    >>> round_cases(5.0000000001), round_cases(2.5)
     (5, 2.5)
     """
     number = float(size)

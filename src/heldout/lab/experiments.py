@@ -102,8 +102,6 @@ def find_bootstrap_limits(
     return value, min(float(low), value), max(float(high), value)
 
 
-# Spread: the smaller the test set, the more the error measured on it varies around the true error.
-
 METHOD = "bootstrap over test sets"
 
 
@@ -311,9 +309,6 @@ def optimism(
             true.value,
         )
     return TrainingOptimism(world.text, name, n, level, seed, world.bayes_error, exact, *errors)
-
-
-# Estimators of the true error compared: the bias and the spread of holdout, cross-validation and the bootstrap.
 
 
 PLANS = ("resubstitution", "holdout", "10-fold", "leave-one-out", "bootstrap 25", ".632 25")

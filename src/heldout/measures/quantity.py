@@ -277,7 +277,7 @@ class Quantity:
             )
         return scores
 
-    def check(self, positive: Label | None) -> Quantity:
+    def resolve(self, positive: Label | None) -> Quantity:
         """The same quantity, with the positive class filled in where one is needed."""
         measure = self.bound.measure
         if self.is_score:

@@ -167,9 +167,6 @@ def _encode_numbers(values: Any) -> tuple[tuple[Label, ...], Codes] | None:
     return tuple(texts.tolist()), folds
 
 
-# Leaving one row, every set of p rows, or one group out at a time: nothing is drawn.
-
-
 MOST_SPLITS = 100_000
 TEARS = "would leave the rest of a row's group in training"
 
@@ -337,8 +334,6 @@ def time_ordered(folds: int = 5, *, gap: int = 0) -> TimeOrdered:
     """
     return TimeOrdered(folds, gap)
 
-
-# The random numbers of java.util.Random, which other programs' splits were drawn with.
 
 MULTIPLIER = 0x5DEECE66D
 ADDEND = 0xB

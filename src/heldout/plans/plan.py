@@ -23,9 +23,6 @@ from heldout.errors import OptionError
 __all__ = ["Splits"]
 
 
-# Training rows that are drawn again whenever they are asked for, so that many draws need no memory.
-
-
 @dataclass(frozen=True, eq=False)
 class LazyDraws(Sequence[Integers]):
     """The rows of each draw: `draw(i)` makes those of draw i, the same on every call, and `sizes` counts them.
@@ -51,9 +48,6 @@ class LazyDraws(Sequence[Integers]):
         # A range knows slices, negative places and where it ends.
         chosen = range(len(self))[index]
         return self.draw(chosen) if isinstance(chosen, int) else tuple(self.draw(i) for i in chosen)
-
-
-# Gathering rows by a small number that each carries, such as its class or its fold.
 
 
 def sort_by_code(codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
@@ -314,9 +308,6 @@ class Plan(ABC):
 
     def __str__(self) -> str:
         return self.text
-
-
-# The generator behind each repetition of a plan: independent streams of one seed.
 
 
 def make_generator(seed: int, number: int) -> np.random.Generator:

@@ -40,7 +40,7 @@ class Paired:
         return len(self.truth)
 
 
-def pair(held: Sequence[Predictions], names: Sequence[str]) -> Paired:
+def pair(tables: Sequence[Predictions], names: Sequence[str]) -> Paired:
     """Match the cases of several classifiers by their ids, or by their order where none has ids.
 
     >>> from heldout.predictions.table import assemble
@@ -50,20 +50,20 @@ def pair(held: Sequence[Predictions], names: Sequence[str]) -> Paired:
     >>> [column.tolist() for column in paired.predicted]
     [[0, 0], [1, 1]]
     """
-    with_ids = [predictions.id is not None for predictions in held]
+    with_ids = [predictions.id is not None for predictions in tables]
     if any(with_ids) and not all(with_ids):
         lacking = [name for name, there in zip(names, with_ids, strict=True) if not there]
         raise ValuesError(
             f"Some classifiers name their cases, and these do not: {listing(lacking)}.",
             hint="give all of them the id of each case, or none.",
         )
-    rows, keys = _by_id(held, names) if all(with_ids) else (_by_order(held, names), None)
-    labels, moves, notes = common_labels([predictions.labels for predictions in held], names)
-    truths = [move[_codes(p.truth, p.truth_place)][at] for p, move, at in zip(held, moves, rows, strict=True)]
+    rows, keys = _by_id(tables, names) if all(with_ids) else (_by_order(tables, names), None)
+    labels, moves, notes = common_labels([predictions.labels for predictions in tables], names)
+    truths = [move[_codes(p.truth, p.truth_place)][at] for p, move, at in zip(tables, moves, rows, strict=True)]
     for name, truth in zip(names[1:], truths[1:], strict=True):
         _same_truth(truths[0], truth, labels, (names[0], name), keys)
     predicted = tuple(
-        move[_codes(p.predicted, p.predicted_place)][at] for p, move, at in zip(held, moves, rows, strict=True)
+        move[_codes(p.predicted, p.predicted_place)][at] for p, move, at in zip(tables, moves, rows, strict=True)
     )
     return Paired(labels, truths[0], predicted, rows, "id" if all(with_ids) else "order", notes)
 
@@ -73,7 +73,7 @@ def _codes(column: Coded, place: NDArray[np.int64]) -> Codes:
 
 
 def common_labels(
-    held: Sequence[tuple[Label, ...]], names: Sequence[str]
+    label_lists: Sequence[tuple[Label, ...]], names: Sequence[str]
 ) -> tuple[tuple[Label, ...], list[Codes], tuple[str, ...]]:
     """The labels of all classifiers together, where each one's own stand among them, and what to say of joined ones.
 
@@ -81,9 +81,9 @@ def common_labels(
     >>> labels, [move.tolist() for move in moves]
     (('a', 'b', 'c'), [[0, 1], [1, 2]])
     """
-    labels, notes = held[0], []
+    labels, notes = label_lists[0], []
     renames: list[dict[Label, Label]] = [{}]
-    for name, other in zip(names[1:], held[1:], strict=True):
+    for name, other in zip(names[1:], label_lists[1:], strict=True):
         note = ""
         rename: dict[Label, Label] = {}
         if {type(label) for label in labels} != {type(label) for label in other}:
@@ -96,19 +96,19 @@ def common_labels(
     index_of = {label: position for position, label in enumerate(labels)}
     moves = [
         np.array([index_of[rename.get(label, label)] for label in own], dtype=np.int64)
-        for own, rename in zip(held, renames, strict=True)
+        for own, rename in zip(label_lists, renames, strict=True)
     ]
     return labels, moves, tuple(notes)
 
 
-def _by_order(held: Sequence[Predictions], names: Sequence[str]) -> tuple[Codes, ...]:
-    lost = [name for name, predictions in zip(names, held, strict=True) if lost_rows(predictions)]
+def _by_order(tables: Sequence[Predictions], names: Sequence[str]) -> tuple[Codes, ...]:
+    lost = [name for name, predictions in zip(names, tables, strict=True) if lost_rows(predictions)]
     if lost:
         raise lost_order(lost)
-    sizes = {name: predictions.n for name, predictions in zip(names, held, strict=True)}
+    sizes = {name: predictions.n for name, predictions in zip(names, tables, strict=True)}
     if len(set(sizes.values())) > 1:
         raise other_sizes(sizes)
-    return tuple(np.arange(predictions.n) for predictions in held)
+    return tuple(np.arange(predictions.n) for predictions in tables)
 
 
 def lost_order(names: Sequence[str]) -> ValuesError:
@@ -182,10 +182,10 @@ class _Keys:
         return listing((self.text(code) for code in codes.tolist()), most=3)
 
 
-def _by_id(held: Sequence[Predictions], names: Sequence[str]) -> tuple[tuple[Codes, ...], _Keys]:
+def _by_id(tables: Sequence[Predictions], names: Sequence[str]) -> tuple[tuple[Codes, ...], _Keys]:
     # Where every row says which model made it, a case may stand once for each model.
-    by_fold = all(p.fold is not None for p in held) and any(_repeated(p.id) for p in held)
-    keys = _keys(held, by_fold=by_fold)
+    by_fold = all(p.fold is not None for p in tables) and any(_repeated(p.id) for p in tables)
+    keys = _keys(tables, by_fold=by_fold)
     places: list[Codes] = []
     for name, own in zip(names, keys.codes, strict=True):
         row_of_key = np.full(keys.kinds, -1, dtype=np.int64)
@@ -228,12 +228,12 @@ def other_cases(gone: Iterable[tuple[int, str, str, str]]) -> ValuesError:
 
 
 def other_truth(
-    names: tuple[str, str], number: int, n: int, case: str, said: tuple[Label, Label], *, by_id: bool = True
+    names: tuple[str, str], number: int, n: int, case: str, truths: tuple[Label, Label], *, by_id: bool = True
 ) -> LabelError:
     """What is said of cases of which two classifiers hold a different truth: how many of n, and one of them."""
     return LabelError(
         f"{names[0]} and {names[1]} do not agree on the truth in {number:,} of {n:,} cases: in case "
-        f"{case} it is {said[0]!r} for the one and {said[1]!r} for the other.",
+        f"{case} it is {truths[0]!r} for the one and {truths[1]!r} for the other.",
         hint="check that both were tested on the same cases"
         + ("." if by_id else " in the same order; with ids (id=, --id) the order does not matter."),
     )
@@ -251,11 +251,11 @@ def _repeated(column: Coded | None) -> bool:
     return column is not None and bool((np.bincount(column.codes.astype(np.int64) - column.offset) > 1).any())
 
 
-def _keys(held: Sequence[Predictions], *, by_fold: bool) -> _Keys:
-    ids, cases = _joined([p.id for p in held if p.id is not None])
+def _keys(tables: Sequence[Predictions], *, by_fold: bool) -> _Keys:
+    ids, cases = _joined([p.id for p in tables if p.id is not None])
     if not by_fold:
         return _Keys(cases, ids)
-    folds, names = _joined([p.fold for p in held if p.fold is not None])
+    folds, names = _joined([p.fold for p in tables if p.fold is not None])
     both, places = np.unique(
         np.concatenate([case * len(folds) + fold for case, fold in zip(cases, names, strict=True)]), return_inverse=True
     )

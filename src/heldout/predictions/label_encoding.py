@@ -19,9 +19,6 @@ from heldout.errors import LabelError
 from heldout.evidence import Label, sort_labels
 from heldout.predictions.containers import array_of, unwrap
 
-# Said of the same fault by all who find it.
-
-
 # Encoding NumPy's fixed-width text without making a Python string of every row.
 #
 # The few columns of characters that tell the labels of a sample apart are hashed into a table without collisions;

@@ -29,8 +29,6 @@ SLICE_BY_REPEATED = "slice by a column whose values repeat; id= takes a column t
 SLICE_BY_VALUES = "slice by a column that has values."
 
 
-# What slices are called: values as text, and the ends of bins with as many digits as tell them apart.
-
 MISSING, OTHER, EMPTY = "(missing)", "(other)", "(empty)"
 
 
@@ -97,9 +95,6 @@ def date_text(kind: np.dtype[Any]) -> Callable[[Any], str]:
         return f"{day} {time}" if time.replace(":", "").strip("0") else day
 
     return write
-
-
-# The column behind slices as an array of numbers or dates where it is one, otherwise as it came.
 
 
 def called(name: str) -> str:
@@ -169,8 +164,6 @@ def _numbers_of_objects(column: NDArray[Any]) -> NDArray[Any]:
     return column
 
 
-# Dates that came as text: recognised where every text is one in the form of ISO 8601, such as 2024-03-31.
-
 # A whole day, or a moment of one; a year or a month alone could be any number.
 FORM = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
 
@@ -202,9 +195,6 @@ def _moment(text: str) -> dt.datetime | None:
     except (OverflowError, ValueError):
         # The thirtieth of February, or a moment that leaves the calendar when its zone is taken off.
         return None
-
-
-# Which slice each value of a column belongs to, settled from its distinct values and how often each stands.
 
 
 Kind = Literal["values", "bins"]
@@ -241,11 +231,11 @@ class SlicePlan:
         """The slice of every row of a batch; every value must be one of those that the plan was made from."""
         column = slice_values(values, self.name)
         if isinstance(column, Coded):
-            return self._of_coded(column)
+            return self._code_labels(column)
         # Values of several kinds were told apart by their texts; a batch may hold numbers alone.
-        return self._of_coded(value_texts(values, self.name)) if self.edges is None else self.of_numbers(column)
+        return self._code_labels(value_texts(values, self.name)) if self.edges is None else self.code_numbers(column)
 
-    def of_numbers(self, column: NDArray[Any]) -> NDArray[np.uint8]:
+    def code_numbers(self, column: NDArray[Any]) -> NDArray[np.uint8]:
         """The slice of every number or date."""
         edges, absent = self.edges, missing_numbers(column)
         if edges is None or (edges.dtype.kind in "mM") != (column.dtype.kind in "mM"):
@@ -261,7 +251,7 @@ class SlicePlan:
             codes[absent] = self.missing
         return codes
 
-    def _of_coded(self, column: Coded) -> NDArray[np.uint8]:
+    def _code_labels(self, column: Coded) -> NDArray[np.uint8]:
         code_index = column.codes.astype(np.int64) - (column.offset - 1)
         occurring = np.bincount(code_index, minlength=len(column.labels) + 1) > 0
         move = np.zeros(len(occurring), dtype=np.uint8)
@@ -321,7 +311,7 @@ def plan_of_coded(
     # Text files have no type for dates; what is written as one is one all the same.
     tallied, gaps = NumberCounts.of(dates.view(np.int64), counts[1:]), bool(counts[0])
     plan = plan_of_numbers(tallied, dates.dtype, name, gaps=gaps, bins=bins)
-    move = np.append(np.uint8(plan.missing or 0), plan.of_numbers(dates))
+    move = np.append(np.uint8(plan.missing or 0), plan.code_numbers(dates))
     places = np.flatnonzero(counts[1:]).tolist()
     values = {labels[index]: int(move[index + 1]) for index in places}
     return SlicePlan(name, plan.labels, plan.kind, plan.note, values=values, missing=plan.missing), move
@@ -449,7 +439,7 @@ def slice_column(values: Any, name: str, *, bins: int = BINS) -> SliceColumn:
     comparable = column.view(np.int64) if column.dtype.kind in "mM" else column
     rows = NumberRows(comparable if absent is None else comparable[~absent])
     plan = plan_of_numbers(rows, column.dtype, name, gaps=absent is not None, bins=bins)
-    return planned(plan, plan.of_numbers(column))
+    return planned(plan, plan.code_numbers(column))
 
 
 def planned(plan: SlicePlan, codes: NDArray[np.uint8]) -> SliceColumn:
@@ -461,9 +451,6 @@ def planned(plan: SlicePlan, codes: NDArray[np.uint8]) -> SliceColumn:
     ('f', 'm')
     """
     return SliceColumn(plan.name, codes, plan.labels, plan.kind, plan.note)
-
-
-# Which columns divide the cases: those that were named, or every one that has no other role.
 
 
 Divided = TypeVar("Divided", SliceColumn, SlicePlan)

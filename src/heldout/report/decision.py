@@ -172,8 +172,6 @@ def _worse(by: float, style: Style) -> str:
     return "the same" if not by else f"{'worse' if by > 0 else 'better'} by {number(abs(by), style)}"
 
 
-# The page of a chosen threshold: the answer, every measure there, and how it was computed.
-
 GIVEN = (
     "These intervals are as if the threshold had been given. That of what was optimised stands above, and reaches "
     "further by the optimism of the choice."

@@ -147,8 +147,8 @@ def binary_matrix(evaluation: Evaluation) -> Table:
 
 def confused_pairs(confusion: Confusion, level: float = 0.95, independent: float = 1.0) -> Table | None:
     """The kinds of error that occur most, with their share of the true class and its interval."""
-    found = confused(confusion, SHOWN_PAIRS, level=level, independent=independent)
-    return found.table() if found.pairs else None
+    pairs = confused(confusion, SHOWN_PAIRS, level=level, independent=independent)
+    return pairs.table() if pairs.pairs else None
 
 
 def fold_table(estimates: Iterable[FoldEstimate], names: Iterable[str], level: float, caption: str = "") -> Table:
@@ -188,22 +188,22 @@ def _empty(cell: Cell) -> bool:
 
 def folded(estimates: Sequence[Estimate]) -> list[FoldEstimate] | None:
     """The estimates, if all of them were made over more than one fold."""
-    held = [e for e in estimates if isinstance(e, FoldEstimate) and e.splits > 1]
-    return held if held and len(held) == len(estimates) else None
+    over_folds = [e for e in estimates if isinstance(e, FoldEstimate) and e.splits > 1]
+    return over_folds if over_folds and len(over_folds) == len(estimates) else None
 
 
 def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list[Block]:
     """What the columns mean: the spread is no standard error, and, in full, why each rule is used."""
-    held = list(estimates)
-    if not held:
+    listed = list(estimates)
+    if not listed:
         return []
     notes: list[Block] = []
-    if any(not math.isnan(e.spread) for e in held):
+    if any(not math.isnan(e.spread) for e in listed):
         notes.append(
             Note("The standard deviation over folds says how much they differ; it is not the value's standard error.")
         )
     if full:
-        reasons = dict.fromkeys((e.rule, e.reason, e.reference) for e in held)
+        reasons = dict.fromkeys((e.rule, e.reason, e.reference) for e in listed)
         notes += [Note(f"{rule}: {reason} ({reference}).") for rule, reason, reference in reasons]
     return notes
 
@@ -211,8 +211,8 @@ def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list
 def method_notes(estimates: Iterable[Estimate]) -> list[Block]:
     """What was measured of the methods over folds that were asked for by name, where no finding says it."""
     used = dict.fromkeys(e.method for e in estimates if e.method in FOLD_METHODS)
-    found = [FOLD_METHODS[name].finding for name in used]
-    return [Note(f"{text[:1].upper()}{text[1:]}.", "warning") for text in found if text]
+    remarks = [FOLD_METHODS[name].finding for name in used]
+    return [Note(f"{text[:1].upper()}{text[1:]}.", "warning") for text in remarks if text]
 
 
 SHOWN_ROWS = 15
@@ -237,12 +237,12 @@ def render_evaluation(evaluation: Evaluation, form: Form) -> list[Block]:
 
 def evaluation_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
     """The report; `full` adds every measure, every class, the whole matrix and every rule."""
-    found = evaluation.review.full_blocks() if full else evaluation.review.blocks()
+    findings = evaluation.review.full_blocks() if full else evaluation.review.blocks()
     return [
         _title(evaluation),
         *([_columns(evaluation)] if evaluation.source.columns else []),
         *body_blocks(evaluation, full=full),
-        *found,
+        *findings,
     ]
 
 
@@ -291,8 +291,8 @@ def _title(evaluation: Evaluation) -> Title:
         parts.append(f"{count(confusion.clusters.number)} group" + "s" * (confusion.clusters.number != 1))
     parts.append(f"{count(confusion.n_classes)} class" + "es" * (confusion.n_classes != 1))
     if evaluation.positive is not None:
-        held = confusion.truth_totals[confusion.index(evaluation.positive)] / confusion.n
-        parts.append(f"positive class: {shorten(visible(str(evaluation.positive)), 40)} ({percent(float(held))})")
+        prevalence = confusion.truth_totals[confusion.index(evaluation.positive)] / confusion.n
+        parts.append(f"positive class: {shorten(visible(str(evaluation.positive)), 40)} ({percent(float(prevalence))})")
     return Title(" · ".join(parts))
 
 
@@ -300,8 +300,8 @@ def _columns(evaluation: Evaluation) -> Prose:
     guessed = evaluation.source.guessed
     flags = ", ".join(f"--{role}" for role in guessed)
     more = f"; --fold {NO_COLUMN} takes all as predictions of one model" if "fold" in guessed else ""
-    said = f" ({listing(guessed)} guessed from the column names; {flags} to change{more})" if guessed else ""
-    return Prose(evaluation.source.sentence() + said)
+    guesses = f" ({listing(guessed)} guessed from the column names; {flags} to change{more})" if guessed else ""
+    return Prose(evaluation.source.sentence() + guesses)
 
 
 def _headline(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
@@ -361,9 +361,9 @@ def _everything(evaluation: Evaluation) -> list[Block]:
         [evaluation.positive] if evaluation.positive is not None else list(evaluation.confusion.labels)[:SHOWN_ROWS]
     )
     for label in wanted:
-        held = [e for e in evaluation.estimates if e.class_ == label and e.class_ is not None]
-        names = [find(e.measure).title for e in held]
-        blocks.append(estimate_table(evaluation, held, names, f'Class "{label}" against the rest'))
+        of_class = [e for e in evaluation.estimates if e.class_ == label and e.class_ is not None]
+        names = [find(e.measure).title for e in of_class]
+        blocks.append(estimate_table(evaluation, of_class, names, f'Class "{label}" against the rest'))
     return blocks
 
 
@@ -371,8 +371,8 @@ def _everything(evaluation: Evaluation) -> list[Block]:
 EXPLAINED = frozenset({"precision", "recall", "hand_till_auc", *(bound.name for bound in headline("screen"))})
 
 
-def _notes(evaluation: Evaluation, said: Sequence[str]) -> list[Block]:
-    blocks = note_cases(evaluation, said)
+def _notes(evaluation: Evaluation, notes: Sequence[str]) -> list[Block]:
+    blocks = note_cases(evaluation, notes)
     undefined: dict[str, list[Estimate]] = {}
     for e in evaluation.estimates:
         if math.isnan(e.value) and e.measure in EXPLAINED:
@@ -382,8 +382,8 @@ def _notes(evaluation: Evaluation, said: Sequence[str]) -> list[Block]:
         blocks.append(Note(f"Undefined: {shown}, because {_reason(reason, held_back)}."))
     # What an average leaves out and what has probability 0 is a finding.
     # So is what was measured of a method over folds.
-    held = [e for e in evaluation.estimates if e.average is None and e.measure in OF_CLASS]
-    told = {note: e.name for e in held if (note := e.note.replace(NAIVE, "").strip("; "))}
+    by_class = [e for e in evaluation.estimates if e.average is None and e.measure in OF_CLASS]
+    told = {note: e.name for e in by_class if (note := e.note.replace(NAIVE, "").strip("; "))}
     return [*blocks, *(Note(f"{name}: {note}.") for note, name in told.items())]
 
 
@@ -418,8 +418,6 @@ def _reason(reason: str, estimates: list[Estimate]) -> str:
     )
 
 
-# The slices on the screen: the worst of them in a short table, and a sentence where chance does not explain it.
-
 SHOWN = 5
 # Of more measures than this the slices are not shown unless they are asked for one by one.
 CHOSEN = 3
@@ -436,10 +434,10 @@ def slice_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
         deep = columns > 1 and columns * (columns - 1) // 2 * evaluation.confusion.n_cases <= PAIRED_ROWS
     else:
         deep = bool(evaluation.counted.pairs)
-    found = evaluation.worst_slices(depth=2 if deep else 1, most=10 if full else SHOWN)
-    blocks: list[Block] = [Prose(found.summary(), label="Slices")]
-    if found.slices:
-        blocks.append(found.table())
+    worst = evaluation.worst_slices(depth=2 if deep else 1, most=10 if full else SHOWN)
+    blocks: list[Block] = [Prose(worst.summary(), label="Slices")]
+    if worst.slices:
+        blocks.append(worst.table())
     if full:
         every = evaluation.slices()
         blocks.append(Section("Every slice", (every.table(), *_slice_notes(every)), name="slices", folded=True))
@@ -447,7 +445,7 @@ def slice_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
         blocks.append(Note(f"{NOT_COUNTED[:1].upper()}{NOT_COUNTED[1:]}."))
     elif columns > 1 and not deep:
         blocks.append(Note("Pairs of columns were not searched, because there are many rows; worst_slices() does."))
-    return blocks + _slice_notes(found)[: None if full else 1]
+    return blocks + _slice_notes(worst)[: None if full else 1]
 
 
 def chosen_slice_blocks(evaluation: Evaluation) -> list[Block]:
@@ -456,16 +454,16 @@ def chosen_slice_blocks(evaluation: Evaluation) -> list[Block]:
         return []
     shown = [evaluation.slices(e.name) for e in evaluation.estimates[:CHOSEN]]
     blocks: list[Block] = []
-    for found in shown:
-        blocks += [found.table(), *_slice_notes(found)]
+    for slices in shown:
+        blocks += [slices.table(), *_slice_notes(slices)]
     left = len(evaluation.estimates) - len(shown)
     return blocks + [Note(f"The slices of {left:,} more are left out; ask for fewer measures to see them.")] * (
         left > 0
     )
 
 
-def _slice_notes(found: Slices) -> list[Block]:
-    return [Note(f"{note[:1].upper()}{note[1:]}.") for note in found.notes]
+def _slice_notes(slices: Slices) -> list[Block]:
+    return [Note(f"{note[:1].upper()}{note[1:]}.") for note in slices.notes]
 
 
 # Of a percentage; with these, limits differ for up to 1e12 cases.
@@ -474,15 +472,15 @@ MOST_DECIMALS = 4
 
 def sentences(evaluation: Evaluation) -> list[str]:
     """The verdict, a sentence or two."""
-    said = [against_constant(evaluation.confusion, evaluation.level, evaluation.independent)]
+    parts = [against_constant(evaluation.confusion, evaluation.level, evaluation.independent)]
     positive = evaluation.positive
     if positive is not None:
-        said.append(_describe_positive(evaluation, positive))
+        parts.append(_describe_positive(evaluation, positive))
     elif evaluation.confusion.n_classes > 2:
-        said.append(_weakest(evaluation))
+        parts.append(_weakest(evaluation))
     if evaluation.costs is not None:
-        said += _describe_costs(evaluation.confusion, evaluation.costs)
-    return [sentence for sentence in said if sentence]
+        parts += _describe_costs(evaluation.confusion, evaluation.costs)
+    return [sentence for sentence in parts if sentence]
 
 
 def against_constant(confusion: Confusion, level: float, independent: float = 1.0) -> str:
@@ -493,15 +491,15 @@ def against_constant(confusion: Confusion, level: float, independent: float = 1.
     >>> against_constant(Confusion.of([[9990, 10], [90, 10]], ["c1", "c2"]), 0.95)
     'Better than always answering "c1" (accuracy .990)? Cannot be told from these cases: -.001 to .001.'
     """
-    found = gain_over_commonest(confusion, level, independent)
-    if found is None:
+    gain = gain_over_commonest(confusion, level, independent)
+    if gain is None:
         return "There is one class only, so there is nothing to tell apart."
-    start = f'Better than always answering "{_named(found.answer)}" (accuracy {share(found.constant)})?'
-    low, high = found.low, found.high
-    if not found.gained and not found.lost:
+    start = f'Better than always answering "{_named(gain.answer)}" (accuracy {share(gain.constant)})?'
+    low, high = gain.low, gain.high
+    if not gain.gained and not gain.lost:
         return f"{start} No: it gets exactly the same cases right."
-    if not found.known:
-        return f"{start} The gap is {share(found.value)} on these cases (which allow no interval)."
+    if not gain.known:
+        return f"{start} The gap is {share(gain.value)} on these cases (which allow no interval)."
     if low > 0:
         return f"{start} Yes, by {share(low)} to {share(high)}."
     if high < 0:
@@ -516,14 +514,14 @@ def _named(label: Label) -> str:
 def _describe_positive(evaluation: Evaluation, positive: Label) -> str:
     recall, precision = evaluation.get("recall", class_=positive), evaluation.get("precision", class_=positive)
     name = _named(positive)
-    found = (
+    recalled = (
         f'It finds {_percent(recall)} of the cases of "{name}"'
         if not math.isnan(recall.value)
         else f'There are no cases of "{name}" to find'
     )
     if math.isnan(precision.value):
-        return f'{found}, and it never answers "{name}".'
-    return f'{found}; {_percent(precision)} of its answers "{name}" are right.'
+        return f'{recalled}, and it never answers "{name}".'
+    return f'{recalled}; {_percent(precision)} of its answers "{name}" are right.'
 
 
 def _describe_costs(confusion: Confusion, costs: NDArray[np.float64]) -> list[str]:

@@ -63,7 +63,7 @@ def _ranked(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def evaluation_facts(evaluation: Evaluation) -> list[tuple[str, str]]:
     """What was read for an evaluation, and how it was computed."""
-    confusion, made = evaluation.confusion, evaluation.estimator
+    confusion, estimator = evaluation.confusion, evaluation.estimator
     facts = [("file", evaluation.source.name)] if evaluation.source.name else []
     facts += [(role, shorten(visible(column), 200)) for role, column in evaluation.source.columns]
     if evaluation.source.guessed:
@@ -81,10 +81,13 @@ def evaluation_facts(evaluation: Evaluation) -> list[tuple[str, str]]:
     facts += _ranked(evaluation)
     if evaluation.fingerprint:
         facts.append(("fingerprint of the cases", evaluation.fingerprint))
-    return [*facts, ("level", f"{made.level:g}"), ("seed", str(made.seed)), ("replicates", count(made.replicates))]
+    return [
+        *facts,
+        ("level", f"{estimator.level:g}"),
+        ("seed", str(estimator.seed)),
+        ("replicates", count(estimator.replicates)),
+    ]
 
-
-# The curves of a page: of the positive class, or of each class against the rest, drawn from a shortened ranking.
 
 POOLED = (
     "No curve of all folds together: the scores come from several models and are not on one scale, so the cases of one "
@@ -143,31 +146,31 @@ def _draw_folds(evaluation: Evaluation) -> list[Block]:
         return told
     areas = [float(curve.area) for curve in curves if curve.area is not None]
     mean, least, most = (number(area) for area in (sum(areas) / len(areas), min(areas), max(areas)))
-    said = f"Area under the curve {mean} on average, from {least} to {most}."
+    summary = f"Area under the curve {mean} on average, from {least} to {most}."
     left = folds - len(curves)
-    said += f" {left:,} folds are not drawn." if left else ""
-    return [draw_alike(curves, "ROC curve of every fold", "one fold each", said), *told]
+    summary += f" {left:,} folds are not drawn." if left else ""
+    return [draw_alike(curves, "ROC curve of every fold", "one fold each", summary), *told]
 
 
 def _draw_classes(evaluation: Evaluation) -> list[Block]:
     """One curve per class, each against the rest, for as many as can be told apart: the largest."""
     confusion = evaluation.confusion
     places = sorted(range(confusion.n_classes), key=lambda at: -confusion.truth_totals[at])
-    met = [confusion.labels[at] for at in places if not one_class(evaluation.ranking(confusion.labels[at]))][
+    drawable = [confusion.labels[at] for at in places if not one_class(evaluation.ranking(confusion.labels[at]))][
         : len(TONES)
     ]
-    if not met:
+    if not drawable:
         return []
-    short = [shortened(evaluation.ranking(label)) for label in met]
-    names = [shorten(visible(str(label)), 40) for label in met]
+    short = [shortened(evaluation.ranking(label)) for label in drawable]
+    names = [shorten(visible(str(label)), 40) for label in drawable]
     charts: list[Block] = [
         draw_together([roc(r, bands=None) for r in short], names, "ROC curve of each class against the rest"),
         draw_together([precision_recall(r, bands=None) for r in short], names, "Precision-recall curve of each class"),
     ]
-    left = confusion.n_classes - len(met)
+    left = confusion.n_classes - len(drawable)
     return [
         *charts,
-        *([Prose(f"The curves of the {len(met)} largest classes; {left:,} are not drawn.")] if left else []),
+        *([Prose(f"The curves of the {len(drawable)} largest classes; {left:,} are not drawn.")] if left else []),
     ]
 
 
@@ -177,8 +180,6 @@ def _reliability(evaluation: Evaluation, tallied: Probabilities) -> list[Chart]:
     except HeldoutError:
         return []
 
-
-# The tables of a page: measures with bars and links to how they were made, classes, and the matrix in three ways.
 
 PER_CLASS = ("precision", "recall", "f1")
 # More bars than two to a line are wider than a page.
@@ -248,9 +249,9 @@ def _heads(first: str, second: str) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def _figures(held: Sequence[Estimate]) -> tuple[Cell, ...]:
+def _figures(estimates: Sequence[Estimate]) -> tuple[Cell, ...]:
     cells: list[Cell] = []
-    for e in held:
+    for e in estimates:
         cells += [linked(e), Range(e.low, e.high, e.style, e.digits)]
         cells += [span(e)] if e.measure in BARS else []
     return tuple(cells)
@@ -269,7 +270,7 @@ def matrix_blocks(confusion: Confusion, first: int | None = None) -> list[Block]
     by_row = np.divide(matrix, rows, out=np.full(matrix.shape, np.nan), where=rows > 0)
     by_column = np.divide(matrix, columns, out=np.full(matrix.shape, np.nan), where=columns > 0)
     counts = [
-        tuple(Heat(float(held), float(share)) for held, share in zip(line, shares, strict=True))
+        tuple(Heat(float(number_of_cases), float(share)) for number_of_cases, share in zip(line, shares, strict=True))
         for line, shares in zip(matrix, np.nan_to_num(by_row), strict=True)
     ]
     blocks: list[Block] = [_square(names, counts, "Counts")]
@@ -332,10 +333,10 @@ def measured(evaluation: Evaluation) -> list[Block]:
     if explorer is not None:
         blocks.append(Section("Threshold, costs and prevalence", (explorer,), "threshold"))
     else:
-        place = None if evaluation.positive is None else evaluation.confusion.index(evaluation.positive)
+        positive = None if evaluation.positive is None else evaluation.confusion.index(evaluation.positive)
         blocks.append(_measures(evaluation, headline, [titled(e) for e in headline]))
         blocks.append(
-            Section("Confusion matrix", (*matrix_blocks(evaluation.confusion, place), *_pairs(evaluation)), "matrix")
+            Section("Confusion matrix", (*matrix_blocks(evaluation.confusion, positive), *_pairs(evaluation)), "matrix")
         )
     blocks += _curves(evaluation, moves=explorer is not None)
     blocks.append(Section("Classes", tuple(class_blocks(evaluation)), "classes"))
@@ -353,8 +354,10 @@ def title_of(evaluation: Evaluation) -> Title:
         parts.append(f"{count(confusion.clusters.number)} groups")
     parts.append(f"{count(confusion.n_classes)} class" + "es" * (confusion.n_classes != 1))
     if evaluation.positive is not None:
-        held = confusion.truth_totals[confusion.index(evaluation.positive)] / confusion.n
-        parts.append(f"positive class: {shorten(visible(str(evaluation.positive)), NAMED)} ({percent(float(held))})")
+        prevalence = confusion.truth_totals[confusion.index(evaluation.positive)] / confusion.n
+        parts.append(
+            f"positive class: {shorten(visible(str(evaluation.positive)), NAMED)} ({percent(float(prevalence))})"
+        )
     return Title(evaluation.source.name or "Evaluation of a classifier", " · ".join(parts))
 
 
@@ -362,9 +365,9 @@ def _read(evaluation: Evaluation) -> list[Block]:
     if not evaluation.source.columns:
         return []
     guessed = evaluation.source.guessed
-    said = f" ({listing(guessed)} guessed from the column names)" if guessed else ""
+    guesses = f" ({listing(guessed)} guessed from the column names)" if guessed else ""
     read = ", ".join(f"{role} = {shorten(visible(column), NAMED)}" for role, column in evaluation.source.columns)
-    return [Prose(f"{read}{said}", label="Read")]
+    return [Prose(f"{read}{guesses}", label="Read")]
 
 
 def _headline(evaluation: Evaluation, *scopes: Scope) -> list[Estimate]:
@@ -374,10 +377,10 @@ def _headline(evaluation: Evaluation, *scopes: Scope) -> list[Estimate]:
     return [estimates[one.key] for one in asked if one.bound.measure.scope in scopes and one.key in estimates]
 
 
-def _measures(evaluation: Evaluation, held: list[Estimate], names: list[str]) -> Section:
-    over_folds = folded(held)
+def _measures(evaluation: Evaluation, estimates: list[Estimate], names: list[str]) -> Section:
+    over_folds = folded(estimates)
     if over_folds is None:
-        return Section("Measures", (measures_table(held, names, evaluation.level),), "measures")
+        return Section("Measures", (measures_table(estimates, names, evaluation.level),), "measures")
     table = fold_table(over_folds, names, evaluation.level)
     return Section("Measures", (table, *rule_notes(over_folds)), "measures")
 
@@ -385,8 +388,10 @@ def _measures(evaluation: Evaluation, held: list[Estimate], names: list[str]) ->
 def _curves(evaluation: Evaluation, *, moves: bool) -> list[Block]:
     if evaluation.scores is None:
         return []
-    held = _headline(evaluation, "ranking", "pairs", "probability")
-    blocks: list[Block] = [measures_table(held, [titled(e) for e in held], evaluation.level)] if held else []
+    headline = _headline(evaluation, "ranking", "pairs", "probability")
+    blocks: list[Block] = (
+        [measures_table(headline, [titled(e) for e in headline], evaluation.level)] if headline else []
+    )
     blocks += curve_blocks(evaluation, moves=moves)
     why = why_none(evaluation)
     if why:
@@ -424,10 +429,10 @@ def _asked(evaluation: Evaluation, name: str, **options: Any) -> list[Block]:
     if ask is None:
         return []
     try:
-        found = ask(**options)
+        curve = ask(**options)
     except HeldoutError as refused:
         return [Prose(refused.what)]
-    return [Prose(b.text) if isinstance(b, Title) else b for b in found.blocks()]
+    return [Prose(b.text) if isinstance(b, Title) else b for b in curve.blocks()]
 
 
 def _notes(evaluation: Evaluation) -> list[Block]:
@@ -449,7 +454,9 @@ def _everything(evaluation: Evaluation) -> Section:
             )
         )
     blocks = tuple(
-        measures_table(held, [titled(e) for e in held], evaluation.level, caption) for caption, held in groups if held
+        measures_table(estimates, [titled(e) for e in estimates], evaluation.level, caption)
+        for caption, estimates in groups
+        if estimates
     )
     return Section("Every measure", blocks, "everything", folded=True)
 

@@ -87,8 +87,6 @@ def _end(value: float) -> str:
     return ("-" if value < 0 else "") + "∞" if math.isinf(value) else f"{value:g}"
 
 
-# The rules as a page: one line each, or one in full.
-
 SEVERITIES = {"act": "to act on", "know": "to know"}
 
 
@@ -110,8 +108,8 @@ def rules_blocks() -> list[Block]:
 def rule_blocks(code: str) -> list[Block]:
     """Everything about one rule."""
     rule = find_rule(code)
-    said = " ".join(filter(None, (rule.summary, rule.why)))
-    return [Title(f"{rule.code}  {rule.title}"), Prose(said), Facts(rule_entry(rule))]
+    summary = " ".join(filter(None, (rule.summary, rule.why)))
+    return [Title(f"{rule.code}  {rule.title}"), Prose(summary), Facts(rule_entry(rule))]
 
 
 def rule_entry(rule: Rule) -> tuple[tuple[str, str], ...]:
@@ -125,11 +123,6 @@ def rule_entry(rule: Rule) -> tuple[tuple[str, str], ...]:
         ("mute", f"--mute {rule.code}, mute={rule.code!r}"),
     )
 
-
-# How each number was made: what it says, its formula, the counts put in, the interval, and where both come from.
-
-
-# Formulas as a person would write them, with words or numbers for their names; page/formulas.js writes the same.
 
 # How tightly an operator binds, and how it is written between its operands.
 BINDING: Mapping[str, tuple[int, str]] = {"+": (1, " + "), "-": (1, " − "), "*": (2, " · "), "/": (3, " / ")}
@@ -222,30 +215,30 @@ def how_sections(evaluation: Evaluation, estimates: Sequence[Estimate]) -> list[
     by_measure: dict[str, list[Estimate]] = {}
     for e in estimates:
         by_measure.setdefault(e.measure, []).append(e)
-    return [_section(evaluation, measure, held) for measure, held in by_measure.items()]
+    return [_section(evaluation, measure, of_measure) for measure, of_measure in by_measure.items()]
 
 
-def _section(evaluation: Evaluation, name: str, held: Sequence[Estimate]) -> Section:
+def _section(evaluation: Evaluation, name: str, estimates: Sequence[Estimate]) -> Section:
     bound = find(name, costs=evaluation.costs)
     measure = bound.measure
     kept = {"formula", "parameters", "range", "undefined", "also called", "reference"}
     facts = [(key, text) for key, text in entry(measure) if key in kept]
-    facts += _methods(held)
-    shown = [e for e in held if e.class_ is None]
-    classes = [e for e in held if e.class_ is not None]
+    facts += _methods(estimates)
+    shown = [e for e in estimates if e.class_ is None]
+    classes = [e for e in estimates if e.class_ is not None]
     blocks: list[Block] = [Prose(measure.summary), Facts(tuple(facts))]
     blocks.append(_table(evaluation, bound, [*shown, *classes[:SHOWN_CLASSES]]))
     if len(classes) > SHOWN_CLASSES:
         blocks.append(Prose(f"{SHOWN_CLASSES} of {len(classes):,} classes."))
     blocks += [Note(f"{e.name}: {e.note}.") for e in shown if e.note]
-    rules = dict.fromkeys((e.rule, e.reason, e.reference) for e in held if isinstance(e, FoldEstimate))
+    rules = dict.fromkeys((e.rule, e.reason, e.reference) for e in estimates if isinstance(e, FoldEstimate))
     blocks += [Note(f"Over folds: {rule}, {reason} ({source}).") for rule, reason, source in rules]
     return Section(bound.title, tuple(blocks), section_name(name), folded=True)
 
 
-def _methods(held: Sequence[Estimate]) -> list[tuple[str, str]]:
+def _methods(estimates: Sequence[Estimate]) -> list[tuple[str, str]]:
     """Each interval method that was used, what it does and where it comes from."""
-    return [("interval", method_words(method)) for method in dict.fromkeys(e.method for e in held)]
+    return [("interval", method_words(method)) for method in dict.fromkeys(e.method for e in estimates)]
 
 
 def method_words(method: str) -> str:
@@ -264,7 +257,7 @@ def method_words(method: str) -> str:
     return " ".join(filter(None, [method + (":" if summary else ""), summary, f"({reference})" if reference else ""]))
 
 
-def _table(evaluation: Evaluation, bound: Bound, held: Sequence[Estimate]) -> Table:
+def _table(evaluation: Evaluation, bound: Bound, estimates: Sequence[Estimate]) -> Table:
     counted = bound.measure.name in COUNTED
     rows: list[tuple[Cell, ...]] = [
         (
@@ -274,7 +267,7 @@ def _table(evaluation: Evaluation, bound: Bound, held: Sequence[Estimate]) -> Ta
             Range(e.low, e.high, e.style, e.digits),
             Number(float(e.n), "count"),
         )
-        for e in held
+        for e in estimates
     ]
     columns = (
         Column("of"),
@@ -317,14 +310,11 @@ def _behind(evaluation: Evaluation, e: Estimate) -> str:
     """What a measure of scores was made from."""
     if e.class_ is None or e.class_ not in evaluation.confusion.labels:
         return f"the scores of {count(evaluation.confusion.n_cases)} cases"
-    place = evaluation.confusion.index(e.class_)
-    positives = float(evaluation.confusion.truth_totals[place])
+    index = evaluation.confusion.index(e.class_)
+    positives = float(evaluation.confusion.truth_totals[index])
     return (
         f"the scores of {count(positives)} positives and {count(float(evaluation.confusion.n) - positives)} negatives"
     )
-
-
-# How the figures are made that only the moved threshold shows: net benefit, and a cost where none was given.
 
 
 NET: Expression = net_formula(*map(Symbol, ("tp", "fp", N, POSITION))).expression
@@ -351,8 +341,8 @@ def _net_benefit() -> Section:
         ("interval", "the band of the decision curve"),
         ("reference", "Vickers & Elkin (2006), Decision curve analysis"),
     )
-    said = "True positives per case, less false positives weighed as the threshold weighs them."
-    return Section("net benefit", (Prose(said), Facts(facts)), NET_SECTION, folded=True)
+    meaning = "True positives per case, less false positives weighed as the threshold weighs them."
+    return Section("net benefit", (Prose(meaning), Facts(facts)), NET_SECTION, folded=True)
 
 
 def _cost() -> Section:
@@ -361,5 +351,5 @@ def _cost() -> Section:
         ("range", "0 to ∞, lower is better"),
         ("reference", CATALOGUE["expected_cost"].reference),
     )
-    said = "Mean cost of a case. No costs were given: an error counts 1 until you change it, a right answer nothing."
-    return Section("cost per case", (Prose(said), Facts(facts)), COST_SECTION, folded=True)
+    meaning = "Mean cost of a case. No costs were given: an error counts 1 until you change it, a right answer nothing."
+    return Section("cost per case", (Prose(meaning), Facts(facts)), COST_SECTION, folded=True)

@@ -48,9 +48,9 @@ def gate_blocks(gate: Gate) -> list[Block]:
     relative = [one for one in gate.requirements if one.against is not None]
     if relative:
         blocks.append(_differences(relative, gate))
-    found = [one for one in gate.requirements if one.written is None]
-    if found:
-        rows = tuple((_mark(one), _short(one.text), _about(one)) for one in found)
+    forbidden = [one for one in gate.requirements if one.written is None]
+    if forbidden:
+        rows = tuple((_mark(one), _short(one.text), _about(one)) for one in forbidden)
         blocks.append(Table((Column("outcome"), Column("forbidden"), Column("finding", wrap=True)), rows))
     blocks += [_why(one) for one in gate.requirements]
     blocks += [Note(promise)] if (promise := _promise(gate)) else []
@@ -87,16 +87,16 @@ def _verdict(gate: Gate) -> str:
     required = [one for one in gate.requirements if one.written is not None]
     forbidden = [one for one in gate.requirements if one.written is None]
     counts = [_counted(required, "requirement", REQUIRED), _counted(forbidden, "forbidden finding", FORBIDDEN)]
-    said = f"{'PASSED' if gate.passed else 'FAILED'}: {'; '.join(filter(None, counts))}."
+    verdict = f"{'PASSED' if gate.passed else 'FAILED'}: {'; '.join(filter(None, counts))}."
     open_ = [one for one in required if one.outcome == "undecided"]
     unseen = any(one.outcome == "undecided" for one in forbidden)
     if required and not open_ and all(one.outcome == "passed" for one in required):
         ways = "Its bound is" if len(required) == 1 else "Every bound is"
-        said += f" {ways} cleared by a one-sided {percentage(gate.level)} limit."
+        verdict += f" {ways} cleared by a one-sided {percentage(gate.level)} limit."
     if open_ or unseen:
         what = "undecided or not checked" if open_ and unseen else "undecided" if open_ else "not checked"
-        said += f" What is {what} {UNDECIDED_WORDS[gate.undecided]}"
-    return said
+        verdict += f" What is {what} {UNDECIDED_WORDS[gate.undecided]}"
+    return verdict
 
 
 def _promise(gate: Gate) -> str:
@@ -108,41 +108,45 @@ def _promise(gate: Gate) -> str:
     several = len(required) > 1
     if gate.undecided == "fail":
         which = "any of them" if several else "it"
-        said = f"A classifier whose true value misses {which} passes on at most {risk} test sets"
-        said += ": all must pass, so none needs a correction (intersection-union test)." if several else "."
+        promise = f"A classifier whose true value misses {which} passes on at most {risk} test sets"
+        promise += ": all must pass, so none needs a correction (intersection-union test)." if several else "."
     else:
-        said = f"With undecided={gate.undecided!r} a pass promises nothing: what is undecided may miss its bound."
+        promise = f"With undecided={gate.undecided!r} a pass promises nothing: what is undecided may miss its bound."
     if several:
-        said += (
+        promise += (
             f" That any requirement is said to have failed which is truly met happens on at most {risk}: "
             f"failures are corrected together for all {len(required)} (Holm)."
         )
-    return said
+    return promise
 
 
-def _counted(held: Sequence[Requirement], what: str, words: dict[str, tuple[str, str]]) -> str:
+def _counted(requirements: Sequence[Requirement], what: str, words: dict[str, tuple[str, str]]) -> str:
     """How many of each outcome, in words: one by itself, or so many of so many."""
-    if len(held) == 1:
-        return f"the {what} {words[held[0].outcome][0]}"
-    numbers = {outcome: sum(one.outcome == outcome for one in held) for outcome in words}
+    if len(requirements) == 1:
+        return f"the {what} {words[requirements[0].outcome][0]}"
+    numbers = {outcome: sum(one.outcome == outcome for one in requirements) for outcome in words}
     shown = ", ".join(f"{number} {words[outcome][1]}" for outcome, number in numbers.items() if number)
-    return f"of {len(held)} {what}s {shown}" if held else ""
+    return f"of {len(requirements)} {what}s {shown}" if requirements else ""
 
 
-def _values(held: Sequence[Requirement], level: float) -> Table:
+def _values(requirements: Sequence[Requirement], level: float) -> Table:
     columns = (
         Column("outcome"),
         Column("requirement"),
         Column("value", "right"),
         Column(f"one-sided {percentage(level)} limit"),
     )
-    shares = [(one.written.limit, one.estimate) for one in held if one.written is not None and one.estimate is not None]
-    ends = [_ends(one) for one in held]
+    shares = [
+        (one.written.limit, one.estimate)
+        for one in requirements
+        if one.written is not None and one.estimate is not None
+    ]
+    ends = [_ends(one) for one in requirements]
     drawn = [
         (limit, e.value, *pair) if e.style == "share" else None for (limit, e), pair in zip(shares, ends, strict=True)
     ]
     rows: list[tuple[Cell, ...]] = []
-    for one, (limit, e), pair, span in zip(held, shares, ends, _spans(drawn), strict=True):
+    for one, (limit, e), pair, span in zip(requirements, shares, ends, _spans(drawn), strict=True):
         digits = enough_digits(limit, (e.value, *pair), e.style)
         rows.append((_mark(one), _short(one.text), Number(e.value, e.style, digits), _limit(one, digits), span))
     return _drawn((*columns, Column("")), rows)
@@ -164,7 +168,7 @@ def _limit(one: Requirement, digits: int | None) -> str:
     return f"{way} {number(one.pass_limit.value, one.estimate.style, digits)}"
 
 
-def _differences(held: Sequence[Requirement], gate: Gate) -> Table:
+def _differences(requirements: Sequence[Requirement], gate: Gate) -> Table:
     columns = (
         Column("outcome"),
         Column("requirement"),
@@ -176,7 +180,7 @@ def _differences(held: Sequence[Requirement], gate: Gate) -> Table:
     )
     rows: list[tuple[Cell, ...]] = []
     ends: list[tuple[float, float, float, float] | None] = []
-    for one in held:
+    for one in requirements:
         if one.against is None or one.estimate is None or one.written is None:
             continue
         t, e, limit = one.against.tested, one.estimate, one.written.limit
@@ -198,25 +202,23 @@ def _drawn(columns: tuple[Column, ...], rows: Sequence[tuple[Cell, ...]]) -> Tab
 
 def _spans(ends: Iterable[tuple[float, float, float, float] | None]) -> list[Cell]:
     """Each interval on one track of distances from the bound, which is the zero that a track marks."""
-    held = [None if one is None or any(map(math.isnan, one)) else one for one in ends]
-    far = max((abs(end - one[0]) for one in held if one is not None for end in one[1:]), default=0.0)
+    drawn = [None if one is None or any(map(math.isnan, one)) else one for one in ends]
+    far = max((abs(end - one[0]) for one in drawn if one is not None for end in one[1:]), default=0.0)
     # Twentieths, so that the ends of the track are numbers that can be read.
     reach = max(math.ceil(far * 20 - 1e-9), 1) / 20
-    return [None if o is None else Span(o[1] - o[0], o[2] - o[0], o[3] - o[0], -reach, reach) for o in held]
+    return [None if o is None else Span(o[1] - o[0], o[2] - o[0], o[3] - o[0], -reach, reach) for o in drawn]
 
 
 def _mark(one: Requirement) -> str:
     """The outcome with a sign before it: what fails has the same sign, whether it failed or is undecided."""
     # Signs that a terminal without Unicode can show too.
-    said = "not checked" if one.written is None and one.outcome == "undecided" else one.outcome
-    return f"{'×' if one.fails else '+' if one.outcome == 'passed' else '?'} {said}"
+    word = "not checked" if one.written is None and one.outcome == "undecided" else one.outcome
+    return f"{'×' if one.fails else '+' if one.outcome == 'passed' else '?'} {word}"
 
 
 def _short(text: str) -> str:
     return shorten(visible(text), LONGEST_NAME)
 
-
-# A gate as JUnit XML, which GitLab, Jenkins and GitHub's actions for test reports read.
 
 # What XML 1.0 cannot hold in any form, also not as a reference; `visible` spells out all but the last two.
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -41,46 +41,43 @@ def interval_chart(
     >>> chart.x.ticks, chart.dots[0].y
     (((1.0, 'a'), (2.0, 'b')), (0.5, 0.7))
     """
-    held = [mark for mark in marks if math.isfinite(mark.value)]
-    if not held:
+    drawn_marks = [mark for mark in marks if math.isfinite(mark.value)]
+    if not drawn_marks:
         return None
-    heights = [v for mark in held for v in (mark.value, mark.low, mark.high) if math.isfinite(v)]
+    heights = [v for mark in drawn_marks for v in (mark.value, mark.low, mark.high) if math.isfinite(v)]
     drawn = [(name, height) for name, height in lines if math.isfinite(height)]
     heights += [height for _, height in drawn]
     low, high = min(heights), max(heights)
     room = 0.08 * (high - low) or 0.05
-    places = [float(at + 1) for at in range(len(held))]
-    names = [shorten(visible(mark.name), 60) for mark in held]
+    places = [float(at + 1) for at in range(len(drawn_marks))]
+    names = [shorten(visible(mark.name), 60) for mark in drawn_marks]
     # With many marks only some are named; the table behind the chart names all.
-    step = math.ceil(len(held) / 12)
-    room_for_names = max(6, LETTERS * step // len(held))
-    ticks = tuple((places[at], shorten(names[at], room_for_names)) for at in range(0, len(held), step))
-    known = any(math.isfinite(mark.low) for mark in held)
+    step = math.ceil(len(drawn_marks) / 12)
+    room_for_names = max(6, LETTERS * step // len(drawn_marks))
+    ticks = tuple((places[at], shorten(names[at], room_for_names)) for at in range(0, len(drawn_marks), step))
+    known = any(math.isfinite(mark.low) for mark in drawn_marks)
     dots = Dots(
         tuple(places),
-        tuple(mark.value for mark in held),
-        tuple(mark.low for mark in held) if known else (),
-        tuple(mark.high for mark in held) if known else (),
+        tuple(mark.value for mark in drawn_marks),
+        tuple(mark.low for mark in drawn_marks) if known else (),
+        tuple(mark.high for mark in drawn_marks) if known else (),
     )
-    last = len(held) + 0.5
+    last = len(drawn_marks) + 0.5
     tones: tuple[Tone, ...] = ("quiet", "second")
     strokes = tuple(
         Stroke((0.5, last), (height, height), name, tone, dashed=True)
         for (name, height), tone in zip(drawn, tones, strict=False)
     )
-    said = "; ".join(
+    summary = "; ".join(
         f"{name} {number(mark.value)}" + (f" [{limits(mark.low, mark.high)}]" if math.isfinite(mark.low) else "")
-        for name, mark in zip(names[:20], held, strict=False)
+        for name, mark in zip(names[:20], drawn_marks, strict=False)
     )
     points = tuple(zip(places, *((dots.y, dots.low, dots.high) if known else (dots.y,)), strict=True))
     headers = ("place", axis, "low", "high") if known else ("place", axis)
     return Chart(
-        title, f"{title}: {said}.", Axis(along, 0.5, last, ticks), Axis(axis, low - room, high + room),
+        title, f"{title}: {summary}.", Axis(along, 0.5, last, ticks), Axis(axis, low - room, high + room),
         strokes, (), (dots,), detail, "wide", None, headers, points,
     )  # fmt: skip
-
-
-# The track on which the intervals of several estimates are drawn one below the other.
 
 
 def track_floor(estimates: Iterable[Estimate]) -> float:

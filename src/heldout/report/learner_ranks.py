@@ -183,8 +183,6 @@ def _at(value: float) -> str:
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
-# The page of learners ranked over data sets: their average ranks drawn, with lines through those that are alike.
-
 NAMED = 16
 
 

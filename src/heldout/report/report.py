@@ -61,16 +61,16 @@ class Report(Result):
     title: str = ""
 
     def __init__(self, parts: Result | Iterable[Result], title: str = "") -> None:
-        held = (parts,) if isinstance(parts, Result) else tuple(parts)
-        wrong = [part for part in held if not isinstance(part, Result)]
+        results = (parts,) if isinstance(parts, Result) else tuple(parts)
+        wrong = [part for part in results if not isinstance(part, Result)]
         if wrong:
             raise OptionError(
                 f"A report is made of results. Got {type(wrong[0]).__name__}.",
                 hint="pass what evaluate, validate, compare or learning_curve returned.",
             )
-        if not held:
+        if not results:
             raise OptionError("A report needs a part, and there is none.", hint="pass at least one result.")
-        object.__setattr__(self, "parts", held)
+        object.__setattr__(self, "parts", results)
         object.__setattr__(self, "title", str(title))
 
     def __repr__(self) -> str:
@@ -81,12 +81,12 @@ class Report(Result):
 
     def rows(self) -> list[dict[str, object]]:
         """The rows of all parts, each with the number of its part as `answer`."""
-        made: list[dict[str, object]] = []
+        rows: list[dict[str, object]] = []
         for number, part in enumerate(self.parts, 1):
             for row in part.rows():
                 head = {key: row.get(key) for key in ROW_KEYS}
-                made.append({**head, "answer": number, **{k: v for k, v in row.items() if k not in head}})
-        return made
+                rows.append({**head, "answer": number, **{k: v for k, v in row.items() if k not in head}})
+        return rows
 
     def facts(self) -> dict[str, object]:
         """The title, and the document of each part."""
@@ -100,17 +100,17 @@ class Report(Result):
         """Every part as on a page of its own, with a table of contents before them."""
         return self._together([part.page_blocks() for part in self.parts], contents=True)
 
-    def _together(self, held: list[list[Block]], *, contents: bool) -> list[Block]:
-        headed = [_headed(blocks, f"Part {number}") for number, blocks in enumerate(held, 1)]
+    def _together(self, block_lists: list[list[Block]], *, contents: bool) -> list[Block]:
+        headed = [_headed(blocks, f"Part {number}") for number, blocks in enumerate(block_lists, 1)]
         names = [shorten(visible(title.text), NAMED) for title, _ in headed]
-        parts = f"{len(held)} part" + "s" * (len(held) != 1)
-        made: list[Block] = [Title(self.title or "Report", parts)]
+        parts = f"{len(block_lists)} part" + "s" * (len(block_lists) != 1)
+        page: list[Block] = [Title(self.title or "Report", parts)]
         if contents:
-            made.append(Facts(tuple((str(number), name) for number, name in enumerate(names, 1))))
+            page.append(Facts(tuple((str(number), name) for number, name in enumerate(names, 1))))
         for number, (name, (title, blocks)) in enumerate(zip(names, headed, strict=True), 1):
             inner = renamed([*_detail(title, name), *blocks], f"part-{number}-")
-            made.append(Section(name, tuple(inner), f"part-{number}"))
-        return made
+            page.append(Section(name, tuple(inner), f"part-{number}"))
+        return page
 
 
 def _headed(blocks: list[Block], otherwise: str) -> tuple[Title, list[Block]]:
@@ -122,5 +122,5 @@ def _headed(blocks: list[Block], otherwise: str) -> tuple[Title, list[Block]]:
 
 def _detail(title: Title, name: str) -> list[Block]:
     """What the title said beyond the heading: all of it where it was too long."""
-    said = [title.text] if name != title.text and name != visible(title.text) else []
-    return [Prose(text) for text in (*said, title.detail) if text]
+    whole_title = [title.text] if name != title.text and name != visible(title.text) else []
+    return [Prose(text) for text in (*whole_title, title.detail) if text]

@@ -71,29 +71,30 @@ def findings_section(review: Review) -> Section:
     """What a careful statistician would point out, the severe first."""
     blocks: list[Block] = [Prose(f"{_capital(review.summary())}.")]
     blocks += [
-        Note(_said(found), "warning" if found.severity == "act" else "note", found.code) for found in review.fired
+        Note(_said(finding), "warning" if finding.severity == "act" else "note", finding.code)
+        for finding in review.fired
     ]
     for outcome, title, column in (
         ("passed", "Passed", "what was seen"),
         ("not applicable", "Not applicable", "because"),
     ):
-        held = review.of(outcome)  # type: ignore[arg-type]
-        if held:
-            rows = tuple((found.code, found.title) for found in held)
+        listed = review.of(outcome)  # type: ignore[arg-type]
+        if listed:
+            rows = tuple((finding.code, finding.title) for finding in listed)
             table = Table((Column("rule"), Column(column, wrap=True)), rows)
             blocks.append(
-                Section(f"{title}: {len(held)}", (table,), f"findings-{outcome.replace(' ', '-')}", folded=True)
+                Section(f"{title}: {len(listed)}", (table,), f"findings-{outcome.replace(' ', '-')}", folded=True)
             )
     if review.muted:
         blocks.append(Prose(f"Muted: {', '.join(review.muted)}."))
     return Section("Findings", tuple(blocks), "findings")
 
 
-def _said(found: Finding) -> str:
+def _said(finding: Finding) -> str:
     parts = [
-        _sentence(found.title),
-        _sentence(_capital(found.advice)),
-        f"[{found.reference}]" if found.reference else "",
+        _sentence(finding.title),
+        _sentence(_capital(finding.advice)),
+        f"[{finding.reference}]" if finding.reference else "",
     ]
     return " ".join(filter(None, parts))
 
@@ -107,8 +108,6 @@ def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-# Notes that a finding says as well are shown once, as the finding.
-
 # The rule that says of a column of this role that it was not used.
 SAID_BY = {"fold": "H034"}
 
@@ -121,5 +120,5 @@ def unsaid(notes: Sequence[str], source: Source, findings: Iterable[Finding]) ->
     ["the column 'fold' was not used", 'rows were dropped']
     """
     fired = {finding.code for finding in findings if finding.outcome == "fired"}
-    said = {note for role, _, note in source.unused if SAID_BY.get(role) in fired}
-    return [note for note in notes if note not in said]
+    repeated = {note for role, _, note in source.unused if SAID_BY.get(role) in fired}
+    return [note for note in notes if note not in repeated]

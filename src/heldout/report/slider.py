@@ -83,22 +83,22 @@ def together(estimator: Estimator, positive: int, bounds: Sequence[Bound], corne
     """The limits of each measure for independent cases, all thresholds at once; `corners` are TP, FN, FP, TN."""
     drawn = [bound for bound in bounds if bound.measure.kind == "agreement"]
     agreed = dict(zip((b.name for b in drawn), _agreement(estimator, positive, drawn, corners), strict=True))
-    made = []
+    limits = []
     for bound in bounds:
         if bound.measure.kind == "agreement":
-            made.append(agreed[bound.name])
+            limits.append(agreed[bound.name])
         elif bound.measure.kind == "cost":
-            made.append(_costs(bound, positive, corners, estimator.level))
+            limits.append(_costs(bound, positive, corners, estimator.level))
         else:
-            made.append(_closed(bound, corners, DEFAULTS[bound.measure.kind], estimator))
-    return made
+            limits.append(_closed(bound, corners, DEFAULTS[bound.measure.kind], estimator))
+    return limits
 
 
 def one_by_one(
     estimator: Estimator, positive: Label, bounds: Sequence[Bound], seen: Sequence[Confusion]
 ) -> list[Limits]:
     """The limits of each measure from the evidence at each threshold, for weights, groups and methods asked for."""
-    asked = [Quantity(bound).check(positive) for bound in bounds]
+    asked = [Quantity(bound).resolve(positive) for bound in bounds]
     rows = [[replace(estimator, confusion=confusion).ask(quantity) for quantity in asked] for confusion in seen]
     return [
         Limits(
@@ -114,9 +114,9 @@ def _closed(bound: Bound, corners: Floats, name: str, estimator: Estimator) -> L
     none = np.zeros(0, dtype=np.int64)
     tables = ThresholdTables(tuple(range(len(corners))), none, none, none, tables=corners)
     subject = Subject(bound, tables, "class")
-    found = METHODS[name].find(subject, estimator.level, Draws(tables, estimator.seed))
+    interval = METHODS[name].find(subject, estimator.level, Draws(tables, estimator.seed))
     # What is undefined has no limits, as in every estimate.
-    low, high = (np.where(np.isnan(subject.value), np.nan, ends) for ends in found)
+    low, high = (np.where(np.isnan(subject.value), np.nan, ends) for ends in interval)
     return Limits(low, high, name)
 
 
@@ -128,8 +128,8 @@ def _costs(bound: Bound, positive: int, corners: Floats, level: float) -> Limits
     if values.tolist() == [0.0, 1.0]:
         # A cost of 0 or 1 is a proportion, and the score interval of its mean is Wilson's.
         return Limits(*wilson(corners[:, where == 1].sum(axis=1), corners.sum(axis=1), level), "score")
-    held = np.stack([corners[:, where == at].sum(axis=1) for at in range(len(values))], axis=1)
-    return Limits(*many_cost_limits(np.broadcast_to(values, held.shape), held, level), "score")
+    cells = np.stack([corners[:, where == at].sum(axis=1) for at in range(len(values))], axis=1)
+    return Limits(*many_cost_limits(np.broadcast_to(values, cells.shape), cells, level), "score")
 
 
 def _agreement(estimator: Estimator, positive: int, bounds: Sequence[Bound], corners: Floats) -> list[Limits]:
@@ -139,8 +139,8 @@ def _agreement(estimator: Estimator, positive: int, bounds: Sequence[Bound], cor
     ends = np.full((2, len(bounds), len(corners)), np.nan)
     for at, bound in enumerate(bounds):
         if len(many):
-            made = _closed(bound, corners[many], CLOSED, estimator)
-            ends[0, at, many], ends[1, at, many] = made.low, made.high
+            closed = _closed(bound, corners[many], CLOSED, estimator)
+            ends[0, at, many], ends[1, at, many] = closed.low, closed.high
     for start in range(0, len(few), TABLES_AT_ONCE):
         block = few[start : start + TABLES_AT_ONCE]
         cells = _posterior(corners[block], positive, estimator)
@@ -170,8 +170,6 @@ def _draw_limits(bound: Bound, corners: Floats, cells: dict[str, Any], level: fl
     limits = np.stack([np.fmin(np.fmax(low, floor), value), np.fmax(np.fmin(high, ceiling), value)])
     return np.where(np.isnan(value), np.nan, limits)
 
-
-# The thresholds that a page lets its reader choose from, and the named ones among them.
 
 Worth = Callable[[Any, Any], Floats]
 
@@ -253,23 +251,23 @@ def _best(ranking: Ranking, short: Ranking, worth: Worth) -> tuple[float, float]
     tp, fp = short.tp.astype(np.float64), short.fp.astype(np.float64)
     at_ends = worth(tp, fp)
     best = int(np.argmax(at_ends))
-    found = float(short.scores[best]), float(at_ends[best])
+    best_point = float(short.scores[best]), float(at_ends[best])
     if short is ranking:
-        return found
+        return best_point
     ends = places_of(ranking, short.scores)
     starts = np.concatenate([[0], ends[:-1]])
-    before = [np.concatenate([[0.0], held[:-1]]) for held in (tp, fp)]
-    for run in np.flatnonzero((worth(tp, before[1]) > found[1]) & (ends - starts > 1)).tolist():
+    before = [np.concatenate([[0.0], candidates[:-1]]) for candidates in (tp, fp)]
+    for run in np.flatnonzero((worth(tp, before[1]) > best_point[1]) & (ends - starts > 1)).tolist():
         inside = slice(int(starts[run]), int(ends[run]))
-        held = [
+        candidates = [
             first[run] + np.cumsum(side[inside], dtype=np.float64)
             for first, side in zip(before, (ranking.positives, ranking.negatives), strict=True)
         ]
-        values = worth(held[0], held[1])
+        values = worth(candidates[0], candidates[1])
         top = int(np.argmax(values))
-        if values[top] > found[1]:
-            found = float(ranking.scores[inside][top]), float(values[top])
-    return found
+        if values[top] > best_point[1]:
+            best_point = float(ranking.scores[inside][top]), float(values[top])
+    return best_point
 
 
 # So many positions are kept; fewer where the limits at each take longer, so that all of them take about a second.
@@ -330,17 +328,17 @@ def threshold_explorer(evaluation: Evaluation) -> Explorer | None:
     """The explorer of an evaluation of two classes with one score per case; nothing where `why_none` says why."""
     if why_none(evaluation) or evaluation.positive is None or evaluation.scores is None:
         return None
-    place = evaluation.confusion.index(evaluation.positive)
-    ranking, current = _at_current(evaluation, place)
+    index = evaluation.confusion.index(evaluation.positive)
+    ranking, current = _at_current(evaluation, index)
     costs = np.array(UNIT_COSTS) if evaluation.costs is None else evaluation.costs
-    found, limits = _figures(evaluation, ranking, current, place, costs)
-    names = tuple(shorten(visible(str(evaluation.confusion.labels[at])), NAMED) for at in (place, 1 - place))
+    positions, limits = _figures(evaluation, ranking, current, index, costs)
+    names = tuple(shorten(visible(str(evaluation.confusion.labels[at])), NAMED) for at in (index, 1 - index))
     prevalence = ranking.n_positive / ranking.n
-    columns = {RAW_TP: found.tp, RAW_FP: found.fp}
+    columns = {RAW_TP: positions.tp, RAW_FP: positions.fp}
     return Explorer(
         "Threshold",
-        tuple(found.thresholds.tolist()),
-        found.start,
+        tuple(positions.thresholds.tolist()),
+        positions.start,
         tuple((name, tuple(values.tolist())) for name, values in columns.items()),
         (
             (RAW_POSITIVES, float(ranking.n_positive)),
@@ -348,62 +346,62 @@ def threshold_explorer(evaluation: Evaluation) -> Explorer | None:
             (SEEN_PREVALENCE, prevalence),
         ),
         DERIVED,
-        _knobs(prevalence, costs, place, given=evaluation.costs is not None, name=names[0]),
+        _knobs(prevalence, costs, index, given=evaluation.costs is not None, name=names[0]),
         limits,
         tuple(f"truth {name}" for name in names),
         tuple(f"predicted {name}" for name in names),
         (("tp", "fn"), ("fp", "tn")),
         (PREVALENCE,),
         CHANGED,
-        found.marks,
-        found.left_out,
-        _detail(evaluation, found, ranking, names[0]),
+        positions.marks,
+        positions.left_out,
+        _detail(evaluation, positions, ranking, names[0]),
         f"{100 * evaluation.level:g} % interval",
     )
 
 
-def _knobs(prevalence: float, costs: Any, place: int, *, given: bool, name: str) -> tuple[Knob, ...]:
-    said = "as given" if given else "none were given"
-    miss, alarm = float(costs[place, 1 - place]), float(costs[1 - place, place])
+def _knobs(prevalence: float, costs: Any, index: int, *, given: bool, name: str) -> tuple[Knob, ...]:
+    origin = "as given" if given else "none were given"
+    miss, alarm = float(costs[index, 1 - index]), float(costs[1 - index, index])
     return (
         Knob(PREVALENCE, f"Share of {name}", prevalence, 0.0, 1.0, f"in these cases {number(prevalence)}"),
-        Knob(COST_MISS, "Cost of a miss", miss, 0.0, max(miss, MOST_COST), said),
-        Knob(COST_ALARM, "Cost of a false alarm", alarm, 0.0, max(alarm, MOST_COST), said),
+        Knob(COST_MISS, "Cost of a miss", miss, 0.0, max(miss, MOST_COST), origin),
+        Knob(COST_ALARM, "Cost of a false alarm", alarm, 0.0, max(alarm, MOST_COST), origin),
     )
 
 
 def _figures(
-    evaluation: Evaluation, ranking: Ranking, current: float | None, place: int, costs: Any
+    evaluation: Evaluation, ranking: Ranking, current: float | None, index: int, costs: Any
 ) -> tuple[Positions, tuple[Moving, ...]]:
     bounds = [*(find(name) for name in FIGURES), find("expected_cost", costs=costs)]
-    right = costs[place, place], costs[1 - place, 1 - place]
-    extra = max(float(costs[place, 1 - place] - right[0]), 0.0), max(float(costs[1 - place, place] - right[1]), 0.0)
+    right = costs[index, index], costs[1 - index, 1 - index]
+    extra = max(float(costs[index, 1 - index] - right[0]), 0.0), max(float(costs[1 - index, index] - right[1]), 0.0)
     fast = quick(evaluation.estimator)
 
     def at_most(most: int) -> Positions:
-        corners = evaluation.confusion.corners[place]
+        corners = evaluation.confusion.corners[index]
         return positions(ranking, most, current=current, near=(corners[0], corners[2]), costs=extra)
 
-    found = at_most(MOST if fast else MOST_SLOW)
-    corners = _corners(found, ranking)
+    kept = at_most(MOST if fast else MOST_SLOW)
+    corners = _corners(kept, ranking)
     if fast and len(ranking) > MOST and len(drawn_places(corners)) > MOST_DRAWN:
-        found = at_most(MOST_DRAWN)
-        corners = _corners(found, ranking)
+        kept = at_most(MOST_DRAWN)
+        corners = _corners(kept, ranking)
     limits: Sequence[Limits | None]
     if fast:
-        limits = together(evaluation.estimator, place, bounds, corners)
+        limits = together(evaluation.estimator, index, bounds, corners)
     elif ranking.groups is not None and len(ranking.groups.place) > MOST_GROUPED:
         limits = [None] * len(bounds)
     else:
-        limits = one_by_one(evaluation.estimator, _named(evaluation), bounds, _seen(evaluation, ranking, found))
-    moving = [_moving(evaluation, bound, made, place, costs) for bound, made in zip(bounds, limits, strict=True)]
+        limits = one_by_one(evaluation.estimator, _named(evaluation), bounds, _seen(evaluation, ranking, kept))
+    moving = [_moving(evaluation, bound, ends, index, costs) for bound, ends in zip(bounds, limits, strict=True)]
     if evaluation.scores is not None and evaluation.scores.evidence.probabilities is not None:
         why = "at a threshold of 1 a false alarm would weigh infinitely much"
         moving.append(Moving("net_benefit", "net benefit", NET, style="plain", how=NET_SECTION, undefined=why))
-    return found, tuple(moving)
+    return kept, tuple(moving)
 
 
-def _at_current(evaluation: Evaluation, place: int) -> tuple[Ranking, float | None]:
+def _at_current(evaluation: Evaluation, index: int) -> tuple[Ranking, float | None]:
     """The ranking and the threshold of the predictions.
 
     Where it falls into a bin of scores the bin is divided there: how many cases reach it was counted. If it cannot be
@@ -413,7 +411,7 @@ def _at_current(evaluation: Evaluation, place: int) -> tuple[Ranking, float | No
     if evaluation.threshold is None or evaluation.scores is None:
         return ranking, evaluation.threshold
     current = evaluation.threshold
-    tp, _, fp, _ = evaluation.confusion.corners[place].tolist()
+    tp, _, fp, _ = evaluation.confusion.corners[index].tolist()
     divided = split_at(ranking, current, tp, fp)
     return (ranking, None) if divided is None else (divided, current)
 
@@ -424,14 +422,14 @@ def _named(evaluation: Evaluation) -> Label:
     return evaluation.positive
 
 
-def _corners(found: Positions, ranking: Ranking) -> Floats:
-    held = (found.tp, ranking.n_positive - found.tp, found.fp, ranking.n_negative - found.fp)
-    return np.stack(held, axis=1).astype(np.float64)
+def _corners(positions: Positions, ranking: Ranking) -> Floats:
+    corners = (positions.tp, ranking.n_positive - positions.tp, positions.fp, ranking.n_negative - positions.fp)
+    return np.stack(corners, axis=1).astype(np.float64)
 
 
-def _moving(evaluation: Evaluation, bound: Bound, limits: Limits | None, place: int, costs: Any) -> Moving:
+def _moving(evaluation: Evaluation, bound: Bound, limits: Limits | None, index: int, costs: Any) -> Moving:
     measure = bound.measure
-    formula = cost_per_case(place, costs) if measure.kind == "cost" else trace_two_classes(bound)
+    formula = cost_per_case(index, costs) if measure.kind == "cost" else trace_two_classes(bound)
     title = "cost per case" if measure.kind == "cost" else bound.title
     style = "plain" if measure.kind == "cost" else "share"
     how = section_name(bound.name) if measure.kind != "cost" or evaluation.costs is not None else COST_SECTION
@@ -443,15 +441,15 @@ def _moving(evaluation: Evaluation, bound: Bound, limits: Limits | None, place: 
     return Moving(bound.name, title, formula, *ends, method, style, how, bound.undefined)
 
 
-def _seen(evaluation: Evaluation, ranking: Ranking, found: Positions) -> list[Confusion]:
+def _seen(evaluation: Evaluation, ranking: Ranking, positions: Positions) -> list[Confusion]:
     """The whole evidence at each position, weights and groups kept, the classes in the order of the evaluation."""
     positive, labels = _named(evaluation), evaluation.confusion.labels
     negative = next(label for label in labels if label != positive)
-    short = shortened(ranking, found.thresholds)
+    short = shortened(ranking, positions.thresholds)
     rows = _rows(evaluation, short) if ranking.weighted else None
     return [
-        cut_at(short, place, (negative, positive), rows).with_labels(labels)
-        for place in places_of(short, found.thresholds).tolist()
+        cut_at(short, cut, (negative, positive), rows).with_labels(labels)
+        for cut in places_of(short, positions.thresholds).tolist()
     ]
 
 
@@ -461,16 +459,16 @@ def _rows(evaluation: Evaluation, short: Ranking) -> Ranking | None:
         return None
     ranked = evaluation.scores.evidence.rows_ranked(_named(evaluation))
     # The shortened ranking keeps the lowest score of each run.
-    place = len(short) - 1 - (np.searchsorted(short.scores[::-1], ranked.scores, side="right") - 1)
+    cut = len(short) - 1 - (np.searchsorted(short.scores[::-1], ranked.scores, side="right") - 1)
     sums = (np.zeros(len(short), dtype=np.int64), np.zeros(len(short), dtype=np.int64))
-    for total, held in zip(sums, (ranked.positives, ranked.negatives), strict=True):
-        np.add.at(total, place, held.astype(np.int64))
+    for total, counts in zip(sums, (ranked.positives, ranked.negatives), strict=True):
+        np.add.at(total, cut, counts.astype(np.int64))
     return Ranking(short.scores, *sums)
 
 
-def _start(evaluation: Evaluation, found: Positions, ranking: Ranking) -> str:
+def _start(evaluation: Evaluation, positions: Positions, ranking: Ranking) -> str:
     """What the threshold that it starts at has to do with the predicted classes."""
-    fits = found.tp[found.start], found.fp[found.start]
+    fits = positions.tp[positions.start], positions.fp[positions.start]
     corners = evaluation.confusion.corners[evaluation.confusion.index(_named(evaluation))]
     if evaluation.threshold is not None:
         return f"It starts at the threshold nearest to {plain(evaluation.threshold)} at which the counts are known."
@@ -481,13 +479,13 @@ def _start(evaluation: Evaluation, found: Positions, ranking: Ranking) -> str:
     return "The predicted classes that were given are not those of one threshold; it starts at the nearest."
 
 
-def _detail(evaluation: Evaluation, found: Positions, ranking: Ranking, positive: str) -> str:
-    said = [f"A case is called {positive} when its score is at least the threshold."]
-    if found.left_out:
+def _detail(evaluation: Evaluation, positions: Positions, ranking: Ranking, positive: str) -> str:
+    sentences = [f"A case is called {positive} when its score is at least the threshold."]
+    if positions.left_out:
         what = "distinct scores" if ranking.joined is None else "bins of scores"
-        said.append(f"{count(len(found.thresholds))} of {count(len(ranking))} {what} can be chosen.")
-    if evaluation.threshold is None or CURRENT not in dict(found.marks):
-        said.append(_start(evaluation, found, ranking))
+        sentences.append(f"{count(len(positions.thresholds))} of {count(len(ranking))} {what} can be chosen.")
+    if evaluation.threshold is None or CURRENT not in dict(positions.marks):
+        sentences.append(_start(evaluation, positions, ranking))
     if ranking.groups is not None and len(ranking.groups.place) > MOST_GROUPED and not quick(evaluation.estimator):
-        said.append("Limits are left out here: groups would have to be counted anew at every threshold.")
-    return " ".join(said)
+        sentences.append("Limits are left out here: groups would have to be counted anew at every threshold.")
+    return " ".join(sentences)

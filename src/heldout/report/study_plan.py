@@ -60,7 +60,7 @@ def draw_study_plan(plan: StudyPlan) -> Chart:
     sizes, reached = [float(n) for n, _ in plan.curve], [one for _, one in plan.curve]
     places = tuple(math.log10(size) for size in sizes)
     ceiling = 1.0 if plan.goal != "width" else 1.08 * max(reached)
-    ticks = tuple((place, f"{int(size):,}") for place, size in zip(places, sizes, strict=True))
+    ticks = tuple((at, f"{int(size):,}") for at, size in zip(places, sizes, strict=True))
     name = NAMES[plan.goal]
     target = Stroke((places[0], places[-1]), (plan.target, plan.target), "asked for", "quiet", dashed=True)
     return Chart(

@@ -78,9 +78,9 @@ def several_blocks(
     rows: list[tuple[Cell, ...]] = []
     titles: list[str] = []
     for validation in validations:
-        found = [_found(validation.evaluation, name) for name in names]
+        estimates = [_found(validation.evaluation, name) for name in names]
         cells: list[Cell] = [validation.learner]
-        for e in found:
+        for e in estimates:
             # A learner without scores has no area beside those that have one.
             cells += (
                 [Number(math.nan), Range(math.nan, math.nan)]
@@ -90,7 +90,7 @@ def several_blocks(
         if not chosen:
             cells.append(Number(validation.gap.value, digits=validation.gap.digits))
         rows.append(tuple(cells))
-        titles = titles if None in found else [titled(e) for e in found if e is not None]
+        titles = titles if None in estimates else [titled(e) for e in estimates if e is not None]
     for title in titles:
         columns += [Column(title, "right"), Column("")]
     columns += [] if chosen else [Column("train–test gap", "right")]
@@ -157,10 +157,10 @@ def overfitting(validation: Validation) -> list[str]:
     start = f"{tested}, {share(error - gap.value)} on those it was trained on"
     if math.isnan(gap.low):
         return [f"{start}: a gap of {share(gap.value)}."]
-    found = f"a gap of {share(gap.value)} [{limits(gap.low, gap.high)}]"
+    gap_text = f"a gap of {share(gap.value)} [{limits(gap.low, gap.high)}]"
     if gap.low > 0:
-        return [f"{start}: {found}, so its training error is optimistic."]
-    return [f"{start}: {found}, no more than chance would give."]
+        return [f"{start}: {gap_text}, so its training error is optimistic."]
+    return [f"{start}: {gap_text}, no more than chance would give."]
 
 
 def fold_lines(validation: Validation) -> Table:
@@ -196,16 +196,16 @@ def remarks(validation: Validation) -> list[Note]:
             Note(f"A training set holds {percent(validation.distinct_share)} of the distinct cases on average.")
         )
     if validation.optimism is not None:
-        found = validation.optimism
+        mixed = validation.optimism
         notes.append(
             Note(
-                f"{found.rule}: training error {share(found.training)}, out-of-bag error {share(found.out_of_bag)}, "
-                f"no-information rate {share(found.no_information)}, relative overfitting {number(found.overfitting)}, "
-                f"weight {number(found.weight)}."
+                f"{mixed.rule}: training error {share(mixed.training)}, out-of-bag error {share(mixed.out_of_bag)}, "
+                f"no-information rate {share(mixed.no_information)}, relative overfitting {number(mixed.overfitting)}, "
+                f"weight {number(mixed.weight)}."
             )
         )
-        if found.refused:
-            notes.append(Note(f"{_capital(found.refused)}.", "warning"))
+        if mixed.refused:
+            notes.append(Note(f"{_capital(mixed.refused)}.", "warning"))
     if run.shortcut:
         notes.append(Note(f"{_capital(run.shortcut)}."))
     if run.chosen:
@@ -228,9 +228,6 @@ def _choices(run: Run) -> str:
 
 def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}"
-
-
-# The pages of validations: how a learner did in every split, training against test, and learners side by side.
 
 
 def validation_page(validation: Validation) -> list[Block]:
@@ -267,7 +264,7 @@ def _judged(validation: Validation) -> list[Block]:
     return [
         *_splits(validation),
         *measured(validation.evaluation),
-        *([Section("Remarks", tuple(said), "remarks")] if (said := remarks(validation)) else []),
+        *([Section("Remarks", tuple(notes), "remarks")] if (notes := remarks(validation)) else []),
         *how_blocks(validation.evaluation, validation.evaluation.estimates),
     ]
 
@@ -277,14 +274,14 @@ def _splits(validation: Validation) -> list[Block]:
     blocks: list[Block] = [Prose(text, label="Overfitting") for text in overfitting(validation)]
     lines = validation.folds
     measures = [name for name, _ in lines[0].values] if len(lines) > 1 else []
-    said = "Dots: the value in each split. They share training cases, so their spread is no standard error."
+    caption = "Dots: the value in each split. They share training cases, so their spread is no standard error."
     for at, measure in enumerate(measures):
         e = _whole(validation, measure)
         heights = [("all splits together", e.value)]
         heights += [("on training cases", e.training)] if isinstance(e, FoldEstimate) else []
         marks = [Mark(line.name.removeprefix("fold "), line.values[at][1]) for line in lines]
         title = titled(e)
-        chart = interval_chart(marks, f"{title} in every split", title, lines=heights, along="split", detail=said)
+        chart = interval_chart(marks, f"{title} in every split", title, lines=heights, along="split", detail=caption)
         blocks += [] if chart is None else [chart]
     if len(lines) <= SHOWN_FOLDS:
         blocks.append(Section("Every split", (fold_lines(validation),), "splits-table", folded=True))
@@ -300,11 +297,13 @@ def _whole(validation: Validation, measure: str) -> Estimate:
 
 
 def _learners(validations: Sequence[Validation]) -> Block | None:
-    held = [validation.evaluation.get("accuracy") for validation in validations]
-    marks = [Mark(validation.learner, e.value, e.low, e.high) for validation, e in zip(validations, held, strict=True)]
+    accuracies = [validation.evaluation.get("accuracy") for validation in validations]
+    marks = [
+        Mark(validation.learner, e.value, e.low, e.high) for validation, e in zip(validations, accuracies, strict=True)
+    ]
     level = f"{100 * validations[0].evaluation.level:g} %"
-    said = f"{level} interval of each by itself. All saw the same splits: differences are surer than these suggest."
-    return interval_chart(marks, "Accuracy of every learner", "accuracy", detail=said)
+    caption = f"{level} interval of each by itself. All saw the same splits: differences are surer than these suggest."
+    return interval_chart(marks, "Accuracy of every learner", "accuracy", detail=caption)
 
 
 def _facts(validation: Validation, learners: str = "") -> list[tuple[str, str]]:

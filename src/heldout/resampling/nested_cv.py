@@ -275,15 +275,15 @@ def fit_nested(
         return None
 
 
-def nested_note(found: NestedCV | None) -> str:
+def nested_note(nested: NestedCV | None) -> str:
     """What a reader must know of it."""
-    if found is None:
+    if nested is None:
         return f"{METHOD} was interrupted before its first repetition was finished, so the usual intervals stand"
-    said = f"{METHOD} judged {found.fits:,} more models, in {found.repeats} repetitions"
-    if found.repeats < REPEATS:
-        why = "it was interrupted" if not found.complete else "a fit failed in the others"
-        said = f"{said} of {REPEATS}: {why}"
-    return f"{said}; {found.undefined}: the usual intervals stand" if found.undefined else said
+    sentence = f"{METHOD} judged {nested.fits:,} more models, in {nested.repeats} repetitions"
+    if nested.repeats < REPEATS:
+        why = "it was interrupted" if not nested.complete else "a fit failed in the others"
+        sentence = f"{sentence} of {REPEATS}: {why}"
+    return f"{sentence}; {nested.undefined}: the usual intervals stand" if nested.undefined else sentence
 
 
 @dataclass(frozen=True)
@@ -302,16 +302,16 @@ class NestedEstimator(FoldEstimator):
         return replace_estimate(super().ask(quantity), self.found, self.level)
 
 
-def replace_estimate(estimate: Estimate, found: NestedCV, level: float) -> Estimate:
+def replace_estimate(estimate: Estimate, nested: NestedCV, level: float) -> Estimate:
     """The estimate of the error or the accuracy by nested cross-validation, with the usual one beside it."""
     if not isinstance(estimate, FoldEstimate):
         return estimate
-    low, high = limits_at(found, level)
-    ends = low, found.error, high
+    low, high = limits_at(nested, level)
+    ends = low, nested.error, high
     low, value, high = ends if estimate.measure == "error_rate" else (1 - end for end in reversed(ends))
-    direction = "less" if found.bias > 0 else "more"
+    direction = "less" if nested.bias > 0 else "more"
     note = (
-        f"mean over {found.repeats} repetitions; {abs(found.bias):.2g} {direction} error than without two folds, "
+        f"mean over {nested.repeats} repetitions; {abs(nested.bias):.2g} {direction} error than without two folds, "
         "for training on all cases (Bates, Hastie & Tibshirani, 2024)"
     )
     return replace(
@@ -319,7 +319,7 @@ def replace_estimate(estimate: Estimate, found: NestedCV, level: float) -> Estim
     )
 
 
-def limits_at(found: NestedCV, level: float) -> tuple[float, float]:
+def limits_at(nested: NestedCV, level: float) -> tuple[float, float]:
     """The limits of the error at a level, from its mean squared error."""
-    half = z_value(level) * math.sqrt(found.mse)
-    return max(found.error - half, 0.0), min(found.error + half, 1.0)
+    half = z_value(level) * math.sqrt(nested.mse)
+    return max(nested.error - half, 0.0), min(nested.error + half, 1.0)

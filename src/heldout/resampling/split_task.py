@@ -190,8 +190,6 @@ def _check_finite(values: Floats, what: str) -> None:
         )
 
 
-# Which training rows are predicted too, so that training error and test error can be set side by side.
-
 # Training rows predicted over all splits, at least: enough for an error within a percentage point or two.
 ENOUGH = 2000
 

@@ -131,8 +131,6 @@ def _call_in_worker(setting: Setting, task: Task, parent: int) -> Outcome | Fail
     return run_split_in_worker(setting, task)
 
 
-# The progress bar of a long run, on standard error, and only for somebody who watches.
-
 Progress = Callable[[int, int], object] | Literal[False] | None
 
 # Nobody needs a bar for less.

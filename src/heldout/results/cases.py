@@ -88,13 +88,13 @@ class HardCases(Result):
 
     def table(self, kind: Kind, most: int | None = None) -> Table | None:
         """The cases of one kind, one line each; none where there are no such cases."""
-        held = self.of(kind)[:most]
-        if not held:
+        shown = self.of(kind)[:most]
+        if not shown:
             return None
         style: Style = "share" if self.loss == "log_loss" else "plain"
         columns = [Column("row", "right"), *([Column("id")] if self.named else [])]
         columns += [Column("truth"), Column("predicted"), Column("score", "right"), Column("loss", "right")]
-        columns += [Column(name) for name, _ in held[0].slices]
+        columns += [Column(name) for name, _ in shown[0].slices]
         rows: list[tuple[Cell, ...]] = [
             (
                 Number(case.row, "count"),
@@ -105,7 +105,7 @@ class HardCases(Result):
                 Number(case.loss, "plain"),
                 *(value for _, value in case.slices),
             )
-            for case in held
+            for case in shown
         ]
         return Table(tuple(columns), tuple(rows), TITLES[kind])
 
@@ -113,9 +113,9 @@ class HardCases(Result):
         """Both lists, and how rows are counted."""
         if self.unavailable:
             return [Note(f"Hardest cases: {self.unavailable}.")]
-        tables: list[Block] = [made for kind in TITLES if (made := self.table(kind)) is not None]
-        said = f"{self.wrong:,} of {self.n:,} cases are wrong."
-        return [Prose(said, label="Hardest cases"), *tables, Note(COUNTED)]
+        tables: list[Block] = [table for kind in TITLES if (table := self.table(kind)) is not None]
+        summary = f"{self.wrong:,} of {self.n:,} cases are wrong."
+        return [Prose(summary, label="Hardest cases"), *tables, Note(COUNTED)]
 
 
 TITLES: dict[Kind, str] = {
@@ -194,21 +194,21 @@ def _support(predictions: Predictions) -> Support:
     scores = require(predictions.scores, "there are no scores")
     values = scores.values
     if values.ndim == 2:
-        return lambda classes, rows: _of_columns(values[rows], classes, lead=not scores.is_probability)
+        return lambda classes, rows: _support_in_columns(values[rows], classes, lead=not scores.is_probability)
     positive = 1 if predictions.positive is None else predictions.labels.index(predictions.positive)
     # Scores that are no probabilities speak against the positive class below the threshold.
     middle = 0.5 if scores.is_probability else (predictions.threshold or 0.0)
 
     def find(classes: NDArray[np.int64], rows: slice) -> NDArray[np.float64]:
-        held = np.asarray(values[rows], dtype=np.float64)
+        block = np.asarray(values[rows], dtype=np.float64)
         if scores.is_probability:
-            return np.where(classes == positive, held, 1 - held)
-        return np.where(classes == positive, held - middle, middle - held)
+            return np.where(classes == positive, block, 1 - block)
+        return np.where(classes == positive, block - middle, middle - block)
 
     return find
 
 
-def _of_columns(values: NDArray[Any], classes: NDArray[np.int64], *, lead: bool) -> NDArray[np.float64]:
+def _support_in_columns(values: NDArray[Any], classes: NDArray[np.int64], *, lead: bool) -> NDArray[np.float64]:
     at = np.arange(len(classes))
     own = np.asarray(values[at, classes], dtype=np.float64)
     if not lead:
@@ -237,9 +237,6 @@ def _case(predictions: Predictions, find: Support, kind: Kind, place: int) -> Ha
         None if named is None else named.labels[int(named.codes[place]) - named.offset],
         tuple((column.name, column.labels[int(column.codes[place])]) for column in predictions.slices),
     )
-
-
-# The kinds of error that occur most: which class is taken for which other, how often, and how sure that is.
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,8 +308,8 @@ class Confused(Result):
         if not self.pairs:
             return [Prose("No class was taken for another.", label="Confused")]
         more = self.kinds - len(self.pairs)
-        said = f"{more:,} other kind{'s' * (more != 1)} of error {'occur' if more != 1 else 'occurs'} less often."
-        return [self.table(), *([Note(said)] if more else [])]
+        summary = f"{more:,} other kind{'s' * (more != 1)} of error {'occur' if more != 1 else 'occurs'} less often."
+        return [self.table(), *([Note(summary)] if more else [])]
 
 
 def confused(confusion: Confusion, most: int = 10, *, level: float = 0.95, independent: float = 1.0) -> Confused:
@@ -351,10 +348,10 @@ def _effective(confusion: Confusion, cell: int) -> float:
     clusters = confusion.clusters
     if clusters is not None:
         pull = np.bincount(clusters.group, weights=clusters.count * slope[clusters.cell])
-        held = len(np.unique(clusters.group[own[clusters.cell]]))
-        variance = float((pull**2).sum()) * held / (held - 1) if held > 1 else 0.0
+        groups = len(np.unique(clusters.group[own[clusters.cell]]))
+        variance = float((pull**2).sum()) * groups / (groups - 1) if groups > 1 else 0.0
         if not variance:
-            return float(held) if held > 1 else 0.0
+            return float(groups) if groups > 1 else 0.0
         return min(total, share * (1 - share) / variance)
     if confusion.squares is None:
         return total

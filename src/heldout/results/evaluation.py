@@ -96,7 +96,7 @@ class Evaluation(Reviewed):
 
     def per_fold(self, name: str) -> NDArray[np.float64]:
         """The value in every fold, nan where it is undefined there."""
-        return self.fold_values(read_quantity(name, self.labels, costs=self.costs).check(self.positive))
+        return self.fold_values(read_quantity(name, self.labels, costs=self.costs).resolve(self.positive))
 
     def fold_values(self, quantity: Quantity) -> NDArray[np.float64]:
         """The value of a quantity in every fold, nan where it is undefined there."""
@@ -163,7 +163,7 @@ class Evaluation(Reviewed):
 
     def _sliced_quantity(self, measure: str | None) -> Quantity:
         name = "error_rate" if measure is None else measure
-        return read_quantity(name, self.labels, costs=self.costs).check(self.positive).check_costs(self.costs)
+        return read_quantity(name, self.labels, costs=self.costs).resolve(self.positive).check_costs(self.costs)
 
     def hardest(self, most: int = 20) -> HardCases:
         """The most confidently wrong cases and the hardest, at most so many of each, with their rows."""
@@ -188,7 +188,7 @@ class Evaluation(Reviewed):
         return self._answer(Quantity(find(measure, costs=self.costs), class_, average))
 
     def _answer(self, quantity: Quantity) -> Estimate:
-        quantity = quantity.check(self.positive)
+        quantity = quantity.resolve(self.positive)
         found = self._by_name.get((quantity.bound.name, quantity.class_, quantity.average))
         if found is not None:
             return found
@@ -215,14 +215,14 @@ class Evaluation(Reviewed):
             "seed": made.seed if seed is None else check_whole("seed", seed, 0),
             "replicates": made.replicates if replicates is None else check_whole("replicates", replicates, 1),
         }
-        quantity = read_quantity(name, self.labels, costs=self.costs).check(self.positive).check_costs(self.costs)
+        quantity = read_quantity(name, self.labels, costs=self.costs).resolve(self.positive).check_costs(self.costs)
         if quantity.is_score:
             return replace(quantity.check_scored(self.scores), **changes).ask(quantity, method)
         return replace(made, **changes).ask(quantity, method)
 
     def one_sided(self, quantity: Quantity, level: float) -> Estimate:
         """The quantity with limits that each keep the level by themselves, for statements such as "at least"."""
-        quantity = quantity.check(self.positive).check_costs(self.costs)
+        quantity = quantity.resolve(self.positive).check_costs(self.costs)
         changes: dict[str, Any] = {"level": 2 * level - 1, "one_sided": True}
         if quantity.is_score:
             return replace(quantity.check_scored(self.scores), **changes).ask(quantity)

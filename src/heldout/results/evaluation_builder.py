@@ -326,12 +326,12 @@ def _estimates(
             # A measure of one class, with no class named: all of them.
             made += estimator.classes(quantity.bound, method)
         else:
-            made.append(estimator.ask(quantity.check(positive), method))
+            made.append(estimator.ask(quantity.resolve(positive), method))
     return tuple(made)
 
 
 def _score(scored: ScoreEstimator | None, quantity: Quantity, positive: Label | None, method: str | None) -> Estimate:
-    return quantity.check_scored(scored).ask(quantity.check(positive), method)
+    return quantity.check_scored(scored).ask(quantity.resolve(positive), method)
 
 
 def _all(estimator: Estimator, costs: Any) -> list[Estimate]:

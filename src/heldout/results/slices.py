@@ -221,8 +221,8 @@ class Slices(Result):
             return self.sentence()
         if self.searched == 1:
             return f"The {looked} is {'' if self.n_worse else 'not '}clearly worse than the rest."
-        said = f"{self.n_worse:,}" if self.n_worse else "None"
-        return f"{said} of {looked} {'is' if self.n_worse < 2 else 'are'} clearly worse than the rest."
+        worse = f"{self.n_worse:,}" if self.n_worse else "None"
+        return f"{worse} of {looked} {'is' if self.n_worse < 2 else 'are'} clearly worse than the rest."
 
     def table(self, most: int | None = None) -> Table:
         """One line per slice."""
@@ -257,16 +257,16 @@ class Slices(Result):
         return [Prose(self.sentence(), label="Slices"), self.table(), *(Note(_sentence(note)) for note in self.notes)]
 
 
-def choose_columns(held: tuple[Divided, ...], columns: str | Iterable[str] | None) -> tuple[Divided, ...]:
+def choose_columns(known: tuple[Divided, ...], columns: str | Iterable[str] | None) -> tuple[Divided, ...]:
     """Of the slice columns those of these names, or all of them."""
-    if not held:
+    if not known:
         raise OptionError(
             "There are no slices: no columns were named that divide the cases.",
             hint="name them: evaluate(…, slices=['sex', 'age']), --slice COLUMN, or 'all'.",
         )
     if columns is None:
-        return held
-    by_name = {column.name: column for column in held}
+        return known
+    by_name = {column.name: column for column in known}
     wanted = [columns] if isinstance(columns, str) else list(columns)
     for name in wanted:
         if name not in by_name:

@@ -61,8 +61,6 @@ def overfitting_gap(test: Estimate, training_error: float, training_cases: int, 
     )  # fmt: skip
 
 
-# The evaluation of a run: the predictions of all splits of a plan, judged together.
-
 GROUPED = (
     "the rows come in groups, and no interval of this rule is known that takes whole groups as the cases; use 10-fold"
 )
@@ -107,15 +105,15 @@ def evaluate_run(
     return with_nested(judge(confusion, predictions, settings, source=source, folded=folded), judging.nested)
 
 
-def with_nested(evaluation: Evaluation, found: NestedCV | None) -> Evaluation:
+def with_nested(evaluation: Evaluation, nested: NestedCV | None) -> Evaluation:
     """The evaluation with the error and the accuracy of nested cross-validation; all else stays."""
     usual = evaluation.estimator
-    if found is None or found.undefined or not isinstance(usual, FoldEstimator):
+    if nested is None or nested.undefined or not isinstance(usual, FoldEstimator):
         return evaluation
     # Asked for later, by name or at another level, they are the same.
-    estimator = NestedEstimator(**{part.name: getattr(usual, part.name) for part in fields(usual)}, found=found)
+    estimator = NestedEstimator(**{part.name: getattr(usual, part.name) for part in fields(usual)}, found=nested)
     estimates = tuple(
-        replace_estimate(e, found, e.level)
+        replace_estimate(e, nested, e.level)
         if e.measure in NESTED_MEASURES and e.class_ is None and e.average is None
         else e
         for e in evaluation.estimates
@@ -253,12 +251,12 @@ class Validation(Reviewed):
         """One row per prediction: the row of the case, its fold, truth, predicted class, and scores."""
         run, labels = self.run, self.problem.labels
         truth = [labels[code] for code in self.problem.truth[run.rows].tolist()]
-        said = [labels[code] for code in run.predicted.tolist()]
+        predicted = [labels[code] for code in run.predicted.tolist()]
         # Numbers of the rows as they were read, counted from 0, whatever was dropped since.
         rows_read = run.rows if self.problem.kept is None else self.problem.kept[run.rows]
         rows: list[dict[str, object]] = [
             {"row": row, "fold": fold + 1, "truth": t, "predicted": p}
-            for row, fold, t, p in zip(rows_read.tolist(), run.fold.tolist(), truth, said, strict=True)
+            for row, fold, t, p in zip(rows_read.tolist(), run.fold.tolist(), truth, predicted, strict=True)
         ]
         if run.scores is not None:
             kind = "p" if run.score_kind == "probability" else "score"
@@ -270,18 +268,18 @@ class Validation(Reviewed):
 
     def predictions_csv(self) -> str:
         """The predictions as the text of a CSV file, which `heldout evaluate --fold fold` reads."""
-        held = self.predictions()
+        predictions = self.predictions()
         out = io.StringIO()
-        writer = csv.DictWriter(out, list(held[0]), lineterminator="\n")
+        writer = csv.DictWriter(out, list(predictions[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(held)
+        writer.writerows(predictions)
         return out.getvalue().removesuffix("\n")
 
     def rows(self) -> list[dict[str, object]]:
         """One row per estimate, and the overfitting gap."""
         named = {"learner": self.learner, "plan": self.plan.text}
-        made = [row | named for row in self.evaluation.rows()]
-        return made if math.isnan(self.gap.value) else [*made, *(row | named for row in self.gap.rows())]
+        rows = [row | named for row in self.evaluation.rows()]
+        return rows if math.isnan(self.gap.value) else [*rows, *(row | named for row in self.gap.rows())]
 
     def document(self) -> dict[str, object]:
         """The evaluation as it stands in the document, with its learner and its plan."""

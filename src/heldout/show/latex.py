@@ -161,7 +161,7 @@ def _row(entries: Iterable[str]) -> str:
 
 
 def _entry(cell: Cell, column: Column) -> str:
-    said = words(cell)
-    text = escape(said if column.wrap else shorten(said, LONGEST_LABEL))
+    written = words(cell)
+    text = escape(written if column.wrap else shorten(written, LONGEST_LABEL))
     # A hyphen is too short for a minus sign; in figures every single hyphen is one.
     return text if isinstance(cell, str) else re.sub(r"(?<!-)-(?!-)", "$-$", text)

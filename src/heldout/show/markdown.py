@@ -62,9 +62,9 @@ def _line(text: str) -> str:
 
 
 def _defused(match: re.Match[str]) -> str:
-    found = match.group()
+    character = match.group()
     # A backslash before a digit would be shown, so the mark after the digits is escaped instead.
-    return f"{found}\\" if found[0].isdigit() else f"\\{found}"
+    return f"{character}\\" if character[0].isdigit() else f"\\{character}"
 
 
 def _block(block: Block) -> str:

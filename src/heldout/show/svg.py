@@ -331,19 +331,19 @@ def _dots(dots: Dots, frame: Frame) -> str:
             parts.append(f'<path class="heldout-reach" d="M{_n(where)} {_n(low)}V{_n(high)}{ends}"/>')
         # The area of a dot is in proportion to its size, as an eye compares areas.
         scale = 0.6 + math.sqrt(sizes[at] / largest) if largest > 0 else 1
-        place = f"translate({_n(frame.across(x))} {_n(frame.down(y))})"
+        moved = f"translate({_n(frame.across(x))} {_n(frame.down(y))})"
         grown = "" if scale == 1 else f" scale({scale:.2f})"
-        parts.append(f'<path d="{_SHAPES[dots.tone]}" transform="{place}{grown}"/>')
+        parts.append(f'<path d="{_SHAPES[dots.tone]}" transform="{moved}{grown}"/>')
     return "".join([*parts, "</g>"])
 
 
 def _mark(frame: Frame, mark: tuple[float, float]) -> str:
     x, y = mark
     seen = math.isfinite(x) and math.isfinite(y)
-    place = f"translate({_n(frame.across(x))} {_n(frame.down(y))})" if seen else "translate(0 0)"
+    moved = f"translate({_n(frame.across(x))} {_n(frame.down(y))})" if seen else "translate(0 0)"
     hidden = "" if seen else ' visibility="hidden"'
     return (
-        f'<g class="heldout-mark" transform="{place}"{hidden} data-x="{x!r}" data-y="{y!r}">'
+        f'<g class="heldout-mark" transform="{moved}"{hidden} data-x="{x!r}" data-y="{y!r}">'
         '<circle r="7.5"/><circle r="3"/></g>'
     )
 

@@ -172,9 +172,6 @@ def _need_share(given: Assumptions) -> float:
     return check_share("The value", value, suggest_share(value))
 
 
-# How the share of the cases that count follows from what is given; `value` is that of the measure.
-
-
 def _count_all(given: Assumptions, value: float) -> float:  # noqa: ARG001 - one shape for all
     return 1.0
 

@@ -211,8 +211,8 @@ class NormalSampling(Sampling):
         sign = 1.0 if above else -1.0
         target, critical = float(self._place(bound)), float(self._critical(n, 2 * level - 1))
 
-        def falls_short(place: float) -> bool:
-            return bool(sign * (place - target) < critical * self._error(self._back(place), n))
+        def falls_short(transformed: float) -> bool:
+            return bool(sign * (transformed - target) < critical * self._error(self._back(transformed), n))
 
         # The estimate at which the limit just meets the bound; farther away from the bound is better.
         step = sign * max(critical * float(self._error(bound, n)), 1e-9)
@@ -260,12 +260,12 @@ class NormalSampling(Sampling):
     def _place(self, value: Any) -> Any:
         return np.log(value / (1 - value)) if self.logit else value
 
-    def _back(self, place: Any) -> Any:
+    def _back(self, transformed: Any) -> Any:
         if not self.logit:
-            return place
+            return transformed
         from scipy.special import expit
 
-        return np.clip(expit(place), 1e-12, 1 - 1e-12)
+        return np.clip(expit(transformed), 1e-12, 1 - 1e-12)
 
 
 def likely_sizes(n: int, share: float) -> Floats:
@@ -330,9 +330,6 @@ class Claimed:
         if self.claim == "non-inferiority":
             return above
         return max(above + phi((self.margin - self.gap) / error - critical) - 1, 0.0)
-
-
-# Two classifiers on the same cases, by the share of cases that exactly one of them gets right.
 
 
 def paired_share_power(n: float, discordance: float, claimed: Claimed) -> float:
@@ -401,9 +398,6 @@ def _critical_splits(number: Floats, level: float) -> Floats:
     for _ in range(3):
         least = np.where((least >= 0) & (p(least) > 1 - level), least - 1, least)
     return np.where((number > 0) & (least >= 0), least, -1.0)
-
-
-# Two classifiers on different test sets of n cases each.
 
 
 def unpaired_share_power(n: int, first: float, second: float, claimed: Claimed) -> float:

@@ -93,9 +93,6 @@ def find_fewest(question: Question, least: int = 2) -> int:
     return n
 
 
-# How wide the interval of one measure is.
-
-
 def ask_width(
     sampling: Sampling, name: str, level: float, width: float, beliefs: Sequence[float], assurance: float | None
 ) -> Question:
@@ -108,9 +105,6 @@ def ask_width(
         return sampling.width_chance(n, level, width, beliefs)
 
     return Question("assurance", reach, assurance, f"to be {_percent(assurance)} sure of {of}", "", wavy=True)
-
-
-# How likely a gate is passed.
 
 
 def ask_gate(
@@ -131,9 +125,6 @@ def ask_gate(
         )  # fmt: skip
     task = f"{task} with {_percent(power)} power"
     return Question("power", lambda n: float(chances(n).mean()), power, task, "", wavy)
-
-
-# How likely a difference is shown.
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def resolve_quantity(text: str, classes: Classes, costs: Floats | None) -> Quant
         )
     if measure.kind == "cost" and costs is None:
         raise lack_costs(measure.name, "pass costs=.")
-    return quantity if measure.overall else quantity.check(classes[1])
+    return quantity if measure.overall else quantity.resolve(classes[1])
 
 
 def objective_from_quantity(quantity: Quantity, classes: Classes) -> Objective:

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
 
-# The slices of a lazy frame: one pass for each column, three where it has very many values, one for each pair.
-
 # At most so many distinct values of a column are brought here; of more numbers, bins.
 MOST_VALUES = 1 << 20
 # A column with at most so many distinct values is grouped by as it is.
@@ -289,8 +287,6 @@ def decoded(known: nw.Series[Any], places: Codes, values: nw.Series[Any]) -> Cod
 # one that looks for an id that stands twice; 6. one for each of a few unused columns whose names suggest that rows
 # belong together.
 
-
-# Columns of a lazy frame that look as if they say which rows belong together: distinct values counted in place.
 
 # Each takes a pass over the rows of its own, so of more columns only these many are looked at.
 MOST_COLUMNS = 8

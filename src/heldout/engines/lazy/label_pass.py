@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
 
-# Which floats are not numbers, asked so that every engine tells the truth.
-
-
 def is_nan(column: nw.Expr) -> nw.Expr:
     """Whether a float is not a number; where it is missing, missing too.
 

@@ -30,8 +30,6 @@ from heldout.predictions.alignment import common_labels, copied_ids, other_cases
 from heldout.predictions.label_encoding import encode
 from heldout.predictions.positive_class import renamed
 
-# One classifier of several in lazy frames: its columns under names of our own, without rows that lack a value.
-
 # The columns of a side are t, p, s and g with its place: truth, answer, score and group. This one names the case.
 CASE = "case"
 
@@ -129,9 +127,6 @@ def _lacks(column: str, schema: Any) -> Any:
 
     null = nw.col(column).is_null()
     return null | is_nan(nw.col(column)) if schema[column].is_float() else null
-
-
-# Whether several classifiers in lazy frames judged the same cases, told by counting where the rows are.
 
 
 N = "n"
@@ -251,8 +246,6 @@ def check_groups(sides: Sequence[LazySide], frame: Any) -> None:
         if not len(table) == table["g0"].n_unique() == table[f"g{at}"].n_unique():
             raise other_units(sides[0].name, sides[at].name, "group")
 
-
-# Sums over cases that compare two scores: differences of placements and of losses, made where the rows are.
 
 # No power of two beyond these is finite, so a wide step is made in two.
 LARGEST = 1000

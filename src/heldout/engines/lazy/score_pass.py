@@ -265,9 +265,6 @@ def _times(number: nw.Expr, exponent: int) -> nw.Expr:
     return number * 2.0**near * 2.0 ** (exponent - near)
 
 
-# Looking again into the bins of a lazy frame that leave the areas uncertain, by joining its rows with those bins.
-
-
 def refined(
     column: ScoreColumn,
     bins: ScoreBins,
@@ -342,7 +339,7 @@ class Budget:
     passes: int
     most: int
 
-    def of_classes(self, k: int) -> int:
+    def room_for_classes(self, k: int) -> int:
         """How many bins each of so many columns may have."""
         return max(min(LEAST_BINS, self.most), self.most // k)
 
@@ -373,7 +370,7 @@ class LazyScores:
     @property
     def most(self) -> int:
         """How many bins a column may have."""
-        return self.budget.of_classes(self.k) if self.settled.per_class else self.budget.most
+        return self.budget.room_for_classes(self.k) if self.settled.per_class else self.budget.most
 
     @property
     def small(self) -> bool:

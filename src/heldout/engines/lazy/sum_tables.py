@@ -30,8 +30,6 @@ from heldout.predictions.label_encoding import Coded
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
-# Small tables on their way: one of ours put where the data are, and one that was made there brought here.
-
 
 def collect_polars(frame: Any) -> Any:
     """What a lazy frame of narwhals comes to, as a Polars frame; Polars works through its rows in batches for it.
@@ -98,9 +96,6 @@ def send_table(table: Any, beside: Any) -> Any:
         f"Scores of {type(native).__name__} cannot be compared where they are.",
         hint="collect the frame first, or give it as a Polars, DuckDB, Ibis, Spark or Dask frame.",
     )
-
-
-# From combinations with how often each stands to confusion matrices: of all rows, of every fold and every slice.
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,7 +369,7 @@ class Ranked:
         first, second = (sums_by(rank, losses.column(name), k) for name in both)
         return first, second
 
-    def of_groups(self, keys: NDArray[Any], called: str) -> SparseSums:
+    def sum_groups(self, keys: NDArray[Any], called: str) -> SparseSums:
         """The weights of each rank by group."""
         losses = LossTable(self.table, self.shape)
         codes, own = keyed(groups(self.table.get_column("group").to_native(), called))
@@ -399,7 +394,7 @@ def probabilities_of(
         ranks, squares = ranked.spread()
     if shape.grouped:
         coded = keyed(groups(table.get_column("group").to_native(), called))
-        bundles = sums.groups(coded, None if ranked is None else ranked.of_groups(coded[1], called))
+        bundles = sums.groups(coded, None if ranked is None else ranked.sum_groups(coded[1], called))
     return Probabilities(
         n=int(np.rint(sums.column("cases").sum())),
         weighted=shape.weighted,

@@ -60,9 +60,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Which columns of a table that is read in batches have which role, and what the labels of the whole are.
-
-
 @dataclass(frozen=True, eq=False)
 class StreamRoles:
     """The columns of the roles by the names that they have in the files.
@@ -216,8 +213,6 @@ def settled(pairs: pl.DataFrame, roles: StreamRoles, asked: ReadOptions, notes: 
     )
 
 
-# How the slice columns of a table that is read in batches divide its rows, found in one pass over those columns.
-
 # Numbers with more distinct values than this are counted in small bins; so many distinct texts name the cases.
 MOST_NUMBERS = 1 << 20
 MOST_TEXTS = 1 << 22
@@ -336,9 +331,6 @@ def _plan(counts: ValueCounts, *, every: bool) -> SlicePlan | None:
         return None
     numbered = plan.kind == "bins" and counts.name.strip().casefold() in NUMBERING
     return None if len(plan.labels) < 2 or numbered else plan
-
-
-# What is wrong with the values of a table that is read in batches: counted batch by batch, said of the whole.
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Files that are read in batches as one lazy frame of Polars, so that they can be joined.
-
 # What the number of a row is called where cases have no name.
 ROW = "row number"
 
@@ -82,8 +80,6 @@ def scan_batches(batches: Batches, columns: Sequence[str], *, numbered: bool = F
     frame = register_io_source(read, schema={column: kinds[column] for column in wanted})
     return frame.with_row_index(ROW) if numbered else frame
 
-
-# Whether every case of a table that is read in batches stands in one row.
 
 # Of every id eight bytes are kept, and twice that when they are put together at the end.
 MOST_IDS = 250_000_000
@@ -125,9 +121,6 @@ def check_ids(batches: Batches, roles: StreamRoles) -> None:
     if "fold" in roles.wanted:
         raise refuse_repeated(name, times, ": engine='memory' (--engine memory)")
     raise refuse_copies(name, times, len(twice))
-
-
-# The scores of all rows and of every fold, counted batch after batch.
 
 
 @dataclass(frozen=True)
@@ -202,9 +195,6 @@ class _TallyCounter:
     def _bins(self) -> tuple[ScoreBins, ...]:
         counters = [self._counters] if isinstance(self._counters, StreamBins) else self._counters
         return tuple(counter.bins() for counter in counters)
-
-
-# Reading the scores again, where bins hold so many cases that areas under curves are not certain enough.
 
 
 def refined(

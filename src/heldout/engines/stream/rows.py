@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# From the labels of a batch to the codes that they have in the whole.
-
 # So many texts are compared one by one.
 FEW = 8
 
