@@ -13,9 +13,15 @@ from scipy.stats import binom, norm
 from heldout.engines.score_sort import rank
 from heldout.evidence import Ranking
 from heldout.intervals.areas import area, delong
-from heldout.intervals.operating_points import largest_gap_limits, mean_recall_limits, optimism, profile_limits
+from heldout.intervals.operating_points import (
+    binomial_deviate,
+    largest_gap_limits,
+    mean_recall_limits,
+    optimism,
+    profile_limits,
+    threshold_states,
+)
 from heldout.intervals.proportion import clopper_pearson, wilson
-from heldout.intervals.threshold_states import binomial_deviate, threshold_states
 from heldout.measures.catalogue import find
 from heldout.measures.ranking import MEASURES, value_range
 
