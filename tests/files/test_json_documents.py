@@ -72,8 +72,9 @@ def test_a_header_in_brackets_is_no_array(write):
         ("[1, 2]", "row 1: expected a JSON object, found a number"),
         ("7", "expected an array of objects, found a number"),
         ("[{}, {}]", "has no columns"),
-        ("[]", "no rows"),
-        ('{"a": []}', "no rows"),
+        ("[]", "is a JSON document without rows"),
+        ('{"a": []}', "is a JSON document without rows"),
+        ('[{"a": 1}, {"a": 2, "b": 3, "a": 4}]', "the key 'a' stands twice in one object"),
         ('{\n"a": 1}', "its key 'a' holds a number, not a column"),
         ('{"a": [1, 2], "b": [1]}', "different lengths: a has 2, b has 1"),
         ('{"a": {"0": 1}, "b": {"1": 1}}', "'a' and 'b' in"),
@@ -86,6 +87,11 @@ def test_what_is_wrong_is_said_with_the_place(write, refusal, text, message):
     error = refusal(write("a.json", text))
     assert message in error.what
     assert "a.json" in error.what
+
+
+def test_an_empty_array_has_no_columns_to_choose_from(write):
+    with pytest.raises(FileError, match="without rows"):
+        column_names(write("a.json", "[]"))
 
 
 def test_text_beside_numbers_is_refused(write, refusal):

@@ -118,6 +118,10 @@ def test_broken_json_line_is_named(write, refusal, line, message):
     assert message in refusal(write("a.jsonl", '{"a": 1}\n\n' + line + '\n{"a": 2}\n')).what
 
 
+def test_a_key_that_the_first_line_holds_twice_is_refused(write, refusal):
+    assert "the key 'a' stands twice" in refusal(write("a.jsonl", '{"a": 1, "b": 2, "a": 3}\n{"a": 1, "b": 2}\n')).what
+
+
 def test_json_surrogates(write, refusal):
     assert read_table(write("a.jsonl", r'{"a": "\ud83d\ude42"}')).rows() == [("🙂",)]
     assert "line 2 holds half of a surrogate pair" in refusal(write("b.jsonl", '{"a": 1}\n{"a": "\\ud800"}')).what

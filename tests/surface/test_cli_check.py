@@ -144,7 +144,7 @@ def test_a_limit_moves_what_is_found(run):
 
 
 def test_forbidden_findings_fail_the_gate(run, here):
-    rare = "truth,predicted\n" + "no,no\n" * 990 + "yes,no\n" * 9 + "yes,yes\n"
+    rare = "truth,predicted\n" + "no,no\n" * 990 + "yes,no\n" * 10
     (here / "rare.csv").write_text(rare, encoding="utf-8")
     status, out, _ = run("rare.csv", "--require", "accuracy >= 0.9", "--forbid", "act")
     assert status == 1

@@ -29,7 +29,7 @@ def test_the_report_has_the_figures_of_the_library(server, diabetes):
     document = server.ask("GET", f"{diabetes}/report.json").said
     frame = pl.read_csv(DIABETES)
     told = heldout.evaluate(
-        frame, truth="truth", predicted="predicted", score=["p_tested_negative", "p_tested_positive"]
+        frame, truth="truth", predicted="predicted", score=["p_tested_negative", "p_tested_positive"], fold="none"
     ).to_dict()
     assert document["estimates"] == told["estimates"]
     assert document["confusion"] == told["confusion"]
@@ -68,9 +68,9 @@ def test_every_answer_carries_the_headers(server, diabetes):
 
 def test_guesses_are_filled_in(server, diabetes):
     del diabetes
-    here = server.upload(b"weight,y_true,proba_no,proba_yes,y_pred\n1,no,.9,.1,no\n2,yes,.3,.7,yes\n", "guess.csv")
+    here = server.upload(b"weight,y_true,proba_no,proba_yes,y_pred,fold\n1,no,.9,.1,no,1\n2,yes,.3,.7,yes,2\n", "g.csv")
     text = server.ask("GET", f"{here}/columns").text
-    for role, place in {"truth": 1, "predicted": 4}.items():
+    for role, place in {"truth": 1, "predicted": 4, "fold": 5}.items():
         field = text.partition(f'name="{role}"')[2].partition("</select>")[0]
         assert f'value="{place}" selected' in field
         assert field.count(" selected") == 1

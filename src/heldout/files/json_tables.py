@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from heldout.arguments import listing
 from heldout.errors import ColumnError, FileError
 from heldout.files.batches import EXACT, Piece, TextBatches, mixed_numbers, pieces
-from heldout.files.column_types import no_rows, wanted_names, widened
+from heldout.files.column_types import wanted_names, widened
 from heldout.files.formats import Format
 from heldout.files.input_stream import BOM, Content, load, utf8_text
 from heldout.files.paths import FilePart
@@ -39,6 +39,7 @@ def read_json_lines(content: Content, columns: Sequence[str] | None = None) -> p
             f"{content.name} holds one JSON array, not one JSON object on each line.",
             hint="write one object per line (JSON lines), for example with jq -c '.[]'.",
         )
+    _check_first_line(data, content.name)
     frame = None if _SURROGATE.search(data) else _parsed(data)
     if frame is None:
         frame = _parsed_line_by_line(data, content.name)
@@ -46,6 +47,17 @@ def read_json_lines(content: Content, columns: Sequence[str] | None = None) -> p
         hint = 'give each line its values, such as {"truth": "yes", "predicted": "no"}.'
         raise _empty_objects_error(content.name, hint)
     return widened(frame.select(wanted_names(frame.columns, columns, content.name)))
+
+
+def _check_first_line(data: bytes, file: str) -> None:
+    """Refuse a key that the first object holds twice, of which Polars would keep the first value without a word."""
+    line = data.lstrip().partition(b"\n")[0]
+    try:
+        json.loads(line, object_pairs_hook=_unique_keys)
+    except _RepeatedKeyError as error:
+        raise error.as_file_error(f"{file}, first object") from None
+    except (ValueError, RecursionError):
+        return
 
 
 def _mixture_error(file: str, name: str, where: str) -> ColumnError:
@@ -94,10 +106,12 @@ def _object(line: bytes, number: int, file: str) -> dict[str, Any]:
 def parse_json(text: bytes, where: str, hint: str) -> Any:
     """The value that a text holds, or the error that says where it is none."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, " if error.lineno > 1 else ""
         raise FileError(f"{where} is not JSON: {error.msg} at {line}character {error.colno}.", hint=hint) from None
+    except _RepeatedKeyError as error:
+        raise error.as_file_error(where) from None
     except ValueError as error:
         raise FileError(f"{where} is not JSON: {error}.", hint=hint) from None
     except RecursionError:
@@ -108,6 +122,30 @@ def parse_json(text: bytes, where: str, hint: str) -> Any:
             hint="write both halves of the pair, or the character itself in UTF-8.",
         )
     return value
+
+
+class _RepeatedKeyError(ValueError):
+    """An object of a JSON text has a key twice; parsers keep the last value, and the first would be lost."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+    def as_file_error(self, where: str) -> FileError:
+        """What is said to the person."""
+        return FileError(
+            f"{where}: the key {self.key!r} stands twice in one object.",
+            hint="write each key once; which of its values is meant cannot be known.",
+        )
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these keys and values, refused where a key stands twice."""
+    by_key = dict(pairs)
+    if len(by_key) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKeyError(next(key for key in keys if keys.count(key) > 1))
+    return by_key
 
 
 def name_of_value(value: object) -> str:
@@ -231,9 +269,25 @@ def read_json_document(content: Content, columns: Sequence[str] | None = None) -
 
     values = _values_by_column(content)
     if not any(values.values()):
-        raise no_rows(content.name)
+        raise _no_objects_error(content.name)
     wanted = wanted_names(list(values), columns, content.name)
     return pl.DataFrame([_column(name, values[name], content.name) for name in wanted])
+
+
+def _document_names(content: Content) -> tuple[str, ...]:
+    """The keys of a document; one without any object has none to choose columns from."""
+    names = tuple(_values_by_column(content))
+    if not names:
+        raise _no_objects_error(content.name)
+    return names
+
+
+def _no_objects_error(file: str) -> FileError:
+    """The error of a document without a row."""
+    return FileError(
+        f"{file} is a JSON document without rows.",
+        hint="check that whatever writes it has finished; at least one row is needed.",
+    )
 
 
 def _values_by_column(content: Content) -> dict[str, list[Any]]:
@@ -325,7 +379,7 @@ JSON_FORMAT = Format(
     endings=(".json",),
     is_like=_is_document,
     read=read_json_document,
-    names=lambda content: tuple(_values_by_column(content)),
+    names=_document_names,
     batches=JsonDocumentBatches,
     never_empty=True,
 )

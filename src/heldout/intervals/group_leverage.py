@@ -28,6 +28,8 @@ from heldout.measures.ranking_batch import inner
 
 # A group with a larger share counts as one with this: a variance a million times as large says that nothing is known.
 MOST_SHARE = 0.999
+# Groups whose Σa² is within this of 1 are single cases but for rounding.
+SINGLE_CASES = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,9 @@ def group_freedom(powers: tuple[Any, Any, Any], pulls: Any, design_effect: Any) 
     """
     second, mixed, fourth = powers
     with np.errstate(divide="ignore", invalid="ignore"):
-        # At rounding distance from single cases as groups the correlation changes nothing.
-        rho = (design_effect - 1) / np.maximum(pulls - 1, 1e-9)
+        # Single cases as groups have no correlation, and a quotient of rounding errors would be one.
+        beyond = np.asarray(pulls) - 1
+        rho = np.where(beyond > SINGLE_CASES, (design_effect - 1) / np.maximum(beyond, SINGLE_CASES), 0.0)
         rho = np.clip(np.nan_to_num(rho, nan=0.0, posinf=1.0), 0.0, 1.0)
         total = (1 - rho) + rho * pulls
         spread = (1 - rho) ** 2 * second + 2 * (1 - rho) * rho * mixed + rho**2 * fourth

@@ -222,11 +222,11 @@ def guesses(frame: pl.DataFrame) -> dict[str, Any]:
     {'truth': 'y_true', 'predicted': None, 'score': ['p_yes'], 'positive': 'yes'}
     """
     names = frame.columns
-    roles: dict[str, Any] = {role: _only(n for n in names if is_usual(role, n)) for role in ("truth", "predicted")}
+    roles: dict[str, Any] = {
+        role: _only(n for n in names if is_usual(role, n)) for role in ("truth", "predicted", "fold")
+    }
     for role, usual in USUAL.items():
         roles[role] = _only(name for name in names if name.strip().casefold() in usual)
-    # Folds are left to the person: with them the report is about several models, not about one.
-    roles["fold"] = None
     if roles["id"] is not None and frame.get_column(roles["id"]).is_duplicated().any():
         roles["id"] = None
     labels = _labels(frame.get_column(roles["truth"])) if roles["truth"] else []
