@@ -134,7 +134,7 @@ class RowScores(ScoreEvidence):
         truth = self.predictions.truth
         return self.predictions.truth_place[truth.codes.astype(np.int64) - truth.offset]
 
-    def find_class(self, place: int) -> NDArray[np.bool_]:
+    def of_class(self, place: int) -> NDArray[np.bool_]:
         """Which cases are of a class; made in blocks, so that no wide column of codes is."""
         truth, asked = self.predictions.truth, self.predictions.truth_place == place
         is_class = np.empty(len(truth), dtype=np.bool_)
@@ -169,7 +169,7 @@ class RowScores(ScoreEvidence):
         scores = np.ascontiguousarray(self.values[:, index]) if self.per_class else self.values
         if not self.per_class and label != self.predictions.positive:
             scores = -scores
-        return scores, self.find_class(index)
+        return scores, self.of_class(index)
 
     @cached_property
     def _rankings(self) -> dict[Label, Ranking]:
@@ -196,7 +196,7 @@ class RowScores(ScoreEvidence):
         if self.per_class:
             return tally_classes(self.values, self.codes, weight, group=self._groups)
         positive_index = self.labels.index(self.predictions.positive) if self.predictions.positive is not None else 1
-        return tally(self.values, self.find_class(positive_index), weight, group=self._groups)
+        return tally(self.values, self.of_class(positive_index), weight, group=self._groups)
 
     @cached_property
     def folds(self) -> tuple[ScoreEvidence, ...]:

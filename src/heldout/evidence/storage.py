@@ -37,6 +37,8 @@ from heldout.files.input_stream import existing_file
 OTHER_LOCATION = "choose another place, or check that you may write there and that the disk is not full."
 
 
+# Writing a file whole or not at all, whatever ends the process meanwhile.
+
 # What ends a process that does not handle it, and can be handled; SIGINT comes as KeyboardInterrupt.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 
@@ -107,6 +109,8 @@ def _gone_at_the_end(beside: Path) -> Iterator[None]:
 # All numbers are little-endian. The header is compressed JSON: the evidence as plain values, and of each array how it
 # is packed and how many bytes it takes.
 
+
+# Evidence as plain values and a list of arrays, and back: only the kinds that are named here, never code.
 
 WRITTEN: dict[str, Any] = {
     kind.__name__: kind

@@ -491,15 +491,15 @@ def against_constant(confusion: Confusion, level: float, independent: float = 1.
     >>> against_constant(Confusion.of([[9990, 10], [90, 10]], ["c1", "c2"]), 0.95)
     'Better than always answering "c1" (accuracy .990)? Cannot be told from these cases: -.001 to .001.'
     """
-    gain = gain_over_commonest(confusion, level, independent)
-    if gain is None:
+    found = gain_over_commonest(confusion, level, independent)
+    if found is None:
         return "There is one class only, so there is nothing to tell apart."
-    start = f'Better than always answering "{_named(gain.answer)}" (accuracy {share(gain.constant)})?'
-    low, high = gain.low, gain.high
-    if not gain.gained and not gain.lost:
+    start = f'Better than always answering "{_named(found.answer)}" (accuracy {share(found.constant)})?'
+    low, high = found.low, found.high
+    if not found.gained and not found.lost:
         return f"{start} No: it gets exactly the same cases right."
-    if not gain.known:
-        return f"{start} The gap is {share(gain.value)} on these cases (which allow no interval)."
+    if not found.known:
+        return f"{start} The gap is {share(found.value)} on these cases (which allow no interval)."
     if low > 0:
         return f"{start} Yes, by {share(low)} to {share(high)}."
     if high < 0:
