@@ -138,6 +138,17 @@ CostsOfErrors = Annotated[
 ]
 CostRows = Annotated["str | None", Option(None, "truth|predicted", "What the rows of a file of costs are.", INPUT)]
 
+Prevalence = Annotated[
+    "float | None",
+    Option(
+        None,
+        "SHARE",
+        "Share of the positive class where it will be used, if it differs from that of these cases.",
+        INPUT,
+        kind=float,
+    ),
+]
+
 # Intervals.
 Level = Annotated[
     "float", Option(0.95, "LEVEL", "Level of the intervals, between 0 and 1.", INTERVALS, kind=float, shown=True)
@@ -296,6 +307,8 @@ class EvaluateArguments(
     CaseArguments, MeasureArguments, IntervalArguments, ReviewArguments, EngineArguments, total=False
 ):
     """What `evaluate` takes."""
+
+    prevalence: Prevalence
 
 
 class DataArguments(TypedDict, total=False):

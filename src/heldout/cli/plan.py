@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from heldout.api.options import ASSUMED, PLANNED
+from heldout.api.options import ASSUMED, PLANNED, PlanArguments, options_of
 from heldout.cli.flags import FILES, takes_flags
 from heldout.cli.output import Outputs, deliver
 
@@ -15,6 +15,7 @@ from heldout.cli.output import Outputs, deliver
     "value width against margin equivalence n power prevalence recall precision auc different_cases discordance",
     "correlation group_size icc group_variation pilot assurance level",
     FILES,
+    prevalence=options_of(PlanArguments)["prevalence"],
 )
 def plan(
     what: Annotated[

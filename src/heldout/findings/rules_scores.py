@@ -1,4 +1,4 @@
-"""Rules about the scores of an evaluation: reversed, tied, copied, or too good to be true."""
+"""Rules about the scores of an evaluation: reversed, of another thing, tied, copied, or too good to be true."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 from heldout.evidence.ranking import Ranking
 from heldout.findings.evaluation_evidence import (
     IN_BINS,
+    NO_POSITIVE_CLASS,
+    NOT_KEPT,
     ONE_CLASS,
     case_number,
     class_sizes,
     is_exact,
     ranking_of,
     reported,
+    why_no_scores,
 )
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, quoted, rule
+from heldout.findings.rules_threshold import ASTRAY, FEWEST, beside_confidences
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
@@ -136,8 +140,61 @@ def area_below_half(subject: Evaluation, *, half: float = 0.5) -> Answer:
             f"{said}, below one half.",
             facts,
             f"Check which class is positive and which way the scores run; exchanged, it is {share(1 - worst.value)}.",
+            claims=("ranks the wrong way round",) if len(areas) <= 2 else (),
         )
     return Passed(f"{said}." if worst.value >= half else f"{said}, not below one half beyond doubt.", facts)
+
+
+@rule(
+    "H067",
+    about="evaluation",
+    title="The score is the confidence in the answer, not the score of the positive class",
+    severity="act",
+    advice="Give the score of the positive class: 1 − score for the cases that were called negative.",
+    reference="Guo, Pleiss, Sun & Weinberger (2017), ICML, on confidences; Fawcett (2006), on scores of a class",
+    limits={
+        "astray": "convention: one answer in twenty that no threshold on the scores gives, more than rounding does",
+        "cases": "convention: with fewer than 10 answers of each kind, all scores may be above one half by chance",
+    },
+    first=True,
+)
+def confidence_as_score(subject: Evaluation, *, astray: float = ASTRAY, cases: float = FEWEST) -> Answer:
+    """No score lies below what the likeliest class has at least, whichever class was predicted.
+
+    Many programs give the predicted class and the probability of that class. Taken for the probability of the positive
+    class, a sure negative ranks with the sure positives: areas, losses and calibration are then of the wrong thing.
+    """
+    held, reason = subject.predictions, why_no_scores(subject) or _no_answers_beside(subject, cases)
+    if subject.threshold is not None:
+        return Passed("The predicted classes were made from the scores.", {"astray": 0.0})
+    if reason or held is None or held.scores is None:
+        return NotApplicable(reason)
+    least, most = float(held.scores.values.min()), float(held.scores.values.max())
+    off = beside_confidences(subject)
+    facts: dict[str, object] = {"least": least, "most": most, "astray": off}
+    if off is None:
+        return Passed(f"Scores from {share(least)} to {share(most)} are no confidences in the answer.", facts)
+    if off <= astray:
+        return Passed("The predicted classes follow the scores.", facts)
+    return Fired(
+        f"No score is below {share(1 / len(held.labels))} and {percent(off)} of the answers do not follow them: they "
+        "are the confidence in the predicted class.",
+        facts,
+    )
+
+
+def _no_answers_beside(subject: Evaluation, cases: float) -> str:
+    """Why there are no answers of both kinds beside scores of the positive class; empty where there are."""
+    held = subject.predictions
+    if held is None or held.scores is None:
+        return f"{NOT_KEPT}, so it is not known which class was predicted at which score"
+    if held.scores.per_class:
+        return "there is a score for each class"
+    if subject.positive is None:
+        return NO_POSITIVE_CLASS
+    called = float(subject.confusion.predicted_totals[subject.confusion.index(subject.positive)])
+    few = min(called, float(subject.confusion.n) - called) < cases
+    return f"there are fewer than {cases:g} answers that name the positive class, or another" if few else ""
 
 
 @rule(
@@ -199,7 +256,7 @@ def too_good(
     """Balanced accuracy or the ROC area is nearly perfect on many cases, and its interval leaves little doubt.
 
     Results that are too good come from a leak of the answer into the features or of test cases into training far
-    more often than from a perfect model.
+    more often than from a perfect model. Where answers are wrong all the same and the area is not 1, it is one to know.
     """
     size = class_sizes(subject.confusion)
     met = size[size > 0]
@@ -222,7 +279,10 @@ def too_good(
     seen = found[name]
     facts: dict[str, object] = {"measure": name, "value": seen.value, "low": seen.low, "high": seen.high, "n": n}
     said = f"{name[0].upper()}{name[1:]} is {share(seen.value)}{between(seen.low, seen.high)} on {number_of(n, 'case')}"
-    return Fired(f"{said}: too good to be true?", facts) if good(seen) else Passed(f"{said}.", facts)
+    if not good(seen):
+        return Passed(f"{said}.", facts)
+    sure_of_it = good(found["balanced accuracy"]) or seen.value == 1
+    return Fired(f"{said}: too good to be true?", facts, severity="act" if sure_of_it else "know")
 
 
 @rule(
