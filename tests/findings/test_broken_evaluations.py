@@ -22,7 +22,7 @@ class Broken:
     """What is wrong, the result with the fault and without it, and the rule that must see it and how severely."""
 
     fault: str
-    build: Callable[[bool], Any]
+    build: Callable[..., Any]
     code: str
     severity: str
     says: str
@@ -56,75 +56,75 @@ def of_csv(columns: dict[str, Any], read: Callable[[Path], Any]) -> Any:
         return read(path)
 
 
-def leaked_target(broken: bool):
+def leaked_target(*, broken: bool):
     matrix, truth = features(90)
     return validate(matrix, truth, **({"status": np.where(truth, "closed", "open")} if broken else {}))
 
 
-def copies_on_both_sides(broken: bool):
+def copies_on_both_sides(*, broken: bool):
     matrix, truth = features()
     rows = np.r_[0:180, 0:60] if broken else np.arange(180)
     return validate(matrix[rows], truth[rows])
 
 
-def torn_groups(broken: bool):
+def torn_groups(*, broken: bool):
     matrix, truth = features(200)
     table = {"m": matrix[:, 0], "subject": np.arange(200) // 5, "outcome": truth}
     return heldout.validate("naive-bayes", table, target="outcome", group=None if broken else "subject", plan="5-fold")
 
 
-def tuned_threshold(broken: bool):
+def tuned_threshold(*, broken: bool):
     truth, score = draw()
     cut = np.sort(score)
     right = [((score >= one) == truth).mean() for one in cut]
     return heldout.evaluate(truth, score=score, threshold=float(cut[int(np.argmax(right))]) if broken else 0.5)
 
 
-def swapped_labels(broken: bool):
+def swapped_labels(*, broken: bool):
     truth, score = draw(apart=2.5)
     called = (score >= 0.5).astype(int)
     return heldout.evaluate(truth, 1 - called if broken else called)
 
 
-def reversed_scores(broken: bool):
+def reversed_scores(*, broken: bool):
     truth, score = draw()
     return heldout.evaluate(truth, score=1 - score if broken else score, positive=1)
 
 
-def confidence_for_score(broken: bool):
+def confidence_for_score(*, broken: bool):
     truth, score = draw()
     called = (score >= 0.5).astype(int)
     return heldout.evaluate(truth, called, score=np.maximum(score, 1 - score) if broken else score, positive=1)
 
 
-def training_set(broken: bool):
+def training_set(*, broken: bool):
     return validate(*features(), plan="resubstitution" if broken else "5-fold")
 
 
-def not_retrained(broken: bool):
+def not_retrained(*, broken: bool):
     matrix, truth = features(1000)
     learner = FrozenEstimator(GaussianNB().fit(matrix, truth)) if broken else GaussianNB()
     return heldout.validate(learner, matrix, truth, plan="5-fold")
 
 
-def overconfident(broken: bool):
+def overconfident(*, broken: bool):
     truth, score = draw(1500)
     return heldout.evaluate(truth, score=1 / (1 + ((1 - score) / score) ** 3) if broken else score, positive=1)
 
 
-def class_left_out(broken: bool):
+def class_left_out(*, broken: bool):
     rng = np.random.default_rng(42)
     truth = rng.choice(["cat", "dog", "fox"], 240)
     called = np.where(rng.random(240) < 0.8, truth, rng.choice(["cat", "dog", "fox"], 240))
     return heldout.evaluate(truth, np.where(called == "fox", "dog", called) if broken else called)
 
 
-def majority(broken: bool):
+def majority(*, broken: bool):
     truth, score = draw(share=0.2)
     return heldout.evaluate(truth, (score >= (2 if broken else 0.5)).astype(int), labels=[0, 1], positive=1)
 
 
-def series(broken: bool):
+def series(*, broken: bool):
     """Errors in stretches, as those of a sensor that fails for a while; mended, the same rows in any order."""
     rng = np.random.default_rng(43)
     truth = rng.integers(0, 2, 600)
@@ -133,7 +133,7 @@ def series(broken: bool):
     return heldout.evaluate(truth[rows], np.where(wrong, 1 - truth, truth)[rows])
 
 
-def unnamed_groups(broken: bool):
+def unnamed_groups(*, broken: bool):
     """Fifty people of eight rows each in a column that is called v3; mended, it is named as the group."""
     rng = np.random.default_rng(44)
     who = rng.permutation(np.arange(400) % 50)
@@ -143,7 +143,7 @@ def unnamed_groups(broken: bool):
     return of_csv(columns, lambda path: heldout.evaluate(path, group=None if broken else "v3"))
 
 
-def out_of_time(broken: bool):
+def out_of_time(*, broken: bool):
     matrix, truth = features(150)
     days = [dt.date(2023, 5, 1) + dt.timedelta(days=at) for at in range(150)]
     columns = {"taken": days, "m": matrix[:, 0], "outcome": truth}
@@ -151,54 +151,54 @@ def out_of_time(broken: bool):
     return of_csv(columns, lambda path: heldout.validate("naive-bayes", path, target="outcome", plan=plan))
 
 
-def joined_twice(broken: bool):
+def joined_twice(*, broken: bool):
     truth, score = draw(300)
     rows = np.r_[0:300, 0:150] if broken else np.arange(300)
     return heldout.evaluate(truth[rows], score=score[rows], positive=1)
 
 
-def costs_ignored(broken: bool):
+def costs_ignored(*, broken: bool):
     truth, score = draw(1000)
-    options = {"threshold": 0.5} if broken else {"threshold": 1 / 21}
-    return heldout.evaluate(truth, score=score, costs={(1, 0): 20, (0, 1): 1}, positive=1, **options)
+    cut = 0.5 if broken else 1 / 21
+    return heldout.evaluate(truth, score=score, costs={(1, 0): 20, (0, 1): 1}, positive=1, threshold=cut)
 
 
-def one_class(broken: bool):
+def one_class(*, broken: bool):
     truth, score = draw()
     kept = truth == 1 if broken else truth >= 0
     return heldout.evaluate(truth[kept], (score >= 0.5).astype(int)[kept], labels=[0, 1], positive=1)
 
 
-def tiny_class(broken: bool):
+def tiny_class(*, broken: bool):
     return heldout.evaluate(matrix=[[480, 12], [2, 6]] if broken else [[480, 12], [20, 60]], labels=["ok", "ill"])
 
 
-def pooled_over_folds(broken: bool):
+def pooled_over_folds(*, broken: bool):
     truth, score = draw(200)
     columns = {"truth": truth, "score": score, "fold": np.arange(200) % 5}
     return of_csv(columns, lambda path: heldout.evaluate(path, positive=1, fold="none" if broken else None))
 
 
-def prevalence_shift(broken: bool):
+def prevalence_shift(*, broken: bool):
     truth, score = draw(800, share=0.5)
     return heldout.evaluate(truth, score=score, positive=1, prevalence=0.03 if broken else 0.5)
 
 
-def normal_interval(broken: bool):
+def normal_interval(*, broken: bool):
     return heldout.evaluate(matrix=[[17, 0], [1, 4]], labels=["no", "yes"], method="normal" if broken else None)
 
 
-def wrong_column(broken: bool):
+def wrong_column(*, broken: bool):
     truth = np.array(["red", "blue"] * 40)
     return heldout.evaluate(truth, np.char.upper(truth) if broken else truth[::-1])
 
 
-def leaked_answers(broken: bool):
+def leaked_answers(*, broken: bool):
     truth, score = draw(400)
     return heldout.evaluate(truth, score=np.where(truth == 1, 0.6 + 0.4 * score, 0.4 * score) if broken else score)
 
 
-def certain_and_wrong(broken: bool):
+def certain_and_wrong(*, broken: bool):
     truth, score = draw(400)
     said = np.where((score < 0.1) & broken, 0.0, score)
     return heldout.evaluate(truth, score=said, positive=1)
@@ -235,12 +235,12 @@ BROKEN = [
 
 @pytest.mark.parametrize("case", BROKEN, ids=[case.fault for case in BROKEN])
 def test_what_is_broken_is_found(case):
-    found = case.build(True).review[case.code]
+    found = case.build(broken=True).review[case.code]
     assert (found.outcome, found.severity) == ("fired", case.severity), found.title
     assert case.says in found.title
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=[case.fault for case in BROKEN])
 def test_what_is_mended_is_not(case):
-    found = case.build(False).review[case.code]
+    found = case.build(broken=False).review[case.code]
     assert found.outcome != "fired", found.title

@@ -1,4 +1,4 @@
-"""Verdicts and findings of one result: their claims are declared, and no two of them may answer a question differently."""
+"""Verdicts and findings of one result: no two of the claims that they declare answer a question differently."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ SIZES = (20, 40, 80, 160, 320)
 
 def claims_of(result) -> list[str]:
     """Everything that is claimed of a result, by its verdict and by rules that fired or passed."""
-    if isinstance(result, LearningCurve):
-        verdict = (result.claim,)
-    else:
+    verdict: tuple[str, ...] = (result.claim,) if isinstance(result, LearningCurve) else ()
+    if not verdict:
         verdict = claims_of_verdict(result.evaluation if isinstance(result, Validation) else result)
     return [*verdict, *(claim for found in result.review.findings for claim in found.claims)]
 

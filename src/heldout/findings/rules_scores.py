@@ -89,6 +89,30 @@ def is_full(scores: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(apart > 8 * np.finfo(scores.dtype).eps * np.abs(held))
 
 
+@dataclass(frozen=True, slots=True)
+class Multiples:
+    """Cases of a class stand in multiples of `times` at every one of so many distinct scores; 1 where they do not."""
+
+    times: int
+    scores: int
+
+
+def multiples_of(counts: NDArray[Any]) -> Multiples:
+    """How often every case of a class was copied, whatever the scores were rounded to.
+
+    >>> multiples_of(np.array([4, 0, 8, 12]))
+    Multiples(times=4, scores=3)
+    """
+    times = scores = 0
+    for start in range(0, len(counts), BLOCK):
+        part = counts[start : start + BLOCK].astype(np.int64)
+        part = part[part > 0]
+        times, scores = int(np.gcd.reduce(part, initial=times)), scores + len(part)
+        if times == 1:
+            break
+    return Multiples(max(times, 1), scores)
+
+
 def _at_most(successes: int, trials: int, share: float) -> float:
     """The probability of at most so many successes (binomial)."""
     if not 0 < share < 1:
@@ -108,13 +132,17 @@ def _at_most(successes: int, trials: int, share: float) -> float:
     severity="act",
     advice="Check which class is the positive one and which way the scores run; exchanged, the area is 1 − it.",
     reference="Fawcett (2006), Pattern Recognition Letters 27; Flach & Wu (2005), IJCAI",
-    limits={"half": "one half is what a coin reaches"},
+    limits={
+        "half": "one half is what a coin reaches",
+        "doubt": "convention: one to act on where an interval of a fifth of the error (99 % for 95 %) lies below too",
+    },
 )
-def area_below_half(subject: Evaluation, *, half: float = 0.5) -> Answer:
+def area_below_half(subject: Evaluation, *, half: float = 0.5, doubt: float = 0.2) -> Answer:
     """The ROC area lies below one half beyond doubt, so the scores rank the wrong way round.
 
     Labels or scores are then reversed far more often than a model is worse than a coin; scores are never turned
-    round here in silence. With several classes the intervals are widened for their number.
+    round here in silence. With several classes the intervals are widened for their number. A model without any skill
+    is below now and then by chance: near the limit it is one to know.
     """
     areas = [e for e in reported(subject, "roc_auc") if e.class_ is not None]
     if not areas or subject.scores is None:
@@ -136,11 +164,14 @@ def area_below_half(subject: Evaluation, *, half: float = 0.5) -> Answer:
     }
     said = f"The ROC area of {quoted(label)} is {share(worst.value)}{between(worst.low, worst.high)}"
     if below:
+        surer = replace(subject.scores, level=1 - doubt * (1 - subject.level) / len(areas))
+        sure = surer.ask(Quantity(area, worst.class_)).high < half
         return Fired(
             f"{said}, below one half.",
             facts,
             f"Check which class is positive and which way the scores run; exchanged, it is {share(1 - worst.value)}.",
-            claims=("ranks the wrong way round",) if len(areas) <= 2 else (),
+            "act" if sure else "know",
+            ("ranks the wrong way round",) if len(areas) <= 2 else (),
         )
     return Passed(f"{said}." if worst.value >= half else f"{said}, not below one half beyond doubt.", facts)
 
@@ -297,12 +328,19 @@ def too_good(
         "times": "twice is what one copy of every row leaves",
         "rows": "convention: with more than 5 rows to a score, rounding alone may leave none that stands once",
         "chance": "convention: one in ten thousand, as many files are looked at",
+        "scores": "20 counts are all even with a probability of about one in a million where nothing was copied",
     },
 )
 def cases_counted_twice(
-    subject: Evaluation, *, distinct: float = 100, times: float = 2, rows: float = 5, chance: float = 1e-4
+    subject: Evaluation,
+    *,
+    distinct: float = 100,
+    times: float = 2,
+    rows: float = 5,
+    chance: float = 1e-4,
+    scores: float = 20,
 ) -> Answer:
-    """No score belongs to one row alone, or scores of many digits repeat and always with the same truth.
+    """No score belongs to one row alone, scores of many digits repeat with the same truth, or all counts are multiples.
 
     Rows that were copied, by joining a table twice or by oversampling, make every interval narrower than the cases
     behind it allow.
@@ -317,8 +355,26 @@ def cases_counted_twice(
     if not is_exact(ranking):
         return NotApplicable(IN_BINS)
     if len(ranking) < distinct or ranking.n > rows * len(ranking):
-        return NotApplicable(f"there are fewer than {distinct:g} distinct scores, or more than {rows:g} rows to each")
-    return _repeats(ranking, times, chance)
+        answer: Answer = NotApplicable(
+            f"there are fewer than {distinct:g} distinct scores, or more than {rows:g} rows to each"
+        )
+    else:
+        answer = _repeats(ranking, times, chance)
+    return answer if isinstance(answer, Fired) else _copied_class(subject, ranking, times, scores) or answer
+
+
+def _copied_class(subject: Evaluation, ranking: Ranking, times: float, scores: float) -> Fired | None:
+    """Whether the cases of a class stand in multiples at every score, however the scores were rounded."""
+    label = "" if subject.positive is None else subject.positive
+    for of, counts in ((f"of {quoted(label)}", ranking.positives), ("of the other class", ranking.negatives)):
+        seen = multiples_of(counts)
+        if seen.times >= max(times, 2) and seen.scores >= scores:
+            return Fired(
+                f"At each of {seen.scores:,} scores the number of cases {of} is a multiple of {seen.times}, as if rows "
+                "were copied.",
+                {"distinct": len(ranking), "times": seen.times, "scores": seen.scores, "n": ranking.n},
+            )
+    return None
 
 
 def _repeats(ranking: Ranking, times: float, chance: float) -> Answer:
