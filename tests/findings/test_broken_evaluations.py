@@ -42,9 +42,9 @@ def features(n: int = 180, seed: int = 41) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(n, 3)) + 0.9 * truth[:, None], truth
 
 
-def validate(matrix: np.ndarray, truth: np.ndarray, plan: str = "5-fold", **columns: Any):
+def validate(matrix: np.ndarray, truth: np.ndarray, plan: str = "5-fold", beside: dict[str, Any] | None = None):
     table = {f"m{at}": matrix[:, at] for at in range(matrix.shape[1])}
-    return heldout.validate("naive-bayes", {**table, **columns, "outcome": truth}, target="outcome", plan=plan)
+    return heldout.validate("naive-bayes", {**table, **(beside or {}), "outcome": truth}, target="outcome", plan=plan)
 
 
 def of_csv(columns: dict[str, Any], read: Callable[[Path], Any]) -> Any:
@@ -58,7 +58,7 @@ def of_csv(columns: dict[str, Any], read: Callable[[Path], Any]) -> Any:
 
 def leaked_target(*, broken: bool):
     matrix, truth = features(90)
-    return validate(matrix, truth, **({"status": np.where(truth, "closed", "open")} if broken else {}))
+    return validate(matrix, truth, beside={"status": np.where(truth, "closed", "open")} if broken else None)
 
 
 def copies_on_both_sides(*, broken: bool):
