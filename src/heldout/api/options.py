@@ -368,9 +368,7 @@ class PlanArguments(TypedDict, total=False):
         Option(0.8, "POWER", "The chance to pass the gate or to show the difference.", PLANNED, kind=float, shown=True),
     ]
     level: Level
-    prevalence: Annotated[
-        "float | None", Option(None, "SHARE", "Share of positives among the cases.", ASSUMED, kind=float)
-    ]
+    prevalence: Prevalence
     recall: Annotated[
         "float | None",
         Option(None, "SHARE", "Recall, for precision and F1: it says how many cases count.", ASSUMED, kind=float),
