@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from heldout.arguments import closest, listing
@@ -16,10 +17,37 @@ Severity: TypeAlias = Literal["act", "know"]
 Outcome: TypeAlias = Literal["fired", "passed", "not applicable"]
 Limits: TypeAlias = Mapping[str, Mapping[str, float]]
 
+# What sentences of verdicts and findings claim: of the answers to one question a result may give one only.
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "more data": ("more data helps", "more data hardly helps", "whether more data helps is unknown"),
+    "commonest class": (
+        "beats the commonest class",
+        "does not beat the commonest class",
+        "whether it beats the commonest class is unknown",
+    ),
+    "skill": ("tells the classes apart", "ranks the wrong way round"),
+    "probabilities": ("probabilities are right", "probabilities are off", "whether probabilities are off is unknown"),
+    "fit": ("overfits", "underfits"),
+}
+
+
+def find_contradictions(claims: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of different answers to one question; refused where a claim answers none.
+
+    >>> find_contradictions(["overfits", "underfits", "more data helps"])
+    [('overfits', 'underfits')]
+    """
+    question_of = {answer: question for question, answers in QUESTIONS.items() for answer in answers}
+    every = sorted(set(claims))
+    return [pair for pair in combinations(every, 2) if question_of[pair[0]] == question_of[pair[1]]]
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came of one rule on one result; one that comes `first` makes the others pointless."""
+    """What came of one rule on one result; one that comes `first` makes the others pointless.
+
+    `claims` are those of the answers to QUESTIONS that its words give.
+    """
 
     code: str
     outcome: Outcome
@@ -29,6 +57,7 @@ class Finding:
     advice: str
     reference: str
     first: bool = field(default=False, repr=False)
+    claims: tuple[str, ...] = field(default=(), repr=False)
 
     def document(self) -> dict[str, object]:
         """The finding as it stands in the JSON document."""

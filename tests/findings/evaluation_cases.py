@@ -84,6 +84,15 @@ def weighted(spread: float) -> Evaluation:
     return heldout.evaluate(truth, called, weight=np.exp(spread * rng.normal(size=200)))
 
 
+def in_order(stay: float, n: int = 400) -> Evaluation:
+    """Rows in the order of time, whose error stays as it was with a probability, and is drawn anew otherwise."""
+    rng = np.random.default_rng(6)
+    truth, wrong = rng.integers(0, 2, n), rng.random(n) < 0.2
+    for at in np.flatnonzero(rng.random(n - 1) < stay) + 1:
+        wrong[at] = wrong[at - 1]
+    return heldout.evaluate(truth, np.where(wrong, 1 - truth, truth))
+
+
 MISS = {("yes", "no"): 10, ("no", "yes"): 1}
 MISS_1 = {(1, 0): 10, (0, 1): 1}
 
@@ -271,6 +280,12 @@ CASES = {
         lambda: of_matrix([90, 10], [20, 80]),
         lambda: heldout.evaluate(["a", "b"], ["c", "c"]),
         "there are fewer than 10 cases",
+    ),
+    "H029": Case(
+        lambda: in_order(0.5),
+        lambda: in_order(0.0),
+        lambda: of_matrix([90, 10], [20, 80]),
+        "there are no rows",
     ),
 }
 """By code; H021 has its own among the tests of slices."""

@@ -117,6 +117,54 @@ def by_year(plan: str = "5-fold"):
     return heldout.validate("naive-bayes", table, target="class", plan=plan)
 
 
+def with_copy(n: int = 60, *, copied: bool = True):
+    """A table with a column that is the class under other names, or one that only leans on it."""
+    features, truth = cases(n)
+    code = np.where(truth == 1, "B7", "K2") if copied else (features[:, 0] > 0.7).astype(int)
+    table = {"a": features[:, 1], "code": code, "class": truth}
+    return heldout.validate("naive-bayes", table, target="class", plan="5-fold")
+
+
+def checkerboard(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Squares of two classes in turn, which no straight line parts and neighbours do."""
+    places = np.random.default_rng(seed).uniform(0, 4, (n, 2))
+    return places, (places.astype(int).sum(axis=1)) % 2
+
+
+@cache
+def on_squares(learner: str, n: int = 400):
+    return heldout.validate(learner, *checkerboard(n), plan="5-fold")
+
+
+@cache
+def curve_on_squares(learner: str, n: int = 400):
+    return heldout.learning_curve(learner, *checkerboard(n), draws=10)
+
+
+def readings(*, alike: bool = True, seed: int = 2, **options: Any):
+    """Three hundred rows of forty machines under a name that says nothing; some machines are often misjudged."""
+    rng = np.random.default_rng(seed)
+    machine = rng.permutation(np.arange(320) % 40)
+    wrong = rng.random(320) < (rng.beta(0.4, 1.6, 40)[machine] if alike else 0.2)
+    truth = rng.integers(0, 2, 320)
+    table = {"truth": truth, "predicted": np.where(wrong, 1 - truth, truth), "col7": [f"k{x}" for x in machine]}
+    return heldout.evaluate(table, **options)
+
+
+def balanced(prevalence: float | None = None):
+    return heldout.evaluate(matrix=[[135, 15], [24, 126]], labels=["no", "yes"], prevalence=prevalence)
+
+
+def given_with(kind: str):
+    """Predicted classes beside their own confidence, or beside the probability of the positive class."""
+    rng = np.random.default_rng(1)
+    truth = (rng.random(300) < 0.4).astype(int)
+    score = 1 / (1 + np.exp(-1.5 * (rng.normal(size=300) + 1.5 * (truth - 0.5))))
+    called = (score >= 0.5).astype(int)
+    said = np.where(called == 1, score, 1 - score) if kind == "confidence" else score
+    return heldout.evaluate(truth, called, score=said, positive=1)
+
+
 def folds_of_file(*, named: bool = False):
     """A file with the folds and the scores of a validation, of which the folds may be named."""
     text = validated(plan="5-fold").predictions_csv()
@@ -264,9 +312,10 @@ CASES: dict[str, Case] = {
         validated,
         "the plan is no single holdout",
     ),
+    "H044": Case(with_copy, lambda: with_copy(copied=False)),
     "H045": Case(
-        lambda: curve(apart=2.0, n=60, draws=10),
-        lambda: curve(apart=6.0),
+        lambda: curve_on_squares("knn:1"),
+        lambda: curve("knn:1", n=600, draws=12),
         lambda: curve(sizes=(20, 40)),
         "no law was fitted: the law has three parameters, and there are only 2 sizes",
     ),
@@ -315,5 +364,35 @@ CASES: dict[str, Case] = {
         twenty_cases,
         lambda: table(8),
         "they are not compared on the same cases",
+    ),
+    "H065": Case(
+        readings,
+        lambda: readings(alike=False),
+        lambda: readings(group="col7"),
+        "the intervals take groups as the cases",
+    ),
+    "H066": Case(
+        lambda: balanced(0.02),
+        lambda: balanced(0.47),
+        balanced,
+        "nobody said how frequent the positive class is in use (prevalence=, --prevalence)",
+    ),
+    "H067": Case(
+        lambda: given_with("confidence"),
+        lambda: given_with("probability"),
+        balanced,
+        "there are no scores",
+    ),
+    "H068": Case(
+        lambda: on_squares("logistic"),
+        lambda: on_squares("knn:5"),
+        lambda: validated("knn:1", "resubstitution"),
+        "it was tested on the cases it was trained on",
+    ),
+    "H069": Case(
+        lambda: curve_on_squares("logistic", 800),
+        lambda: curve_on_squares("knn:1"),
+        lambda: curve(apart=2.0, n=60, draws=10),
+        "whether more data would help cannot be told",
     ),
 }  # fmt: skip

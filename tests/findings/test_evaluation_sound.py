@@ -105,6 +105,19 @@ def test_rows_copied_in_part_are_seen_by_scores_of_full_precision(kind):
     assert (found.facts["repeated"], found.facts["mixed"]) == (500, 0)
 
 
+@pytest.mark.parametrize("times", [2, 5])
+def test_a_class_that_was_copied_is_seen_though_its_scores_were_rounded(times):
+    truth, score = ranked.__wrapped__(n=900, share=0.2, seed=3)
+    score = np.round(score, 2)
+    rows = np.r_[0:900, np.repeat(np.flatnonzero(truth == 1), times - 1)]
+    found = heldout.evaluate(truth[rows], score=score[rows]).review["H020"]
+    assert (found.outcome, found.facts["times"]) == ("fired", times)
+    assert heldout.evaluate(truth, score=score).review["H020"].outcome != "fired"
+    # One case more of one score, and nothing was copied throughout.
+    once = np.r_[rows, np.flatnonzero(truth == 1)[:1]]
+    assert heldout.evaluate(truth[once], score=score[once]).review["H020"].outcome != "fired"
+
+
 @pytest.mark.parametrize("size", [1, 7, 1 << 16])
 def test_copies_are_counted_alike_in_blocks_of_any_size(size, monkeypatch):
     from heldout.findings import rules_scores

@@ -243,9 +243,10 @@ def test_dates_are_time_as_text_and_where_they_were_left_out(tmp_path):
     frame = pl.DataFrame({"when": days, "a": features[:, 0], "class": truth})
     frame.write_csv(tmp_path / "days.csv")
     frame.write_parquet(tmp_path / "days.parquet")
-    for name, left in (("days.csv", ("when", "a")), ("days.parquet", ("a",))):
+    frame.with_columns(pl.col("when").dt.strftime("%d.%m.%Y 08:00")).write_csv(tmp_path / "times.csv")
+    for name in ("days.csv", "times.csv", "days.parquet"):
         seen = validate("naive-bayes", tmp_path / name, target="class", plan="4-fold")
-        assert seen.problem.names == left
+        assert seen.problem.names == ("a",)
         assert seen.review["H042"].facts["column"] == "when"
         forward = validate("naive-bayes", tmp_path / name, target="class", plan=TimeSeriesSplit(3))
         assert forward.review["H042"].outcome == "passed"
@@ -265,9 +266,9 @@ def test_the_error_at_twice_the_size_is_that_of_the_law():
     def at(size):
         return law.floor.value + law.scale.value * size**-law.exponent.value
 
-    assert facts["rows"] == 60
-    assert (facts["error"], facts["error_at_twice"]) == pytest.approx((at(60), at(120)))
-    assert facts["drop"] == pytest.approx(at(60) - at(120))
+    assert facts["rows"] == 400
+    assert (facts["error"], facts["error_at_twice"]) == pytest.approx((at(400), at(800)))
+    assert facts["drop"] == pytest.approx(at(400) - at(800))
     # More than the limit of a point, and the slope is beyond doubt below 0.
     assert facts["drop"] > 0.01
     assert facts["low"] < facts["per_doubling"] < facts["high"] < 0

@@ -41,7 +41,7 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
     `method` replaces the default interval where it applies.
     `slices` names columns that divide the cases ("all" for every column without a role; for arrays, values by name),
     and `mute` rules that are not to be checked, by their codes. `limits` replaces limits of rules, by code and name:
-    `{"H014": {"width": 0.1}}`.
+    `{"H014": {"width": 0.1}}`. `prevalence` is the share of the positive class where it will be used.
     What is too large is not held: `engine` says who reads a path (else it is chosen by its size) and `master` on which
     cluster; areas are then certain to `tolerance`, in at most so many `passes` over the scores.
 

@@ -138,6 +138,17 @@ CostsOfErrors = Annotated[
 ]
 CostRows = Annotated["str | None", Option(None, "truth|predicted", "What the rows of a file of costs are.", INPUT)]
 
+Prevalence = Annotated[
+    "float | None",
+    Option(
+        None,
+        "SHARE",
+        "Share of the positive class where it will be used, if it differs from that of these cases.",
+        INPUT,
+        kind=float,
+    ),
+]
+
 # Intervals.
 Level = Annotated[
     "float", Option(0.95, "LEVEL", "Level of the intervals, between 0 and 1.", INTERVALS, kind=float, shown=True)
@@ -297,6 +308,8 @@ class EvaluateArguments(
 ):
     """What `evaluate` takes."""
 
+    prevalence: Prevalence
+
 
 class DataArguments(TypedDict, total=False):
     """The table that a learner is fitted to."""
@@ -355,9 +368,7 @@ class PlanArguments(TypedDict, total=False):
         Option(0.8, "POWER", "The chance to pass the gate or to show the difference.", PLANNED, kind=float, shown=True),
     ]
     level: Level
-    prevalence: Annotated[
-        "float | None", Option(None, "SHARE", "Share of positives among the cases.", ASSUMED, kind=float)
-    ]
+    prevalence: Prevalence
     recall: Annotated[
         "float | None",
         Option(None, "SHARE", "Recall, for precision and F1: it says how many cases count.", ASSUMED, kind=float),

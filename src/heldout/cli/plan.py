@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
 from heldout.api.options import ASSUMED, PLANNED
-from heldout.cli.flags import FILES, takes_flags
+from heldout.cli.flags import FILES, OPTIONS, takes_flags
 from heldout.cli.output import Outputs, deliver
 
 
@@ -15,6 +16,7 @@ from heldout.cli.output import Outputs, deliver
     "value width against margin equivalence n power prevalence recall precision auc different_cases discordance",
     "correlation group_size icc group_variation pilot assurance level",
     FILES,
+    prevalence=replace(OPTIONS["prevalence"], help="Share of positives among the cases.", panel=ASSUMED),
 )
 def plan(
     what: Annotated[

@@ -21,21 +21,23 @@ About: TypeAlias = Literal["evaluation", "validation", "learning curve", "compar
 class Fired:
     """A rule found something: a sentence with its numbers, and the numbers.
 
-    `advice` replaces the rule's own, and `severity` may be below the declared one, never above it.
+    `advice` and `claims` replace the rule's own, and `severity` may be below the declared one, never above it.
     """
 
     title: str
     facts: Mapping[str, object] = field(default_factory=dict)
     advice: str = ""
     severity: Severity | None = None
+    claims: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A rule looked and found nothing: what it saw, with numbers."""
+    """A rule looked and found nothing: what it saw, with numbers, and what that claims."""
 
     title: str
     facts: Mapping[str, object] = field(default_factory=dict)
+    claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ class Rule:
     """A rule and everything there is to know about it.
 
     `why` says what goes wrong where it is not heeded, `severity` is the highest it may have, and what `first` rules
-    find stands before all else: it makes the rest pointless.
+    find stands before all else: it makes the rest pointless. `claims` are the answers to QUESTIONS that it gives where
+    it fires; no two texts of one result may give different answers to one of them.
     """
 
     code: str
@@ -76,6 +79,7 @@ class Rule:
     limits: tuple[Limit, ...]
     function: Callable[..., Answer] = field(repr=False)
     first: bool = False
+    claims: tuple[str, ...] = ()
 
     def __call__(self, subject: Any, **limits: float) -> Finding:
         """What the rule says of a result; `limits` replace defaults by name."""
@@ -86,13 +90,17 @@ class Rule:
             )
         if isinstance(answer, Passed):
             return Finding(
-                self.code, "passed", self.severity, answer.title, answer.facts, "", self.reference, self.first
-            )
+                self.code, "passed", self.severity, answer.title, answer.facts, "", self.reference, self.first,
+                answer.claims,
+            )  # fmt: skip
         severity = answer.severity or self.severity
         if (severity, self.severity) == ("act", "know"):
             raise ValueError(f"rule {self.code} is declared as one to know, and may not be more")
         advice = answer.advice or self.advice
-        return Finding(self.code, "fired", severity, answer.title, answer.facts, advice, self.reference, self.first)
+        claims = self.claims if answer.claims is None else answer.claims
+        return Finding(
+            self.code, "fired", severity, answer.title, answer.facts, advice, self.reference, self.first, claims
+        )
 
 
 RULES: dict[str, Rule] = {}
@@ -108,6 +116,7 @@ def rule(
     reference: str,
     limits: Mapping[str, str] | None = None,
     first: bool = False,
+    claims: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Answer]], Rule]:
     """Declare a rule; its keyword-only arguments are its limits, and `limits` says where each default comes from.
 
@@ -128,7 +137,7 @@ def rule(
         summary, _, why = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
         made = Rule(
             code, about, title, _one_line(summary), _one_line(why), severity, advice, reference,
-            tuple(Limit(name, default, sources[name]) for name, default in named.items()), function, first,
+            tuple(Limit(name, default, sources[name]) for name, default in named.items()), function, first, claims,
         )  # fmt: skip
         RULES[code] = made
         return made

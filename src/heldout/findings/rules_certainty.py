@@ -105,7 +105,8 @@ def gain_not_shown(subject: Evaluation, *, power: float = 0.8) -> Answer:
     }
     said = f"{share(found.value)}{between(found.low, found.high)}"
     if found.low > 0:
-        return Passed(f"It is more accurate than always answering {quoted(found.answer)} by {said}.", facts)
+        said = f"It is more accurate than always answering {quoted(found.answer)} by {said}."
+        return Passed(said, facts, (found.claim,))
     needed = cases_needed(gap, power)
     facts["needed_low"] = None if needed is None else needed.low
     facts["needed_high"] = None if needed is None else needed.high
@@ -118,6 +119,7 @@ def gain_not_shown(subject: Evaluation, *, power: float = 0.8) -> Answer:
         f"That it beats always answering {quoted(found.answer)} is not shown: {said}{about}.",
         facts,
         advice,
+        claims=(found.claim, *(("tells the classes apart",) if advice else ())),
     )
 
 

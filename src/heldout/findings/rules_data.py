@@ -1,8 +1,8 @@
-"""Rules about the data behind a validation: copies of rows, class shares, groups and time."""
+"""Rules about the data behind a validation: copies of rows and of the class, class shares, groups and time."""
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Bits, Codes
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
+from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, quoted, rule
+from heldout.learners.features import are_dates
 from heldout.learners.problem import Problem
 from heldout.plans.plan import LazyDraws, Splits
 from heldout.predictions.case_values import groups
 from heldout.predictions.column_roles import is_unit, words_of
 from heldout.results.validation import Validation
-from heldout.show.numbers import percent
+from heldout.show.numbers import number_of, percent
 
 # The mixing steps of SplitMix64 (Steele, Lea & Flood, 2014): every bit of what goes in moves half of what comes out.
 STEP, ALL_BITS = 0x9E3779B97F4A7C15, 2**64 - 1
@@ -141,7 +142,6 @@ def _sparse(matrix: Any) -> Bits:
 TRAINING_CASES = "it was tested on the cases it was trained on"
 KOHAVI = "Kohavi (1995), IJCAI 14; Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 4.5"
 TIMES = frozenset({"date", "datetime", "day", "hour", "month", "time", "timestamp", "week", "year"})
-DATE = re.compile(r"\d{4}-\d{2}(-\d{2}|$)")
 
 
 @rule(
@@ -221,6 +221,57 @@ def shares_apart(seen: Validation, *, apart: float = 0.1) -> Answer:
     if far:
         return Fired(f"C{said[1:]}.", facts)
     return Passed(f"At most, {said}.", facts)
+
+
+@rule(
+    "H044",
+    about="validation",
+    title="A column is the class in other words",
+    severity="act",
+    advice="Leave it out (drop=, --drop) unless it is known before the class is: it answers the question by itself.",
+    reference="Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4); Kapoor & Narayanan (2023), Patterns 4(9)",
+    limits={"chance": "convention: one in ten thousand for each column, as a table may have many"},
+)
+def copy_of_the_target(seen: Validation, *, chance: float = 1e-4) -> Answer:
+    """A feature has one value for each class, and another one for every other class.
+
+    Such a column was made from the class, or is the class itself under another name. What is measured with it says
+    nothing of cases whose class is not known yet.
+    """
+    problem = seen.problem
+    if hasattr(problem.features, "tocsr"):
+        return NotApplicable("the features are a sparse matrix")
+    size = np.bincount(problem.truth)
+    size = size[size > 0].astype(np.float64)
+    ways = math.lgamma(problem.n + 1) - sum(math.lgamma(number + 1) for number in size)
+    # Of all orders of the classes, so many agree with a column that has one value for each.
+    by_chance = math.exp(min(math.lgamma(len(size) + 1) - ways, 0.0))
+    facts: dict[str, object] = {"cases": problem.n, "classes": len(size), "chance": by_chance}
+    if by_chance >= chance:
+        return Passed(f"{problem.n:,} cases are so few that a column may agree with the class by chance.", facts)
+    telling = [problem.column_names[at] for at in range(problem.width) if _tells_class(problem, at, len(size))]
+    facts["columns"] = telling
+    if not telling:
+        return Passed(f"None of {number_of(problem.width, 'column')} has one value for each class.", facts)
+    beside = "" if len(telling) == 1 else f" (and {len(telling) - 1:,} more)"
+    return Fired(
+        f"The column {quoted(telling[0])}{beside} has one value for each of the {len(size):,} classes in all "
+        f"{problem.n:,} cases.",
+        facts,
+    )
+
+
+def _tells_class(problem: Problem, place: int, classes: int) -> bool:
+    """Whether each class has one value of a feature, and no two the same."""
+    column = feature_column(problem, place)
+    head = slice(0, 1000)
+    for part in (head, slice(None)):
+        values = np.unique(_bits(column[part]), return_inverse=True)[1].reshape(-1).astype(np.int64)
+        truth = np.unique(problem.truth[part], return_inverse=True)[1].reshape(-1)
+        pairs = np.unique(values * (int(truth.max(initial=0)) + 1) + truth)
+        if not len(pairs) == int(values.max(initial=-1)) + 1 == int(truth.max(initial=-1)) + 1:
+            return False
+    return len(pairs) == classes
 
 
 @rule(
@@ -341,9 +392,17 @@ def _time_column(problem: Problem) -> str | None:
 
 
 def _is_date(problem: Problem, place: int) -> bool:
-    """Whether the categories of a column are dates that were written as text."""
-    held = problem.nominal.get(place)
-    return held is not None and bool(held.categories) and all(DATE.match(str(value)) for value in held.categories)
+    """Whether a column holds dates that were written as text."""
+    if place in problem.nominal:
+        return are_dates([str(value) for value in problem.nominal[place].categories])
+    features = problem.features
+    if isinstance(features, np.ndarray) or hasattr(features, "tocsr"):
+        return False
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(features, eager_only=True)
+    series = frame.get_column(frame.columns[place])
+    return series.dtype == nw.String and are_dates(series.drop_nulls().unique().to_list())
 
 
 def _backward(splits: Splits) -> int:

@@ -13,12 +13,15 @@ from heldout.findings.evaluation_evidence import NO_POSITIVE_CLASS, Skill, class
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, figure, quoted, rule
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.dependence import Dependence
+from heldout.intervals.estimate import Estimate
 from heldout.intervals.score_limits import mean_cost_limits, paired_difference_limits
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
 from heldout.results.evaluation import Evaluation
+from heldout.review import QUESTIONS, Severity
 from heldout.show.numbers import number_of, share
 
+BEATEN, NOT_BEATEN, NOT_KNOWN = QUESTIONS["commonest class"]
 # With more classes than this a square of costs is not worth making for one interval.
 SQUARE_CLASSES = 300
 
@@ -47,6 +50,15 @@ class Gain:
     def known(self) -> bool:
         """Whether there is an interval."""
         return not math.isnan(self.low)
+
+    @property
+    def claim(self) -> str:
+        """Whether it is more accurate: one of the answers to that question, or nothing where there is no interval."""
+        if not self.gained and not self.lost:
+            return NOT_BEATEN
+        if not self.known:
+            return ""
+        return BEATEN if self.low > 0 else NOT_BEATEN if self.high < 0 else NOT_KNOWN
 
 
 def gain_over_commonest(confusion: Confusion, level: float, independent: float = 1.0) -> Gain | None:
@@ -115,7 +127,8 @@ def no_better_than_commonest(subject: Evaluation, *, gain: float = 0.0, cases: f
 
     Of 9,990 and 10 cases a model that never finds one of the 10 is 99.9 % accurate: a high accuracy says nothing
     until it is set against the one that needs no model. The best model of rare classes may be no more accurate: where
-    it tells the classes apart (ROC area, Matthews correlation), or chance may be the reason, it is one to know.
+    it tells the classes apart (ROC area, Matthews correlation), chance may be the reason, or errors cost differently,
+    it is one to know.
     """
     found = gain_over_commonest(subject.confusion, subject.level, subject.independent)
     if found is None:
@@ -130,6 +143,7 @@ def no_better_than_commonest(subject: Evaluation, *, gain: float = 0.0, cases: f
         "low": found.low,
         "high": found.high,
     }
+    claims = (found.claim,) if found.claim else ()
     beside = f"always answering {quoted(found.answer)} ({share(found.constant)})"
     gap = f"{share(found.value)}{between(found.low, found.high)}"
     if found.high < 0 and _exchanged_is_better(subject, found):
@@ -138,17 +152,22 @@ def no_better_than_commonest(subject: Evaluation, *, gain: float = 0.0, cases: f
             "exchanged?",
             facts,
             f"Check which class is which: with the two exchanged, the accuracy is {share(1 - found.accuracy)}.",
+            claims=claims,
         )
     if found.value <= gain:
-        how = "clearly worse" if found.high < 0 else "no better"
+        how = {NOT_KNOWN: "no better on these cases", BEATEN: "hardly better"}.get(found.claim, "no better")
+        how = "clearly worse" if found.high < 0 else how
         said = f"Accuracy {share(found.accuracy)} is {how} than {beside}: difference {gap}"
         skill = skill_of(subject)
         if skill is not None and skill.shown:
             facts |= {"skill": skill.title, "skill_value": skill.estimate.value}
             advice = f"It does tell the classes apart ({skill.describe()}): judge it by that, or by costs."
-            return Fired(f"{said}.", facts, advice, "know")
-        return Fired(f"{said}.", facts, severity="act" if _is_no_use(subject, found, skill, cases) else "know")
-    return Passed(f"Accuracy {share(found.accuracy)} is above {beside} by {gap}.", facts)
+            return Fired(f"{said}.", facts, advice, "know", (*claims, "tells the classes apart"))
+        priced = _costs_differ(subject)
+        severity: Severity = "act" if not priced and _is_no_use(subject, found, skill, cases) else "know"
+        advice = "Errors cost differently here: judge it by its cost." if priced else ""
+        return Fired(f"{said}.", facts, advice, severity, claims)
+    return Passed(f"Accuracy {share(found.accuracy)} is above {beside} by {gap}.", facts, claims)
 
 
 def _is_no_use(subject: Evaluation, found: Gain, skill: Skill | None, cases: float) -> bool:
@@ -160,6 +179,11 @@ def _is_no_use(subject: Evaluation, found: Gain, skill: Skill | None, cases: flo
         return True
     constant = not found.gained and not found.lost
     return constant and not (skill is not None and skill.likely)
+
+
+def _costs_differ(subject: Evaluation) -> bool:
+    """Whether costs were given by which some errors are worse than others, so that accuracy is not the aim."""
+    return subject.costs is not None and len(np.unique(subject.costs[~np.eye(len(subject.costs), dtype=bool)])) > 1
 
 
 def _exchanged_is_better(subject: Evaluation, found: Gain) -> bool:
@@ -284,7 +308,8 @@ def roc_hides_poor_precision(subject: Evaluation, *, area: float = 0.8, precisio
     about="evaluation",
     title="All classes are exactly equally frequent",
     severity="know",
-    advice="If the cases were balanced by hand, give weights that restore the true shares of the classes.",
+    advice="If the cases were balanced by hand, say how frequent the positive class is in use (prevalence=, "
+    "--prevalence), or give weights that restore the shares.",
     reference="Elkan (2001), IJCAI; Saerens, Latinne & Decaestecker (2002), Neural Computation 14(1)",
     limits={
         "chance": "convention: 5 %; two classes of equal frequency come out exactly equal in .11 of the samples of 50 "
@@ -302,6 +327,8 @@ def balanced_by_hand(subject: Evaluation, *, chance: float = 0.05) -> Answer:
         return NotApplicable(ONE_CLASS)
     if confusion.weighted:
         return NotApplicable("the cases carry weights, which may restore the shares of the classes")
+    if subject.prevalence is not None:
+        return NotApplicable("the prevalence in use was given (H066)")
     size = class_sizes(confusion)
     facts = {"least": float(size.min()), "most": float(size.max()), "classes": confusion.n_classes}
     if size.min() == size.max():
@@ -323,6 +350,80 @@ def _chance_of_balance(classes: int, each: float) -> float:
     """The probability that classes of equal frequency come out exactly equal: n! / (each!)^k / k^n."""
     n = classes * each
     return math.exp(math.lgamma(n + 1) - classes * math.lgamma(each + 1) - n * math.log(classes))
+
+
+@rule(
+    "H066",
+    about="evaluation",
+    title="The positive class is not as frequent here as where it will be used",
+    severity="act",
+    advice="Report precision, negative predictive value and accuracy as they will be in use, not as they are here.",
+    reference="Altman & Bland (1994), BMJ 309, 102; Elkan (2001), IJCAI",
+    limits={"apart": "convention: shares that differ by a tenth of the one in use change precision by little"},
+)
+def prevalence_in_use(subject: Evaluation, *, apart: float = 0.1) -> Answer:
+    """The share of the positive class that was said to hold in use is not that of these cases.
+
+    Recall and specificity hold at any prevalence, as long as the cases of each class are alike; precision, negative
+    predictive value and accuracy do not. In use they follow from the likelihood ratios and the prevalence there.
+    """
+    positive, used = subject.positive, subject.prevalence
+    if used is None:
+        return NotApplicable("nobody said how frequent the positive class is in use (prevalence=, --prevalence)")
+    if positive is None:
+        return NotApplicable(NO_POSITIVE_CLASS)
+    here = subject.get("prevalence", class_=positive)
+    if not 0 < here.value < 1:
+        return NotApplicable(ALL_OF_ONE_CLASS)
+    facts: dict[str, object] = {"prevalence": used, "here": here.value, "low": here.low, "high": here.high}
+    said = f"{quoted(positive)} is {share(here.value)} of these cases and {share(used)} in use"
+    if here.low <= used <= here.high or abs(here.value - used) <= apart * used:
+        return Passed(f"{said}.", facts)
+    precision, negative, accuracy = _in_use(subject, used)
+    facts |= {"precision": precision, "negative_predictive_value": negative, "accuracy": accuracy}
+    now = subject.get("precision", class_=positive)
+    facts["precision_here"] = now.value
+    if math.isnan(precision[0]):
+        return Fired(f"{said}: the accuracy there is {_describe(accuracy)}.", facts)
+    clear = not (precision[1] <= now.value <= precision[2])
+    there = f"precision there is {_describe(precision)}, not {share(now.value)}"
+    beside = "" if math.isnan(negative[0]) else f"NPV {share(negative[0])}, "
+    return Fired(f"{said}: {there}; {beside}accuracy {share(accuracy[0])}.", facts, severity="act" if clear else "know")
+
+
+Limited = tuple[float, float, float]
+
+
+def _in_use(subject: Evaluation, used: float) -> tuple[Limited, Limited, Limited]:
+    """Precision, negative predictive value and accuracy at another prevalence, each with its limits."""
+    odds = used / (1 - used)
+    positive = subject.get("positive_likelihood_ratio", class_=subject.positive)
+    negative = subject.get("negative_likelihood_ratio", class_=subject.positive)
+    # Without a false alarm the ratio is undefined, and every answer that names the class is right.
+    alone = positive.value if subject.get("precision", class_=subject.positive).value != 1 else math.inf
+    precision = tuple(_share_of_odds(odds * ratio) for ratio in (alone, positive.low, positive.high))
+    # Of those called negative, the odds of being so fall as the ratio grows.
+    clean = tuple(_share_of_odds(1 / (odds * ratio) if ratio else math.inf) for ratio in _turned(negative))
+    recall, specificity = (subject.get(name, class_=subject.positive) for name in ("recall", "specificity"))
+    accuracy = used * recall.value + (1 - used) * specificity.value
+    below = used * (recall.value - recall.low), (1 - used) * (specificity.value - specificity.low)
+    above = used * (recall.high - recall.value), (1 - used) * (specificity.high - specificity.value)
+    # Rows of one group may be of both classes, whose limits are then added and not their squares (Zou & Donner, 2008).
+    joined = sum if subject.confusion.clusters is not None else (lambda parts: math.hypot(*parts))
+    limited = accuracy, accuracy - joined(below), accuracy + joined(above)
+    return precision, clean, limited  # type: ignore[return-value]
+
+
+def _turned(estimate: Estimate) -> Limited:
+    return estimate.value, estimate.high, estimate.low
+
+
+def _share_of_odds(odds: float) -> float:
+    return 1.0 if math.isinf(odds) else odds / (1 + odds)
+
+
+def _describe(limited: Limited) -> str:
+    return f"{share(limited[0])}{between(limited[1], limited[2])}"
 
 
 @rule(

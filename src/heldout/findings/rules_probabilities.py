@@ -19,9 +19,12 @@ from heldout.findings.evaluation_evidence import (
     reported,
 )
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, rule
+from heldout.findings.rules_threshold import CONFIDENCES, are_confidences
 from heldout.results.evaluation import Evaluation
+from heldout.review import QUESTIONS
 from heldout.show.numbers import number_of, percent, share
 
+RIGHT, OFF, NOT_KNOWN = QUESTIONS["probabilities"]
 HALF = 0.5
 # With so many decimals or fewer, probabilities of 0 are rounded ones.
 COARSE = 2
@@ -35,6 +38,7 @@ COARSE = 2
     advice="Calibrate them on other cases (Platt's or isotonic), or use them for ranking only.",
     reference="Niculescu-Mizil & Caruana (2005), ICML; Bröcker & Smith (2007), Weather and Forecasting 22(3)",
     limits={"error": "convention: probabilities that are off by .02 on average seldom change a decision"},
+    claims=(OFF,),
 )
 def miscalibrated(subject: Evaluation, *, error: float = MATTERS) -> Answer:
     """The expected calibration error is above what chance gives and what matters.
@@ -45,10 +49,12 @@ def miscalibrated(subject: Evaluation, *, error: float = MATTERS) -> Answer:
     seen = calibration_of(subject)
     if isinstance(seen, str):
         return NotApplicable(seen)
+    if are_confidences(subject):
+        return NotApplicable(CONFIDENCES)
     facts: dict[str, object] = {"error": seen.value, "low": seen.low, "high": seen.high}
     said = f"expected calibration error {share(seen.value)}{between(seen.low, seen.high)}"
     if not seen.is_off(error):
-        return Passed(_not_off(subject, seen, error, said), facts)
+        return Passed(_not_off(subject, seen, error, said), facts, (RIGHT if seen.high <= error else NOT_KNOWN,))
     curve = reliability(seen.probabilities, level=subject.level)
     weight = _weight(curve)
     at = int(weight.argmax())

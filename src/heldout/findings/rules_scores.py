@@ -1,4 +1,4 @@
-"""Rules about the scores of an evaluation: reversed, tied, copied, or too good to be true."""
+"""Rules about the scores of an evaluation: reversed, of another thing, tied, copied, or too good to be true."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 from heldout.evidence.ranking import Ranking
 from heldout.findings.evaluation_evidence import (
     IN_BINS,
+    NO_POSITIVE_CLASS,
+    NOT_KEPT,
     ONE_CLASS,
     case_number,
     class_sizes,
     is_exact,
     ranking_of,
     reported,
+    why_no_scores,
 )
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, quoted, rule
+from heldout.findings.rules_threshold import ASTRAY, FEWEST, beside_confidences
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
@@ -85,6 +89,30 @@ def is_full(scores: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(apart > 8 * np.finfo(scores.dtype).eps * np.abs(held))
 
 
+@dataclass(frozen=True, slots=True)
+class Multiples:
+    """Cases of a class stand in multiples of `times` at every one of so many distinct scores; 1 where they do not."""
+
+    times: int
+    scores: int
+
+
+def multiples_of(counts: NDArray[Any]) -> Multiples:
+    """How often every case of a class was copied, whatever the scores were rounded to.
+
+    >>> multiples_of(np.array([4, 0, 8, 12]))
+    Multiples(times=4, scores=3)
+    """
+    times = scores = 0
+    for start in range(0, len(counts), BLOCK):
+        part = counts[start : start + BLOCK].astype(np.int64)
+        part = part[part > 0]
+        times, scores = int(np.gcd.reduce(part, initial=times)), scores + len(part)
+        if times == 1:
+            break
+    return Multiples(max(times, 1), scores)
+
+
 def _at_most(successes: int, trials: int, share: float) -> float:
     """The probability of at most so many successes (binomial)."""
     if not 0 < share < 1:
@@ -104,13 +132,17 @@ def _at_most(successes: int, trials: int, share: float) -> float:
     severity="act",
     advice="Check which class is the positive one and which way the scores run; exchanged, the area is 1 − it.",
     reference="Fawcett (2006), Pattern Recognition Letters 27; Flach & Wu (2005), IJCAI",
-    limits={"half": "one half is what a coin reaches"},
+    limits={
+        "half": "one half is what a coin reaches",
+        "doubt": "convention: one to act on where an interval of a fifth of the error (99 % for 95 %) lies below too",
+    },
 )
-def area_below_half(subject: Evaluation, *, half: float = 0.5) -> Answer:
+def area_below_half(subject: Evaluation, *, half: float = 0.5, doubt: float = 0.2) -> Answer:
     """The ROC area lies below one half beyond doubt, so the scores rank the wrong way round.
 
     Labels or scores are then reversed far more often than a model is worse than a coin; scores are never turned
-    round here in silence. With several classes the intervals are widened for their number.
+    round here in silence. With several classes the intervals are widened for their number. A model without any skill
+    is below now and then by chance: near the limit it is one to know.
     """
     areas = [e for e in reported(subject, "roc_auc") if e.class_ is not None]
     if not areas or subject.scores is None:
@@ -132,12 +164,68 @@ def area_below_half(subject: Evaluation, *, half: float = 0.5) -> Answer:
     }
     said = f"The ROC area of {quoted(label)} is {share(worst.value)}{between(worst.low, worst.high)}"
     if below:
+        surer = replace(subject.scores, level=1 - doubt * (1 - subject.level) / len(areas))
+        sure = surer.ask(Quantity(area, worst.class_)).high < half
         return Fired(
             f"{said}, below one half.",
             facts,
             f"Check which class is positive and which way the scores run; exchanged, it is {share(1 - worst.value)}.",
+            "act" if sure else "know",
+            ("ranks the wrong way round",) if len(areas) <= 2 else (),
         )
     return Passed(f"{said}." if worst.value >= half else f"{said}, not below one half beyond doubt.", facts)
+
+
+@rule(
+    "H067",
+    about="evaluation",
+    title="The score is the confidence in the answer, not the score of the positive class",
+    severity="act",
+    advice="Give the score of the positive class: 1 − score for the cases that were called negative.",
+    reference="Guo, Pleiss, Sun & Weinberger (2017), ICML, on confidences; Fawcett (2006), on scores of a class",
+    limits={
+        "astray": "convention: one answer in twenty that no threshold on the scores gives, more than rounding does",
+        "cases": "convention: with fewer than 10 answers of each kind, all scores may be above one half by chance",
+    },
+    first=True,
+)
+def confidence_as_score(subject: Evaluation, *, astray: float = ASTRAY, cases: float = FEWEST) -> Answer:
+    """No score lies below what the likeliest class has at least, whichever class was predicted.
+
+    Many programs give the predicted class and the probability of that class. Taken for the probability of the positive
+    class, a sure negative ranks with the sure positives: areas, losses and calibration are then of the wrong thing.
+    """
+    held, reason = subject.predictions, why_no_scores(subject) or _no_answers_beside(subject, cases)
+    if subject.threshold is not None:
+        return Passed("The predicted classes were made from the scores.", {"astray": 0.0})
+    if reason or held is None or held.scores is None:
+        return NotApplicable(reason)
+    least, most = float(held.scores.values.min()), float(held.scores.values.max())
+    off = beside_confidences(subject)
+    facts: dict[str, object] = {"least": least, "most": most, "astray": off}
+    if off is None:
+        return Passed(f"Scores from {share(least)} to {share(most)} are no confidences in the answer.", facts)
+    if off <= astray:
+        return Passed("The predicted classes follow the scores.", facts)
+    return Fired(
+        f"No score is below {share(1 / len(held.labels))} and {percent(off)} of the answers do not follow them: they "
+        "are the confidence in the predicted class.",
+        facts,
+    )
+
+
+def _no_answers_beside(subject: Evaluation, cases: float) -> str:
+    """Why there are no answers of both kinds beside scores of the positive class; empty where there are."""
+    held = subject.predictions
+    if held is None or held.scores is None:
+        return f"{NOT_KEPT}, so it is not known which class was predicted at which score"
+    if held.scores.per_class:
+        return "there is a score for each class"
+    if subject.positive is None:
+        return NO_POSITIVE_CLASS
+    called = float(subject.confusion.predicted_totals[subject.confusion.index(subject.positive)])
+    few = min(called, float(subject.confusion.n) - called) < cases
+    return f"there are fewer than {cases:g} answers that name the positive class, or another" if few else ""
 
 
 @rule(
@@ -199,7 +287,7 @@ def too_good(
     """Balanced accuracy or the ROC area is nearly perfect on many cases, and its interval leaves little doubt.
 
     Results that are too good come from a leak of the answer into the features or of test cases into training far
-    more often than from a perfect model.
+    more often than from a perfect model. Where answers are wrong all the same and the area is not 1, it is one to know.
     """
     size = class_sizes(subject.confusion)
     met = size[size > 0]
@@ -222,7 +310,10 @@ def too_good(
     seen = found[name]
     facts: dict[str, object] = {"measure": name, "value": seen.value, "low": seen.low, "high": seen.high, "n": n}
     said = f"{name[0].upper()}{name[1:]} is {share(seen.value)}{between(seen.low, seen.high)} on {number_of(n, 'case')}"
-    return Fired(f"{said}: too good to be true?", facts) if good(seen) else Passed(f"{said}.", facts)
+    if not good(seen):
+        return Passed(f"{said}.", facts)
+    sure_of_it = good(found["balanced accuracy"]) or seen.value == 1
+    return Fired(f"{said}: too good to be true?", facts, severity="act" if sure_of_it else "know")
 
 
 @rule(
@@ -237,12 +328,19 @@ def too_good(
         "times": "twice is what one copy of every row leaves",
         "rows": "convention: with more than 5 rows to a score, rounding alone may leave none that stands once",
         "chance": "convention: one in ten thousand, as many files are looked at",
+        "scores": "20 counts are all even with a probability of about one in a million where nothing was copied",
     },
 )
 def cases_counted_twice(
-    subject: Evaluation, *, distinct: float = 100, times: float = 2, rows: float = 5, chance: float = 1e-4
+    subject: Evaluation,
+    *,
+    distinct: float = 100,
+    times: float = 2,
+    rows: float = 5,
+    chance: float = 1e-4,
+    scores: float = 20,
 ) -> Answer:
-    """No score belongs to one row alone, or scores of many digits repeat and always with the same truth.
+    """No score belongs to one row alone, scores of many digits repeat with the same truth, or all counts are multiples.
 
     Rows that were copied, by joining a table twice or by oversampling, make every interval narrower than the cases
     behind it allow.
@@ -257,8 +355,26 @@ def cases_counted_twice(
     if not is_exact(ranking):
         return NotApplicable(IN_BINS)
     if len(ranking) < distinct or ranking.n > rows * len(ranking):
-        return NotApplicable(f"there are fewer than {distinct:g} distinct scores, or more than {rows:g} rows to each")
-    return _repeats(ranking, times, chance)
+        answer: Answer = NotApplicable(
+            f"there are fewer than {distinct:g} distinct scores, or more than {rows:g} rows to each"
+        )
+    else:
+        answer = _repeats(ranking, times, chance)
+    return answer if isinstance(answer, Fired) else _copied_class(subject, ranking, times, scores) or answer
+
+
+def _copied_class(subject: Evaluation, ranking: Ranking, times: float, scores: float) -> Fired | None:
+    """Whether the cases of a class stand in multiples at every score, however the scores were rounded."""
+    label = "" if subject.positive is None else subject.positive
+    for of, counts in ((f"of {quoted(label)}", ranking.positives), ("of the other class", ranking.negatives)):
+        seen = multiples_of(counts)
+        if seen.times >= max(times, 2) and seen.scores >= scores:
+            return Fired(
+                f"At each of {seen.scores:,} scores the number of cases {of} is a multiple of {seen.times}, as if rows "
+                "were copied.",
+                {"distinct": len(ranking), "times": seen.times, "scores": seen.scores, "n": ranking.n},
+            )
+    return None
 
 
 def _repeats(ranking: Ranking, times: float, chance: float) -> Answer:

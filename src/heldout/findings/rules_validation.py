@@ -1,18 +1,22 @@
-"""Rules about validations and learning curves: tested on training cases, missing splits, overfitting, still falling."""
+"""Rules about validations and learning curves: tested on training cases, missing splits, over- and underfitting."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
+from heldout.arrays import Floats
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, rule
-from heldout.findings.rules_data import KOHAVI, TRAINING_CASES
-from heldout.resampling.learning_curve import LearningCurve
+from heldout.findings.rules_data import KOHAVI, TRAINING_CASES, feature_column, same_rows
+from heldout.learners.problem import Problem
+from heldout.resampling.learning_curve import HARDLY, HELPS, UNKNOWN, LearningCurve
 from heldout.results.validation import NO_TRAINING_PREDICTIONS, Validation
 from heldout.show.numbers import limits, share
 
 RESUBSTITUTION = "resubstitution"
+CANNOT_BE_TOLD = "whether more data would help cannot be told"
 
 
 @rule(
@@ -95,6 +99,7 @@ def identical_errors(seen: Validation, *, chance: float = 0.05) -> Answer:
     advice="Make the model simpler, regularise it, or train it on more cases, and see whether the test error falls.",
     reference="Mitchell (1997), Machine Learning, ch. 3; Hastie, Tibshirani & Friedman (2009), ch. 7",
     limits={"gap": "five points of error beyond doubt: a convention"},
+    claims=("overfits",),
 )
 def overfitting(seen: Validation, *, gap: float = 0.05) -> Answer:
     """The error on test cases is higher than that on training cases, by more than a limit and beyond doubt.
@@ -114,6 +119,91 @@ def overfitting(seen: Validation, *, gap: float = 0.05) -> Answer:
     if found.low > gap:
         return Fired(f"It overfits: the test error is higher than the training error by {said}.", facts)
     return Passed(f"The test error less the training error is {said}.", facts)
+
+
+@rule(
+    "H068",
+    about="validation",
+    title="It underfits: many errors on training cases, and nearest neighbours make fewer on new ones",
+    severity="know",
+    advice="Try a more flexible model or less regularisation: more cases will hardly help this one.",
+    reference="Hastie, Tibshirani & Friedman (2009), ch. 7; Cover & Hart (1967), IEEE Transactions IT-13",
+    limits={
+        "gap": "five points: less than that apart, the errors on training and on test cases are about the same",
+        "excess": "five points more errors than a plain vote of neighbours: a convention",
+        "chance": "convention: one in a thousand that neighbours are ahead by so much (McNemar 1947)",
+    },
+    claims=("underfits",),
+)
+def underfitting(seen: Validation, *, gap: float = 0.05, excess: float = 0.05, chance: float = 0.001) -> Answer:
+    """Training and test error are about the same, and the vote of the nearest neighbours has clearly fewer errors.
+
+    Then it is not the number of cases that holds the model back: it cannot follow what the features tell. Neighbours
+    are those of other cases, of another group where there are groups, in features brought to one scale.
+    """
+    why = _no_two_errors(seen)
+    if why:
+        return NotApplicable(why)
+    if math.isnan(seen.gap.value):
+        return NotApplicable(seen.gap.undefined or "the gap is not defined")
+    reference = vote_of_neighbours(seen.problem)
+    if isinstance(reference, str):
+        return NotApplicable(reference)
+    rows, wrong = reference
+    run, truth = seen.run, seen.problem.truth
+    times = np.bincount(run.rows, minlength=seen.problem.n)
+    missed = np.bincount(run.rows, weights=run.predicted != truth[run.rows], minlength=seen.problem.n)
+    known = times[rows] > 0
+    own = missed[rows[known]] / times[rows[known]]
+    more = own - wrong[known]
+    facts = {"error": float(own.mean()), "neighbours": float(wrong[known].mean()), "gap": seen.gap.value}
+    # The differences of single cases are those of McNemar's test, where every case was tested once.
+    spread = math.sqrt(float((more**2).sum()))
+    facts["chance"] = 0.5 * math.erfc(float(more.sum()) / (math.sqrt(2) * spread)) if spread else 1.0
+    said = f"test error {share(facts['error'])}, that of {VOTERS} nearest neighbours {share(facts['neighbours'])}"
+    if seen.gap.value < gap and float(more.mean()) > excess and facts["chance"] < chance:
+        trained = share(seen.evaluation["error_rate"].value - seen.gap.value)
+        return Fired(f"It underfits: training error {trained}, {said}.", facts)
+    return Passed(f"It is not seen to underfit: {said}.", facts)
+
+
+# A plain vote that needs no fitting: an error that the features allow, whatever the learner makes of them.
+VOTERS = 5
+MOST_VOTES = 2000
+
+
+def vote_of_neighbours(problem: Problem) -> tuple[NDArray[np.int64], Floats] | str:
+    """For some rows whether the vote of the nearest others is wrong; or why there is none.
+
+    >>> corners = np.repeat([[0.0, 0.0], [0.0, 9.0], [9.0, 0.0], [9.0, 9.0]], 8, axis=0) + np.arange(32)[:, None] / 99
+    >>> truth = np.repeat([0, 1, 1, 0], 8)
+    >>> vote_of_neighbours(Problem(corners, truth, truth, (0, 1)))[1].sum()
+    0.0
+    """
+    if hasattr(problem.features, "tocsr"):
+        return "the features are a sparse matrix"
+    if len(np.unique(same_rows(problem))) < 0.99 * problem.n:
+        return "rows stand more than once, so that neighbours are copies"
+    step = max(1, math.ceil(problem.n / MOST_VOTES))
+    rows = np.arange(0, problem.n, step)
+    truth, k = problem.truth[rows], len(problem.labels)
+    group = rows if problem.group is None else problem.group[rows]
+    apart = np.zeros((len(rows), len(rows)), dtype=np.float32)
+    for place in range(problem.width):
+        column = feature_column(problem, place)[rows]
+        if place in problem.nominal or column.dtype.kind not in "iuf":
+            apart += column[:, None] != column[None, :]
+            continue
+        spread = float(np.nanstd(column)) or 1.0
+        scaled = np.nan_to_num((column - np.nanmean(column)) / spread).astype(np.float32)
+        apart += (scaled[:, None] - scaled[None, :]) ** 2 / 2
+    apart[group[:, None] == group[None, :]] = np.inf
+    if len(rows) <= VOTERS:
+        return "there are too few cases"
+    near = np.argpartition(apart, VOTERS, axis=1)[:, :VOTERS]
+    votes = np.zeros((len(rows), k))
+    np.add.at(votes, (np.arange(len(rows))[:, None], truth[near]), 1.0)
+    return rows, (votes.argmax(axis=1) != truth).astype(np.float64)
 
 
 @rule(
@@ -196,6 +286,7 @@ def _all(number: int) -> str:
     advice="Collect more cases before trying more learners.",
     reference="Cortes, Jackel, Solla, Vapnik & Denker (1993), NIPS 6; Perlich, Provost & Simonoff (2003), JMLR 4",
     limits={"drop": "one point of error for a doubling of the data: a convention"},
+    claims=(HELPS,),
 )
 def still_falling(curve: LearningCurve, *, drop: float = 0.01) -> Answer:
     """With twice as many cases the error would be clearly lower.
@@ -206,9 +297,11 @@ def still_falling(curve: LearningCurve, *, drop: float = 0.01) -> Answer:
     if law.shape == "unknown":
         return NotApplicable(f"no law was fitted: {law.undefined}")
     slope = {"per_doubling": law.slope.value, "low": law.slope.low, "high": law.slope.high}
+    if curve.claim == UNKNOWN:
+        return NotApplicable(CANNOT_BE_TOLD)
     if law.shape != "falling":
         said = "is flat within its noise" if law.shape == "flat" else "rises"
-        return Passed(f"The curve {said}: {_points(law.slope.value)} per doubling.", slope)
+        return Passed(f"The curve {said}: {_points(law.slope.value)} per doubling.", slope, (curve.claim,))
     now, later = law.at(law.present).value, law.at(2 * law.present)
     twice = later.value
     facts = {"rows": law.present, "error": now, "error_at_twice": twice, "drop": now - twice, **slope}
@@ -270,6 +363,38 @@ def few_draws(curve: LearningCurve, *, draws: float = 5) -> Answer:
     if curve.draws < draws:
         return Fired(f"There {'is' if curve.draws == 1 else 'are'} only {said}.", facts)
     return Passed(f"There are {said}.", facts)
+
+
+@rule(
+    "H069",
+    about="learning curve",
+    title="Training and test error have met",
+    severity="know",
+    advice="For fewer errors use other features or a more flexible model: more cases will not bring them.",
+    reference="Hastie, Tibshirani & Friedman (2009), ch. 7; Cortes, Jackel, Solla, Vapnik & Denker (1993), NIPS 6",
+    limits={
+        "gap": "convention: two points of error apart, the two curves have met",
+        "test": "one error in ten test cases, beyond doubt: a convention",
+    },
+    claims=(HARDLY,),
+)
+def curves_have_met(curve: LearningCurve, *, gap: float = 0.02, test: float = 0.1) -> Answer:
+    """With all cases the training error is about the test error, which is high and falls no more.
+
+    What is left is noise that no model removes, or what this model is too simple to follow; more cases of the same
+    kind change neither.
+    """
+    trained, tested = float(curve.mean("training")[-1]), float(curve.mean("test")[-1])
+    if math.isnan(trained) or math.isnan(tested):
+        return NotApplicable("no model of the largest size was finished with predictions of its training cases")
+    if curve.claim == UNKNOWN:
+        return NotApplicable(CANNOT_BE_TOLD)
+    low = float(curve.low[-1])
+    facts = {"size": curve.sizes[-1], "training_error": trained, "test_error": tested, "test_low": low}
+    said = f"training error {share(trained)}, test error {share(tested)} with {curve.sizes[-1]:,} training cases"
+    if curve.claim == HARDLY and abs(tested - trained) < gap and low > test:
+        return Fired(f"Training and test error have met: {said}.", facts)
+    return Passed(f"{said[0].upper()}{said[1:]}.", facts)
 
 
 def _points(change: float) -> str:

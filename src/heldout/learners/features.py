@@ -264,6 +264,12 @@ DISTINCT_SHARE = 0.9
 DISTINCT_LEAST = 10
 
 
+# A year, or the year last; what follows a date is a time of day, perhaps with its zone.
+_DAY, _MONTH, _YEAR = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])", r"(?:1[5-9]|2\d)\d\d"
+DATE = re.compile(
+    rf"(?:{_YEAR}([-/.]){_MONTH}(?:\1{_DAY})?|{_DAY}([-/.]){_MONTH}\2{_YEAR}|{_MONTH}/{_DAY}/{_YEAR})"
+    r"(?:[T ]+\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?)?"
+)
 DATES, TIMES, DATES_OR_TIMES = "it holds dates", "it holds times", "it holds dates or times"
 
 
@@ -301,8 +307,21 @@ def read_column(values: Any, name: str) -> FeatureColumn:
     if kind == "numbers":
         return _mark_empty(FeatureColumn(name, weights(values, name)))
     if kind in ("text", "categories"):
-        return _mark_empty(_encode_column(values, name, kind))
+        encoded = _encode_column(values, name, kind)
+        if kind == "text" and are_dates(() if encoded.nominal is None else encoded.nominal.categories):
+            # Files of text have no type for dates: the same table must read alike from CSV and from Parquet.
+            return FeatureColumn(name, np.empty(0), useless=DATES)
+        return _mark_empty(encoded)
     return FeatureColumn(name, np.empty(0), useless=kind)
+
+
+def are_dates(texts: Sequence[Any]) -> bool:
+    """Whether texts are all dates, by year, month and day or the other way round, with or without a time.
+
+    >>> are_dates(["2024-01-31", "2024-02-01 12:30"]), are_dates(["31.1.2024"]), are_dates(["2024-01", "12-13"])
+    (True, True, False)
+    """
+    return bool(texts) and all(isinstance(text, str) and DATE.fullmatch(text.strip()) for text in texts)
 
 
 def _kind_of_array(array: NDArray[Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from heldout.arguments import SPELLED_EXACTLY, listing, suggest
 from heldout.errors import ColumnError, HeldoutError
 from heldout.predictions.case_values import groups
+from heldout.predictions.label_encoding import Coded
 
 USUAL_NAMES = {
     "truth": (
@@ -173,6 +174,32 @@ def group_like(names: Iterable[Any], values: Callable[[Any], Any]) -> tuple[tupl
             if 1 < distinct < rows:
                 candidates.append((str(name), distinct, rows))
     return tuple(candidates)
+
+
+def repeated_values(names: Iterable[Any], values: Callable[[Any], Any], most: int) -> tuple[tuple[str, Coded], ...]:
+    """The columns among `names` of at most so many rows whose values are keys and repeat: no amounts with fractions.
+
+    >>> [name for name, _ in repeated_values(["a", "b"], {"a": ["x", "x", "y"], "b": [0.5, 0.5, 1]}.get, 10)]
+    ['a']
+    """
+    repeated = []
+    for name in names:
+        try:
+            column = values(name)
+            if len(column) > most:
+                return ()
+            coded = groups(column, str(name))
+        except (HeldoutError, TypeError, ValueError):
+            # What cannot be read as keys is no column of groups.
+            continue
+        fractions = any(isinstance(label, float) and label != int(label) for label in coded.labels[:LOOKED])
+        if not fractions and 1 < len(coded.labels) < len(coded):
+            repeated.append((str(name), coded))
+    return tuple(repeated)
+
+
+# Amounts show among the first of their values that they have fractions.
+LOOKED = 100
 
 
 def _distinct(column: Any) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,17 @@ from heldout.predictions.case_values import (
     raw_scores,
     score_columns,
 )
-from heldout.predictions.column_roles import check_column, group_like, guess, is_usual, may_be_group
+from heldout.predictions.column_roles import (
+    USUAL_NAMES,
+    check_column,
+    group_like,
+    guess,
+    is_usual,
+    may_be_group,
+    repeated_values,
+)
 from heldout.predictions.containers import unwrap
-from heldout.predictions.label_encoding import encode, is_missing
+from heldout.predictions.label_encoding import Coded, encode, is_missing
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.slice_plans import slice_names, slices_of_arrays, slices_of_columns
 from heldout.predictions.table import KEYS, Predictions, assemble
@@ -43,7 +51,8 @@ class Source:
 
     `group_like` are columns without a role whose names suggest that rows belong together: name, number of distinct
     values, and rows, where values repeat. `unused` are columns that are called like a role and were not used: the role,
-    the column, and the note that says so.
+    the column, and the note that says so. `beside` are other columns without a role whose values repeat, of data that
+    are small enough to be looked at.
     """
 
     name: str = ""
@@ -51,6 +60,7 @@ class Source:
     guessed: tuple[str, ...] = ()
     group_like: tuple[tuple[str, int, int], ...] = ()
     unused: tuple[tuple[str, str, str], ...] = ()
+    beside: tuple[tuple[str, Coded], ...] = field(default=(), repr=False, compare=False)
 
     def sentence(self) -> str:
         """Which columns were read, e.g. "truth = actual, predicted = predicted"."""
@@ -251,8 +261,21 @@ def _read_file(path: str | Path, roles: dict[str, Any], asked: ReadOptions) -> C
     # Classes and named slices are few; what names cases or groups is not.
     few = [wanted.get("truth"), wanted.get("predicted"), *(() if asked.slices == "all" else sliced)]
     labels = [column for column in few if column is not None]
-    table = read_table(path, columns=named, labels=labels)
+    table = _read_beside(Path(path), named, [column for column in every if column not in named], labels)
+    if table is None:
+        table = read_table(path, columns=named, labels=labels)
     return Columns(nw.from_native(table), name, from_file=True, every=every)
+
+
+def _read_beside(path: Path, named: list[Any], others: list[Any], labels: list[Any]) -> Any:
+    """The columns of a small file with some that have no role; None where there are none or they cannot be read."""
+    try:
+        if not others or path.stat().st_size > LOOKED_BYTES:
+            return None
+        return read_table(path, columns=[*named, *others[:LOOKED_COLUMNS]], labels=labels)
+    except (HeldoutError, OSError):
+        # An address has no size here, and of a column that nobody asked for no error is worth a word.
+        return None
 
 
 def _read_many_files(batches: Batches, roles: dict[str, Any], asked: ReadOptions) -> Columns:
@@ -363,7 +386,8 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
         raise no_scores(columns, wanted)
     used = [*wanted.values(), *scores.names]
     divided, slice_notes = slices_of_columns(asked.slices, columns.names, columns.name, used, columns.values)
-    idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], [x.name for x in divided])
+    sliced = [x.name for x in divided]
+    idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], sliced)
     notes = [*columns.notes, *(note for *_, note in idle), *([scores.note] if scores.note else [])]
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
     predictions = assemble(
@@ -373,7 +397,19 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     guessed += ["score"] * scores.guessed
     unused = [column for column in columns.names if column not in wanted.values() and str(column) not in scores.names]
     alike = () if values["group"] is not None else group_like(unused, columns.values)
-    return predictions, Source(columns.name, tuple(named), tuple(guessed), alike, tuple(idle))
+    beside = () if values["group"] is not None else _look_beside(columns, [x for x in unused if str(x) not in sliced])
+    return predictions, Source(columns.name, tuple(named), tuple(guessed), alike, tuple(idle), beside)
+
+
+# Columns that were not used are looked at only in data so small that it costs next to nothing.
+LOOKED_BYTES, LOOKED_ROWS, LOOKED_COLUMNS = 1 << 24, 100_000, 50
+
+
+def _look_beside(columns: Columns, unused: Sequence[Any]) -> tuple[tuple[str, Coded], ...]:
+    """The values of columns without a role, nor a name that suggests one, where they repeat."""
+    known = columns.data if isinstance(columns.data, Mapping) else columns.data.columns
+    named = [x for x in unused if x in known and not may_be_group(x) and not any(is_usual(r, x) for r in USUAL_NAMES)]
+    return repeated_values(named[:LOOKED_COLUMNS], columns.values, LOOKED_ROWS)
 
 
 def named_roles(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heldout.arguments import listing
 from heldout.evidence import Confusion, Label
-from heldout.findings.rules_imbalance import gain_over_commonest
+from heldout.findings.rules_imbalance import BEATEN, NOT_BEATEN, gain_over_commonest
 from heldout.findings.slice_search import NOT_COUNTED
 from heldout.intervals.area_bounds import BINNED
 from heldout.intervals.estimate import Estimate
@@ -483,6 +483,12 @@ def sentences(evaluation: Evaluation) -> list[str]:
     return [sentence for sentence in parts if sentence]
 
 
+def claims_of_verdict(evaluation: Evaluation) -> tuple[str, ...]:
+    """What the verdict claims, of the answers to questions that findings answer too."""
+    found = gain_over_commonest(evaluation.confusion, evaluation.level, evaluation.independent)
+    return () if found is None or not found.claim else (found.claim,)
+
+
 def against_constant(confusion: Confusion, level: float, independent: float = 1.0) -> str:
     """Whether it beats always answering the commonest class, and by how much.
 
@@ -500,9 +506,9 @@ def against_constant(confusion: Confusion, level: float, independent: float = 1.
         return f"{start} No: it gets exactly the same cases right."
     if not found.known:
         return f"{start} The gap is {share(found.value)} on these cases (which allow no interval)."
-    if low > 0:
+    if found.claim == BEATEN:
         return f"{start} Yes, by {share(low)} to {share(high)}."
-    if high < 0:
+    if found.claim == NOT_BEATEN:
         return f"{start} No, worse by {share(-high)} to {share(-low)}."
     return f"{start} Cannot be told from these cases: {share(low)} to {share(high)}."
 

@@ -25,7 +25,7 @@ from heldout.resampling.power_law import Figure, PowerLaw, fit_power_law
 from heldout.resampling.run import OnError, run
 from heldout.resampling.workers import Jobs, Progress
 from heldout.result import make_row
-from heldout.review import Reviewed
+from heldout.review import QUESTIONS, Reviewed
 from heldout.show.numbers import limits, number
 
 if TYPE_CHECKING:
@@ -238,6 +238,30 @@ POINT = 0.01
 MOST_SAID = 1_000_000
 
 
+HELPS, HARDLY, UNKNOWN = QUESTIONS["more data"]
+
+
+def claim_of(law: PowerLaw) -> str:
+    """Whether more data would help: one of the answers to that question.
+
+    >>> from heldout.resampling.power_law import fit_power_law
+    >>> claim_of(fit_power_law([10, 20, 40, 80], [[0.6, 0.35, 0.225, 0.1625]]))
+    'more data helps'
+    """
+    if law.shape == "unknown":
+        return UNKNOWN
+    if law.shape == "rising":
+        return HARDLY
+    if law.shape == "flat":
+        best = law.slope.low
+        return HARDLY if math.isnan(best) or best > -POINT else UNKNOWN
+    rows = law.rows_for(_drop(law)[0])
+    if math.isinf(rows.high) and rows.low <= WITHIN_REACH * law.present:
+        # Laws that level off at once fit the curve as well as laws that fall on.
+        return UNKNOWN
+    return HELPS if rows.value <= WITHIN_REACH * law.present else HARDLY
+
+
 def verdict(law: PowerLaw, sizes: tuple[int, ...]) -> str:
     """Whether more data would help, and how much of it.
 
@@ -253,18 +277,23 @@ def verdict(law: PowerLaw, sizes: tuple[int, ...]) -> str:
     return _flat(law, between) if law.shape == "flat" else _falling(law, between)
 
 
+def _drop(law: PowerLaw) -> tuple[float, str]:
+    """How much less error is asked for, in numbers and in words."""
+    now = law.at(law.present).value
+    return (POINT, "one point less error") if now >= 2 * POINT else (now / 2, "half the error")
+
+
 def _falling(law: PowerLaw, between: str) -> str:
     now = law.at(law.present).value
-    drop, words = (POINT, "one point less error") if now >= 2 * POINT else (now / 2, "half the error")
-    rows = law.rows_for(drop)
-    if math.isinf(rows.high) and rows.low <= WITHIN_REACH * law.present:
-        # Laws that level off at once fit the curve as well as laws that fall on.
+    drop, words = _drop(law)
+    rows, claim = law.rows_for(drop), claim_of(law)
+    if claim == UNKNOWN:
         return (
             f"Whether more data would help cannot be told: {between} the test error falls by {_points(law.slope, -1)} "
             f"per doubling, but beyond that {words} may take {_rounded(rows.low)} more rows, or never come, beside the "
             f"{law.present:,.0f} rows there are."
         )
-    if rows.value <= WITHIN_REACH * law.present:
+    if claim == HELPS:
         return (
             f"More data would help: {_about(rows.value)} more rows{_between(rows)} for {words}, "
             f"beside the {law.present:,.0f} there are."
@@ -283,7 +312,7 @@ def _falling(law: PowerLaw, between: str) -> str:
 
 def _flat(law: PowerLaw, between: str) -> str:
     best = law.slope.low
-    if math.isnan(best) or best > -POINT:
+    if claim_of(law) == HARDLY:
         reach = "" if math.isnan(best) else f", and a doubling would bring {number(max(-100 * best, 0), 'plain', 2)} "
         return (
             f"More data will hardly help: {between} the test error has not fallen beyond its noise"
@@ -368,6 +397,11 @@ class LearningCurve(Reviewed):
     def draws(self) -> int:
         """How many times a test part was drawn and training sets grown from the rest."""
         return len(self.test)
+
+    @property
+    def claim(self) -> str:
+        """What the verdict claims: one of the answers to whether more data would help."""
+        return UNKNOWN if self.draws < FEW_DRAWS else claim_of(self.law)
 
     @property
     def verdict(self) -> str:

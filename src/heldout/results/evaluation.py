@@ -63,6 +63,7 @@ class Evaluation(Reviewed):
     mute: tuple[str, ...] = ()
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     counted: Counted | None = field(default=None, repr=False)
+    prevalence: float | None = None
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
@@ -238,6 +239,7 @@ class Evaluation(Reviewed):
             "n": self.n,
             "positive": self.positive,
             "threshold": self.threshold,
+            **({} if self.prevalence is None else {"prevalence": self.prevalence}),
             "confusion": self._confusion_document(),
             "level": self.level,
             "seed": self.estimator.seed,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_level, check_whole, listing, method_key, suggest
+from heldout.arguments import check_level, check_share, check_whole, listing, method_key, suggest
 from heldout.costs import Costs, read_costs, settle_costs
 from heldout.engines.memory import count_folds
 from heldout.engines.score_evidence import CountedScores, RowScores, ScoreEvidence
@@ -116,6 +116,7 @@ class Settings:
     replicates: int = 2000
     mute: tuple[str, ...] = ()
     limits: Limits = field(default_factory=dict)
+    prevalence: float | None = None
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Settings:
@@ -127,6 +128,8 @@ class Settings:
         check_level(self.level)
         check_whole("seed", self.seed, 0)
         check_whole("replicates", self.replicates, 1)
+        if self.prevalence is not None:
+            check_share("The prevalence", self.prevalence, "write 2 % as prevalence=0.02.")
         self.count_method()
         return self
 
@@ -223,6 +226,7 @@ def judge(
         settings.mute,
         settings.limits,
         counted,
+        settings.prevalence,
     )
 
 
