@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.show.blocks import Block, Cell, Column, Heat, Number, Section, Span, Style, Table, Title, drawn_columns
 from heldout.show.chart import Chart, Dots, Stroke
-from heldout.show.escape import visible, visible_lines
+from heldout.show.escape import hash_source, visible, visible_lines
 from heldout.show.explorer import Explorer
 from heldout.show.explorer_state import (
     FigureAtPosition,
@@ -223,8 +221,8 @@ def page_policy() -> str:
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src {_hash(page_script())}",
-            f"style-src {_hash(page_style())}",
+            f"script-src {hash_source(page_script())}",
+            f"style-src {hash_source(page_style())}",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
@@ -261,11 +259,6 @@ def _fragment_style() -> str:
 @cache
 def _read(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-    return f"'sha256-{digest}'"
 
 
 # What templates may ask of blocks: words, classes and drawings.
