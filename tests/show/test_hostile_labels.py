@@ -1,4 +1,4 @@
-"""Two hundred hostile labels in every HTML and SVG that is written: a real browser finds text there and runs nothing."""
+"""Two hundred hostile labels in every HTML and SVG that is written: a real browser finds text and runs nothing."""
 
 from __future__ import annotations
 
