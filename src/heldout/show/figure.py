@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 
 from heldout.arguments import closest, listing
+from heldout.atomic_write import write_whole
 from heldout.errors import OptionError
-from heldout.result import write_file
 from heldout.show.chart import Axis, Caption, Chart, Dots, Stroke, Tips, Tone
 from heldout.show.escape import hash_source, visible
 from heldout.show.numbers import count, plain
@@ -219,7 +219,7 @@ def save_chart(chart: Chart, path: str | Path) -> Path:
     heldout.errors.OptionError: roc.pgn ends in '.pgn', but a chart is written as one of .svg, .png, .html, .json.
     Hint: name the file roc.png.
     """
-    return write_file(path, _content(chart, check_ending(path)))
+    return write_whole(path, _content(chart, check_ending(path)))
 
 
 def check_ending(path: str | Path, called: str = "", endings: Sequence[str] = ENDINGS) -> str:
