@@ -356,12 +356,9 @@ def parse_toml(text: str, name: str) -> dict[str, Any] | dict[tuple[str, str], A
     >>> parse_toml('[[cost]]\ntruth = 1\npredicted = 0\ncost = 100', "c.toml")
     {('1', '0'): 100}
     """
-    import tomllib
+    from heldout.files.input_stream import parse_toml as read_document
 
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise MatrixError(f"{name} is not TOML: {error}.", hint=TOML_EXAMPLE) from None
+    document = read_document(text, name, TOML_EXAMPLE, MatrixError)
     table, entries = document.get("costs"), document.get("cost")
     if isinstance(table, dict) and entries is None:
         for key in ("labels", "matrix"):

@@ -90,6 +90,9 @@ def _document(baseline: Any) -> Mapping[str, Any] | None:
             if error.msg == "Extra data":
                 return None
             raise FileError(f"{baseline} is not JSON: {error}.", hint=_how_to_make()) from None
+        except (ValueError, RecursionError):
+            why = "holds a number with too many digits, or is nested too deeply"
+            raise FileError(f"{baseline} {why}.", hint=_how_to_make()) from None
         if isinstance(found, Mapping) and "schema" not in found:
             return None
     else:

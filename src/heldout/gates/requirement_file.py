@@ -7,7 +7,7 @@ from typing import Any
 
 from heldout.arguments import closest, listing
 from heldout.errors import FileError
-from heldout.files.input_stream import load, utf8_text
+from heldout.files.input_stream import load, parse_toml, utf8_text
 
 REQUIREMENT_FILE_EXAMPLE = (
     "write [[require]] with text = \"recall >= 0.9\" for each, or require = ['recall >= 0.9', …]."
@@ -25,13 +25,8 @@ def read_requirement_file(path: str | Path) -> list[str]:
     ['recall[spam] >= 0.8']
     >>> folder.cleanup()
     """
-    import tomllib
-
     content = load(path)
-    try:
-        document = tomllib.loads(utf8_text(content).decode("utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise FileError(f"{content.name} is not TOML: {error}.", hint=REQUIREMENT_FILE_EXAMPLE) from None
+    document = parse_toml(utf8_text(content).decode("utf-8"), content.name, REQUIREMENT_FILE_EXAMPLE)
     entries = document.pop("require", None)
     if document:
         unknown = next(iter(document))
