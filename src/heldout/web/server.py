@@ -123,10 +123,13 @@ def run(
     host: str,
     port: int | None,
     file: Path | None,
-    started: Callable[[str, Path], None],
+    started: Callable[[str, Path | None], None],
     names: Sequence[str] = (),
 ) -> None:
-    """Serve until told to end; `started` is called with the address of the first page, and a file that leads there."""
+    """Serve until told to end; `started` is called with the address of the first page.
+
+    Where that address is a secret, `started` is also told of a file that leads there.
+    """
     import uvicorn
 
     from heldout.web.connections import allow_connections, limited_protocol
@@ -144,7 +147,7 @@ def run(
                 await super().startup(sockets)
                 if self.started:
                     address = address_of(listening, host) + first
-                    started(address, write_door(folder.parent, address))
+                    started(address, None if file is None else write_door(folder.parent, address))
 
         server = Server(
             uvicorn.Config(
