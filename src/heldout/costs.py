@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.arguments import listing, suggest
+from heldout.arguments import listing, split_outside_quotes, suggest
 from heldout.errors import MatrixError
 from heldout.evidence import Label
 from heldout.files.delimited import separator_of
@@ -204,10 +204,9 @@ def settle_costs(costs: Any, labels: Sequence[Label]) -> NDArray[np.float64]:
 # Costs written in one line: `truth,predicted:cost` for each kind of error, separated by semicolons.
 
 COSTS_FORM = "write truth,predicted:cost and separate them by semicolons, such as '1,0:100; 0,1:1'."
-# Text between quotes is taken as it stands, so that a label may hold a comma, a colon or a semicolon.
-PIECE = r"""(?:"[^"]*"|'[^']*'|[^"',:;])+"""
-ENTRY = re.compile(rf"\s*(?P<first>{PIECE}),(?P<second>{PIECE}):(?P<cost>[^:;\"']*)\s*")
-AXIS = re.compile(r"\s*(?P<axis>truth|predicted)\s*=(?P<label>.*)", re.DOTALL)
+AXES = ("truth", "predicted")
+# Every quote is closed.
+BALANCED = re.compile(r"""(?:"[^"]*+"|'[^']*+'|[^"'])*+""")
 
 
 def parse_costs(text: str) -> dict[tuple[str, str], float]:
@@ -219,32 +218,35 @@ def parse_costs(text: str) -> dict[tuple[str, str], float]:
     {('yes', 'no, never'): 2.5}
     """
     pairs: dict[tuple[str, str], float] = {}
-    for entry in _split_entries(text):
-        match = ENTRY.fullmatch(entry)
-        if match is None:
-            raise MatrixError(f"{entry.strip()!r} is not a cost.", hint=COSTS_FORM)
-        pair = _parse_pair(match["first"], match["second"], entry)
+    # Text between quotes is taken as it stands, so that a label may hold a comma, a colon or a semicolon.
+    for entry in filter(str.strip, split_outside_quotes(text, ";")):
+        pair, cost = _split_entry(entry)
         if pair in pairs:
             raise MatrixError(
                 f"The costs name truth {pair[0]!r} predicted {pair[1]!r} twice.",
                 hint="name each kind of error once.",
             )
-        pairs[pair] = _parse_cost(match["cost"], entry)
+        pairs[pair] = _parse_cost(cost, entry)
     if not pairs:
         raise MatrixError("The costs are empty.", hint=COSTS_FORM)
     return pairs
 
 
-def _split_entries(text: str) -> list[str]:
-    parts = re.findall(r"""(?:"[^"]*"|'[^']*'|[^;"']|["'])+""", text)
-    return [part for part in parts if part.strip()]
+def _split_entry(entry: str) -> tuple[tuple[str, str], str]:
+    """The classes of `truth,predicted:cost`, and its cost as it is written."""
+    named, *costs = split_outside_quotes(entry, ":")
+    classes = split_outside_quotes(named, ",")
+    quoted = all(BALANCED.fullmatch(part) for part in classes) and not {"'", '"'} & set("".join(costs))
+    if len(costs) != 1 or len(classes) != 2 or not all(classes) or not quoted:
+        raise MatrixError(f"{entry.strip()!r} is not a cost.", hint=COSTS_FORM)
+    return _parse_pair(classes[0], classes[1], entry), costs[0]
 
 
 def _parse_pair(first: str, second: str, entry: str) -> tuple[str, str]:
-    matches = [AXIS.fullmatch(part) for part in (first, second)]
-    if not any(matches):
+    parts = [part.partition("=") for part in (first, second)]
+    named = {axis.strip(): _strip_quotes(label) for axis, sign, label in parts if sign and axis.strip() in AXES}
+    if not named:
         return _strip_quotes(first), _strip_quotes(second)
-    named = {match["axis"]: _strip_quotes(match["label"]) for match in matches if match is not None}
     if len(named) != 2:
         raise MatrixError(
             f"{entry.strip()!r} does not name both axes once.",
@@ -354,12 +356,9 @@ def parse_toml(text: str, name: str) -> dict[str, Any] | dict[tuple[str, str], A
     >>> parse_toml('[[cost]]\ntruth = 1\npredicted = 0\ncost = 100', "c.toml")
     {('1', '0'): 100}
     """
-    import tomllib
+    from heldout.files.input_stream import parse_toml as read_document
 
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise MatrixError(f"{name} is not TOML: {error}.", hint=TOML_EXAMPLE) from None
+    document = read_document(text, name, TOML_EXAMPLE, MatrixError)
     table, entries = document.get("costs"), document.get("cost")
     if isinstance(table, dict) and entries is None:
         for key in ("labels", "matrix"):
@@ -387,7 +386,7 @@ def _read_toml_entries(entries: list[Any], name: str) -> dict[tuple[str, str], A
     return pairs
 
 
-FILE = re.compile(r"[^\n;]*\.(?:csv|tsv|txt|toml)(?:\.gz)?\s*", re.IGNORECASE)
+ENDINGS = (".csv", ".tsv", ".txt", ".toml")
 
 
 def read_costs(source: str | Path, labels: Sequence[Label] | None = None, rows: str | None = None) -> Costs:
@@ -424,7 +423,7 @@ def read_costs(source: str | Path, labels: Sequence[Label] | None = None, rows: 
 
 
 def _names_file(source: str) -> bool:
-    if FILE.fullmatch(source):
+    if source.strip().casefold().removesuffix(".gz").endswith(ENDINGS) and not {"\n", ";"} & set(source.strip()):
         return True
     try:
         return Path(source).is_file()

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final, overload
 
 from heldout.arguments import closest, listing
-from heldout.errors import FileError, OptionError
+from heldout.atomic_write import write_whole
+from heldout.errors import OptionError
 from heldout.show.blocks import Title
 
 if TYPE_CHECKING:
@@ -250,7 +251,7 @@ class Result(ABC):
                 hint=f"name the file {target.stem}{near or '.json'}.",
             )
         # Half a surrogate pair in a CSV file is spelled out, as it is in the other forms.
-        return write_file(target, self._form(ending).encode("utf-8", errors="backslashreplace"))
+        return write_whole(target, self._form(ending).encode("utf-8", errors="backslashreplace"))
 
     def _form(self, ending: str) -> str:
         if ending == ".csv":
@@ -265,19 +266,6 @@ class Result(ABC):
             return render_page(blocks, title=titles[0] if titles else self.schema)
         text = {".md": self.to_markdown, ".tex": self.to_latex, ".txt": self.__str__}[ending]
         return text() + "\n"
-
-
-def write_file(path: str | Path, content: bytes) -> Path:
-    """Write a file, and say what is wrong where that cannot be done."""
-    target = Path(path)
-    try:
-        target.write_bytes(content)
-    except OSError as error:
-        raise FileError(
-            f"{target} cannot be written: {error.strerror or error}.",
-            hint="check that the folder exists and that you may write there.",
-        ) from error
-    return target
 
 
 def json_safe(value: object) -> Any:

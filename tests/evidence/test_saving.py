@@ -423,7 +423,7 @@ import numpy as np
 from heldout.evidence.confusion import Confusion
 from heldout.evidence.counted import Counted
 from heldout.evidence.storage import as_bytes
-from heldout.evidence.storage import write_whole
+from heldout.atomic_write import write_whole
 table = np.random.default_rng(0).integers(1, 2**40, (500, 500))
 data = as_bytes(Counted(Confusion.of(table), rows=int(table.sum())))
 while True:

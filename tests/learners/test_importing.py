@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import subprocess
 import sys
+import textwrap
 
 import pytest
 
 from heldout.errors import OptionError
 from heldout.learners.learner import read_learner
+from heldout.learners.registry import folder_modules
 
 OWN = """
 from sklearn.linear_model import LogisticRegression
@@ -45,6 +50,7 @@ def folder(tmp_path, monkeypatch):
     before = set(sys.modules)
     (tmp_path / "my_learner.py").write_text(OWN, encoding="utf-8")
     yield tmp_path
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in folder_modules()]
     for name in set(sys.modules) - before:
         if name.startswith(("my_", "broken_")):
             del sys.modules[name]
@@ -256,7 +262,63 @@ def test_a_person_s_own_module_is_checked_too(text, what, hint):
     assert refusal(text) == (what, hint)
 
 
-def test_a_file_beside_the_data_does_not_stand_in_for_a_library(folder):
+def test_the_current_folder_is_never_on_the_path_and_stands_in_for_no_library(folder):
     (folder / "json.py").write_text("loads = None\n", encoding="utf-8")
+    (folder / "my_planted.py").write_text("raise SystemExit('ran')\n", encoding="utf-8")
     read_learner("my_learner:model")
-    assert sys.path.index(str(folder)) > 0
+    assert str(folder) not in sys.path
+    assert "" not in sys.path
+    with pytest.raises(ModuleNotFoundError):
+        # Somebody else's optional import finds nothing there.
+        importlib.import_module("my_planted")
+
+
+def test_a_module_of_the_folder_finds_its_neighbours_when_it_is_imported_and_later(folder):
+    (folder / "my_parts").mkdir()
+    (folder / "my_parts" / "__init__.py").write_text("from my_parts.inner import DEPTH\n", encoding="utf-8")
+    (folder / "my_parts" / "inner.py").write_text("DEPTH = 6\n", encoding="utf-8")
+    (folder / "my_late.py").write_text("DEPTH = 1\n", encoding="utf-8")
+    body = """
+        from my_learner import Plain
+        from my_parts import DEPTH
+        def made():
+            import my_late
+            return Plain(DEPTH + my_late.DEPTH)
+    """
+    (folder / "my_outer.py").write_text(textwrap.dedent(body), encoding="utf-8")
+    assert read_learner("my_outer:made").estimator.depth == 7
+
+
+PLANTED = """
+import pathlib
+pathlib.Path("ran").write_text(__name__)
+"""
+
+
+# What scikit-learn, joblib and pandas try to import, and do without.
+OPTIONAL = ("lz4", "cupy", "viztracer", "numexpr", "bottleneck", "simplejson", "array_api_strict")
+
+
+def test_planted_modules_run_neither_here_nor_in_workers(folder):
+    for name in OPTIONAL:
+        if importlib.util.find_spec(name) is None:
+            (folder / f"{name}.py").write_text(PLANTED, encoding="utf-8")
+    rows = "\n".join(f"{at % 7},{at % 5},{'yes' if at % 7 > 3 else 'no'}" for at in range(60))
+    (folder / "data.csv").write_text(f"a,b,y\n{rows}\n", encoding="utf-8")
+    words = [
+        "validate",
+        "data.csv",
+        "--target",
+        "y",
+        "--plan",
+        "3-fold",
+        "--jobs",
+        "2",
+        "--learner",
+        "my_learner:model",
+    ]
+    # Python's -m puts the current folder first on the path, here and in the workers.
+    command = [sys.executable, "-m", "heldout", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not (folder / "ran").exists(), (folder / "ran").read_text()

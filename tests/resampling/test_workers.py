@@ -159,9 +159,9 @@ SCRIPT = """
 """
 
 
-def gone(group):
+def gone(group, seconds=5):
     """Whether all processes of a group have ended, or do within a few seconds."""
-    for _ in range(50):
+    for _ in range(seconds * 10):
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
@@ -191,3 +191,16 @@ def test_control_c_keeps_what_is_finished_and_leaves_nothing_behind(tmp_path, jo
     assert errors == ""
     assert child.returncode == 0
     assert gone(child.pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_the_process_that_started_them(tmp_path, number):
+    script = tmp_path / "slow.py"
+    script.write_text(textwrap.dedent(SCRIPT).replace("JOBS", "2"))
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, start_new_session=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"done 1\n"
+        child.send_signal(number)
+        child.wait(timeout=30)
+        # The whole group: workers, also those that have not begun, and what joblib started beside them.
+        assert gone(child.pid, seconds=30)

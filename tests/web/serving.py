@@ -77,7 +77,7 @@ class Server:
         self.listening = threading.Thread(target=self._listen, daemon=True)
 
     @classmethod
-    def start(cls, temporary: Path, *arguments: str) -> Server:
+    def start(cls, temporary: Path, *arguments: str, browser: str = "") -> Server:
         temporary.mkdir(exist_ok=True)
         process = subprocess.Popen(
             [*COMMAND, "--port", "0", *arguments],
@@ -85,7 +85,7 @@ class Server:
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env={**os.environ, "TMPDIR": str(temporary)},
+            env={**os.environ, "TMPDIR": str(temporary), **({"BROWSER": browser} if browser else {})},
         )
         assert process.stdout is not None
         line = process.stdout.readline()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
 import socket
+import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
-from tests.web.serving import IRIS, Server, estimate, hanging, predictions, until, workers
+import uvicorn
+from tests.web.serving import IRIS, Server, estimate, hanging, in_a_loop, predictions, until, workers
 
 from heldout.cli.serve import serve
 from heldout.errors import FileError, HeldoutError, OptionError
+from heldout.web.connections import limited_protocol
 from heldout.web.server import own_folder
 
 
@@ -115,3 +121,71 @@ def test_a_wrong_call_is_refused_before_anything_starts(options, kind, said):
         serve(**{"browser": False, **options})
     assert isinstance(raised.value, HeldoutError)
     assert said in raised.value.what
+
+
+def test_half_sent_requests_keep_nobody_waiting(tmp_path):
+    server = Server.start(tmp_path / "tmp", "--workers", "1")
+    host, port = server.place.split(":")
+    half = []
+    try:
+        for at in range(600):
+            half.append(socket.create_connection((host, int(port)), timeout=10))
+            half[-1].sendall(f"GET /{at} HTTP/1.1\r\nHost: {server.place}\r\nX: ".encode())
+        begun = time.monotonic()
+        assert server.ask("GET", "/").status == 200
+        assert time.monotonic() - begun < 10
+        # Those that wait longest go first; the youngest may still end its request.
+        half[0].settimeout(30)
+        with suppress(ConnectionResetError):
+            assert half[0].recv(100) == b""
+        half[-1].sendall(b"y\r\n\r\n")
+        assert half[-1].recv(100).startswith(b"HTTP/1.1 404")
+    finally:
+        for connection in half:
+            connection.close()
+        server.stop()
+
+
+def test_a_request_that_never_ends_is_given_up():
+    protocol = limited_protocol(patience=0.2)
+
+    async def serve() -> float:
+        loop = asyncio.get_running_loop()
+        config = uvicorn.Config(app=_never, http=protocol, lifespan="off", log_level="critical")
+        config.load()
+        server = uvicorn.Server(config)
+        listening = await loop.create_server(lambda: protocol(config, server.server_state, {}), "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname())
+        writer.write(b"GET / HTTP/1.1\r\nHo")
+        begun = loop.time()
+        with suppress(ConnectionResetError):
+            assert await reader.read() == b""
+        writer.close()
+        listening.close()
+        return loop.time() - begun
+
+    assert 0.1 < in_a_loop(serve()) < 20
+
+
+async def _never(scope: object, receive: object, send: object) -> None:
+    raise AssertionError((scope, receive, send))
+
+
+def test_the_secret_address_reaches_the_browser_through_a_file_of_one_s_own(tmp_path):
+    called = tmp_path / "called"
+    program = tmp_path / "browser"
+    program.write_text(f'#!/bin/sh\necho "$@" > {called}\n')
+    program.chmod(0o755)
+    server = Server.start(tmp_path / "tmp", "examples/iris.csv", "--workers", "1", "--open", browser=str(program))
+    until(called.exists, "the browser was called")
+    until(lambda: called.read_text().strip(), "with an argument")
+    argument = called.read_text().strip()
+    secret = server.first.removeprefix(server.address)
+    assert argument.startswith("file://")
+    assert secret not in argument
+    door = Path(argument.removeprefix("file://"))
+    assert server.first in door.read_text()
+    assert door.stat().st_mode & 0o077 == 0
+    assert door.parent.stat().st_mode & 0o077 == 0
+    server.stop()
+    assert not door.exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import time
 import zipfile
 
 import polars as pl
@@ -207,3 +208,14 @@ def test_an_empty_file_is_refused_at_once(small):
     answer = small.send(b"", "nothing.csv")
     assert answer.status == 422
     assert answer.said["what"] == "nothing.csv is empty."
+
+
+def test_costs_that_are_hard_to_read_keep_nobody_waiting(server):
+    here = server.upload(predictions(3, 1))
+    for costs in ("a" + " " * 9_000 + "x", "'a" * 4_000, "a," * 4_900, "truth=" * 1_500 + ":"):
+        begun = time.monotonic()
+        answer = server.choose(here, truth="0", predicted="1", costs=costs)
+        assert answer.status == 422
+        assert "is not a cost" in answer.said["what"]
+        assert server.ask("GET", "/").status == 200
+        assert time.monotonic() - begun < 5

@@ -12,6 +12,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from tests.web.serving import PATIENCE, predictions
 
@@ -175,6 +178,44 @@ def test_a_job_that_needs_too_much_memory_is_ended(bench, tmp_path):
     what, hint = bench.run(use())
     assert "more memory than there is" in what
     assert "fewer rows" in hint
+
+
+def test_a_small_file_that_unpacks_to_much_ends_at_the_limit_of_its_worker(bench, tmp_path):
+    # A list column declares nothing of its length: 200 lists of a million zeros in less than 1 MB.
+    file = tmp_path / "predictions.parquet"
+    lists = pa.table({"truth": ["a"], "zeros": [np.zeros(1_000_000, dtype=np.int64)]})
+    with pq.ParquetWriter(file, lists.schema, compression="zstd") as writer:
+        for _ in range(200):
+            writer.write_table(lists)
+    assert file.stat().st_size < 1_000_000
+
+    async def use() -> tuple[tuple[str, str], float, str]:
+        # Half of it for one worker.
+        workers = Workers(Limits(workers=1, memory=1.2e9), COLD)
+        workers.start()
+        await meanwhile(lambda: workers.pids)
+        # Nobody else watches: the limit is the system's own.
+        workers.limits = replace(workers.limits, memory=float("inf"))
+        uploads = Uploads(tmp_path / "kept", Limits(), workers)
+        bomb = arrived(uploads, file.read_bytes(), "bomb.parquet")
+        following = asyncio.create_task(looked(uploads, bomb))
+        most = 0.0
+        while not following.done():
+            most = max([most, *(worker.resident for worker in workers._workers)])
+            await asyncio.sleep(0.01)
+        good = arrived(uploads, predictions(3, 3))
+        await looked(uploads, good)
+        await workers.close()
+        assert bomb.job is not None
+        assert good.job is not None
+        return bomb.job.wrong, most, good.job.state
+
+    (tmp_path / "kept").mkdir()
+    (what, hint), most, state = bench.run(use())
+    assert "memory" in f"{what} {hint}"
+    assert "fewer rows" in hint
+    assert most < 1.2e9
+    assert state == "done"
 
 
 def test_a_worker_that_keeps_memory_after_a_job_is_replaced(bench, tmp_path):

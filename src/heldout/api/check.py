@@ -108,6 +108,9 @@ def _document(baseline: Any) -> Mapping[str, Any] | None:
             if error.msg == "Extra data":
                 return None
             raise FileError(f"{baseline} is not JSON: {error}.", hint=_how_to_make()) from None
+        except (ValueError, RecursionError):
+            why = "holds a number with too many digits, or is nested too deeply"
+            raise FileError(f"{baseline} {why}.", hint=_how_to_make()) from None
         if isinstance(document, Mapping) and "schema" not in document:
             return None
     else:

@@ -45,7 +45,7 @@ from heldout.learners.problem import Problem
 from heldout.plans.plan import Splits
 from heldout.resampling.outcome import Run
 from heldout.resampling.split_task import Classes, Inner, capture_warnings, predict_classes, take_rows
-from heldout.resampling.workers import WORTHWHILE, Jobs, Progress, Ticker
+from heldout.resampling.workers import WORTHWHILE, Jobs, Progress, Ticker, run_by_processes
 from heldout.results.evaluation import Evaluation
 
 # More folds, or more test rows in a fold, make importance and likeness no clearer, only slower.
@@ -184,9 +184,7 @@ def _inspect_each(
     if jobs == 1 or left < 2:
         yield from (inspect_fold(*task) for task in tasks)
         return
-    import joblib
-
-    yield from joblib.Parallel(n_jobs=jobs)(joblib.delayed(inspect_fold)(*task) for task in tasks)
+    yield from run_by_processes(inspect_fold, tasks, jobs)
 
 
 # Shuffling more columns than this takes long, and nobody reads the list.

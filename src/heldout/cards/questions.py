@@ -112,15 +112,10 @@ def read_answers(given: Any) -> Answers:
 
 
 def _read_file(path: str | Path) -> Answers:
-    import tomllib
-
-    from heldout.files.input_stream import load, utf8_text
+    from heldout.files.input_stream import load, parse_toml, utf8_text
 
     content = load(path)
-    try:
-        document = tomllib.loads(utf8_text(content).decode("utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise FileError(f"{content.name} is not TOML: {error}.", hint=FILE_HINT) from None
+    document = parse_toml(utf8_text(content).decode("utf-8"), content.name, FILE_HINT)
     table = document.pop("answers", {})
     if not isinstance(table, dict):
         raise FileError(f"{content.name} has something else than a table under [answers].", hint=FILE_HINT)

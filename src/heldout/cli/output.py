@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
@@ -115,67 +114,10 @@ def as_bytes(text: str) -> bytes:
 
 
 def write_files(files: dict[str, tuple[str, str]]) -> None:
-    """Write the text of each option to its path: all of them, or none.
+    """Write the text of each option to its path: all of them, or none."""
+    from heldout.atomic_write import write_together
 
-    Each goes to a file beside its target first, which then takes the target's place, so that no reader ever
-    finds half a document.
-    """
-    staged: list[tuple[str, Path, Path | None, bytes]] = []
-    try:
-        for number, (option, (path, text)) in enumerate(files.items()):
-            message, target, data = f"--{option} cannot write {path}", Path(os.path.realpath(path)), as_bytes(text)
-            with _explain_failure(message):
-                staged.append((message, target, _stage(target, data, number), data))
-        for message, target, beside, data in staged:
-            with _explain_failure(message):
-                _put_in_place(target, beside, data)
-    finally:
-        for _, _, beside, _ in staged:
-            if beside is not None:
-                beside.unlink(missing_ok=True)
-
-
-@contextmanager
-def _explain_failure(message: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        from heldout.evidence.storage import OTHER_LOCATION
-
-        raise FileError(f"{message}: {error.strerror or error}.", hint=OTHER_LOCATION) from None
-
-
-def _stage(target: Path, data: bytes, number: int) -> Path | None:
-    """The data in a new file beside its target; None where the target must be written in place."""
-    if target.exists() and not target.is_file():
-        return None  # /dev/null, or a pipe: to be written to, not replaced
-    beside = target.parent / f".heldout-{os.getpid()}-{number}.tmp"
-    try:
-        with beside.open("xb") as file:
-            file.write(data)
-    except PermissionError:
-        if target.exists():
-            return None  # a folder that is closed, with a file in it that may be open
-        raise
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
-    if target.exists():
-        shutil.copymode(target, beside)
-    return beside
-
-
-def _put_in_place(target: Path, beside: Path | None, data: bytes) -> None:
-    if beside is not None:
-        try:
-            beside.replace(target)
-        except OSError:
-            # A file that is mounted by itself, as containers do, can be written but not replaced.
-            if not target.exists():
-                raise
-        else:
-            return
-    target.write_bytes(data)
+    write_together((f"--{option} cannot write {path}", path, as_bytes(text)) for option, (path, text) in files.items())
 
 
 OWN_NAME = "give each file its own name."

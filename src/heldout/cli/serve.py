@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -97,10 +98,11 @@ def serve(
             "they send is not encrypted. Leave out --host to keep it to this machine."
         )
 
-    def started(address: str) -> None:
+    def started(address: str, door: Path | None) -> None:
         print(f"heldout is at {address}\nCtrl-C ends it, and removes what was sent.", flush=True)
         if browser:
-            _open(address)
+            # The address of a file that was named here is a secret, and the list of processes shows arguments.
+            _open(address if door is None else door.as_uri())
 
     run(limits, host=host, port=port, file=named, started=started, names=name or ())
     tell("Ended; what was sent is removed.")

@@ -10,6 +10,8 @@ from types import FrameType
 
 def main() -> None:
     """Run the command; an interrupt that comes before it runs is answered as one that comes later."""
+    # Processes that are started from here are Pythons with -m, which would put the current folder first on the path.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     handler = signal.getsignal(signal.SIGINT)
     # Where interrupts are ignored, as under nohup, they stay so.
     if handler is signal.default_int_handler:

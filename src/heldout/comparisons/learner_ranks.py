@@ -11,6 +11,7 @@ import numpy as np
 
 from heldout.arguments import check_level, closest
 from heldout.arrays import Floats
+from heldout.atomic_write import write_whole
 from heldout.comparisons.corrections import CORRECTIONS, FOR_A_CONTROL, adjust_p_values, find_correction
 from heldout.comparisons.ranks import (
     NEMENYI,
@@ -28,7 +29,7 @@ from heldout.comparisons.ranks import (
     wins_and_ties,
 )
 from heldout.errors import OptionError, ValuesError
-from heldout.result import Result, bound_late, make_row, write_file
+from heldout.result import Result, bound_late, make_row
 from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
 from heldout.show.text_width import shorten
@@ -207,7 +208,7 @@ class LearnerRanks(Result):
     def save(self, path: str | Path) -> Path:
         """Write the diagram to a file, as its ending says: svg, png, html, json (Vega-Lite) or tex (TikZ)."""
         if Path(path).suffix.lower() == ".tex":
-            return write_file(path, self.to_tikz().encode("utf-8", "backslashreplace"))
+            return write_whole(path, self.to_tikz().encode("utf-8", "backslashreplace"))
         from heldout.show.figure import save_chart
 
         return save_chart(self._draw(), path)

@@ -11,10 +11,10 @@ from heldout.files.input_stream import (
     HEAD_BYTES,
     STANDARD_INPUT,
     Content,
-    cut_at_line,
     existing_file,
     inner_ending,
     load,
+    load_first_lines,
     load_head,
 )
 from heldout.files.matrix import check_matrix, parse_matrix, read_matrix
@@ -71,7 +71,7 @@ def column_names(path: str | Path) -> tuple[str, ...]:
         return in_place.names(_unloaded(path))
     head = load_head(path, HEAD_BYTES)
     fmt = _format(head)
-    return fmt.names(cut_at_line(head) if fmt.header_line else load(path))
+    return fmt.names(load_first_lines(path) if fmt.header_line else load(path))
 
 
 def read_arff(source: str | Path | Sequence[str]) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from heldout.errors import FileError
 from heldout.files.batches import PIECE, SAME_COLUMNS, Piece, TextBatches, pieces
 from heldout.files.column_types import blank_to_null, no_rows, refuse_duplicates, typed, wanted_names
 from heldout.files.formats import Format
-from heldout.files.input_stream import HEAD_BYTES, Content, cut_at_line, inner_ending, load_head, utf8_text
+from heldout.files.input_stream import Content, inner_ending, load_first_lines, utf8_text
 from heldout.files.paths import FilePart, Listing
 
 if TYPE_CHECKING:
@@ -370,7 +370,7 @@ class DelimitedBatches(TextBatches):
         return self._seen.get(column, {}).get("text")
 
     def _names(self, part: FilePart) -> tuple[str, ...]:
-        return delimited_names(cut_at_line(load_head(part.path, HEAD_BYTES)))
+        return delimited_names(load_first_lines(part.path))
 
     def _find_types(self, columns: Sequence[str]) -> None:
         """Read everything once to find out what each column is, and how many rows each file has."""

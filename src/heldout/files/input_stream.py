@@ -8,9 +8,10 @@ import sys
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from heldout.arguments import closest
-from heldout.errors import FileError
+from heldout.errors import FileError, HeldoutError
 
 # Said of the same fault by all who find it.
 READ_ACCESS = "ask its owner for read access, or change it with chmod u+r."
@@ -25,6 +26,7 @@ BOM = b"\xef\xbb\xbf"
 STANDARD_INPUT = "-"
 # Long enough for any header line met in practice, short enough to be read at once.
 HEAD_BYTES = 1 << 20
+LONGEST_LINE = 1 << 26
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -85,6 +87,21 @@ def load_head(path: str | Path, size: int) -> Content:
         raise _not_gzip(name)
     _refuse_empty(name, raw)
     return Content(name, inner_ending(file_path), raw)
+
+
+def load_first_lines(path: str | Path) -> Content:
+    """The first bytes of a regular file, more of them where its first line is longer; not its last, cut-off line."""
+    size = HEAD_BYTES
+    head = load_head(path, size)
+    while len(head.data) >= size and b"\n" not in head.data.lstrip(b"\r\n") and b"\r" not in head.data.strip(b"\r\n"):
+        if size >= LONGEST_LINE:
+            raise FileError(
+                f"The first line of {head.name} is longer than {LONGEST_LINE >> 20} MiB.",
+                hint="check that it holds the names of the columns, and that lines end where rows do.",
+            )
+        size *= 4
+        head = load_head(path, size)
+    return cut_at_line(head)
 
 
 def cut_at_line(head: Content) -> Content:
@@ -158,6 +175,25 @@ def utf8_text(content: Content) -> bytes:
     if not data or data.isspace():
         raise _empty(content.name)
     return data
+
+
+def parse_toml(text: str, name: str, hint: str, kind: type[HeldoutError] = FileError) -> dict[str, Any]:
+    """The tables of a TOML document, or the error that says why it is none.
+
+    >>> parse_toml("a = [1, 2]", "x.toml", "")
+    {'a': [1, 2]}
+    """
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise kind(f"{name} is nested too deeply.", hint=hint) from None
+    except tomllib.TOMLDecodeError as error:
+        raise kind(f"{name} is not TOML: {error}.", hint=hint) from None
+    except ValueError:
+        # Python's limit on turning digits into integers, against texts that take hours to convert.
+        raise kind(f"{name} holds a number with too many digits.", hint=hint) from None
 
 
 def _unpacked(name: str, raw: bytes, *, expected: bool) -> bytes:

@@ -119,7 +119,11 @@ def _names_file(source: str) -> bool:
             return True
     except (OSError, ValueError):
         return False
-    return re.fullmatch(r"[^\n;]*[A-Za-z][^\n;]*\.[A-Za-z]\w*|[^\n; ]*[/\\][^\n;]*", source.strip()) is not None
+    text = source.strip()
+    stem, _, ending = text.rpartition(".")
+    named = re.search("[A-Za-z]", stem) is not None and re.fullmatch(r"[A-Za-z]\w*", ending) is not None
+    # A slash in the first word, or an ending.
+    return not {"\n", ";"} & set(text) and (named or bool({"/", "\\"} & set(text.partition(" ")[0])))
 
 
 def _cells(lines: list[str], ending: str) -> list[list[str]]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from heldout.atomic_write import write_whole
 from heldout.comparisons.cases_needed import CasesNeeded
 from heldout.comparisons.comparison import Alike
-from heldout.errors import FileError
 from heldout.evidence import Label
 from heldout.intervals.estimate import Estimate
 from heldout.result import Result, bound_late
@@ -243,12 +243,4 @@ class Gate(Result):
 
     def write_junit(self, path: str | Path) -> Path:
         """Write JUnit XML for a CI server."""
-        target = Path(path)
-        try:
-            target.write_text(self.to_junit(), encoding="utf-8")
-        except OSError as error:
-            raise FileError(
-                f"{target} cannot be written: {error.strerror or error}.",
-                hint="check that the folder exists and that you may write there.",
-            ) from error
-        return target
+        return write_whole(path, self.to_junit().encode("utf-8"))

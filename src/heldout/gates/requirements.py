@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from heldout.arguments import closest, listing
+from heldout.arguments import closest, listing, split_outside_quotes
 from heldout.errors import ColumnError, FileError, OptionError
-from heldout.files.input_stream import load, utf8_text
+from heldout.files.input_stream import load, parse_toml, utf8_text
 from heldout.findings.review import RULE_CATALOGUE, find_rule
 from heldout.findings.slice_search import SliceSearch
 from heldout.gates.gate import Requirement
@@ -39,13 +38,8 @@ def read_requirement_file(path: str | Path) -> list[str]:
     ['recall[spam] >= 0.8']
     >>> folder.cleanup()
     """
-    import tomllib
-
     content = load(path)
-    try:
-        document = tomllib.loads(utf8_text(content).decode("utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise FileError(f"{content.name} is not TOML: {error}.", hint=REQUIREMENT_FILE_EXAMPLE) from None
+    document = parse_toml(utf8_text(content).decode("utf-8"), content.name, REQUIREMENT_FILE_EXAMPLE)
     entries = document.pop("require", None)
     if document:
         unknown = next(iter(document))
@@ -72,10 +66,6 @@ def _text(entry: Any, at: int, name: str) -> str:
     return entry
 
 
-BRACKET = re.compile(r"(?P<measure>.*?)\[(?P<inside>.*)\]\s*", re.DOTALL)
-# A comma outside quotes.
-COMMA = re.compile(r""",(?=(?:[^'"]*(?:'[^']*'|"[^"]*"))*[^'"]*$)""")
-CONDITION = re.compile(r"""\s*(?P<column>'[^']+'|"[^"]+"|[^=<>!'"]*[^=<>!'"\s])\s*==?\s*(?P<value>.*?)\s*""", re.DOTALL)
 QUOTED = "quote a class whose name holds an equals sign: recall['a=b']."
 HOW = "write for example recall[spam, sex=f], or recall[sex=f] for the positive class."
 MOST = 2
@@ -107,19 +97,20 @@ def read_slice_term(name: str) -> tuple[str, SliceTerm]:
     >>> read_slice_term("macro f1[region = 'north, east']")
     ('macro f1', SliceTerm(columns=('region',), values=('north, east',)))
     """
-    match = BRACKET.fullmatch(name)
-    if match is None:
+    measure, bracket, inside = name.rstrip().partition("[")
+    if not bracket or not inside.endswith("]"):
         return name, SliceTerm()
     rest: list[str] = []
     pairs: list[tuple[str, str]] = []
-    for part in COMMA.split(match["inside"]):
-        condition = CONDITION.fullmatch(part)
+    for part in split_outside_quotes(inside[:-1], ","):
+        condition = _read_condition(part)
         if condition is None:
             rest.append(part)
             continue
-        if not condition["value"]:
+        column, value = condition
+        if not value:
             raise OptionError(f"{part.strip()!r} in {shorten(name, SHOWN)!r} names no value of the column.", hint=HOW)
-        pairs.append((_unquoted(condition["column"]), _unquoted(condition["value"])))
+        pairs.append((_unquoted(column), _unquoted(value)))
     if not pairs:
         return name, SliceTerm()
     columns = tuple(column for column, _ in pairs)
@@ -129,8 +120,19 @@ def read_slice_term(name: str) -> tuple[str, SliceTerm]:
             f"{shorten(name, SHOWN)!r} names {what}, and a slice has one column, or two different ones.", hint=HOW
         )
     class_ = ",".join(rest).strip()
-    quantity = f"{match['measure']}[{class_}]" if class_ else match["measure"].strip()
+    quantity = f"{measure}[{class_}]" if class_ else measure.strip()
     return quantity, SliceTerm(columns, tuple(value for _, value in pairs))
+
+
+def _read_condition(part: str) -> tuple[str, str] | None:
+    """The column and the value of `column=value`, either of them in quotes or not; None where it is no condition."""
+    text = part.strip()
+    end = text.find(text[0], 1) + 1 if text[:1] in ("'", '"') else text.find("=")
+    column, rest = text[: max(end, 0)].rstrip(), text[max(end, 0) :].lstrip()
+    quoted = column[:1] in ("'", '"')
+    if not rest.startswith("=") or not column.strip("'\"") or (not quoted and set(column) & set("<>!'\"")):
+        return None
+    return column, rest[1:].removeprefix("=").strip()
 
 
 def _unquoted(text: str) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import os
 import pkgutil
 import sys
 import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -251,12 +254,68 @@ def _parse_value(node: ast.expr, text: str) -> Any:
         ) from None
 
 
+class FolderModules(MetaPathFinder):
+    """Finds modules of one folder by the names that a learner gave, and what these import from the folder themselves.
+
+    The folder is never on `sys.path`, where a file that happens to lie there, such as lz4.py, would be found by
+    whichever library tries to import an optional package of that name.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.names: set[str] = set()
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """The module of that name in the folder; asked only after every other finder."""
+        if path is not None or not (fullname in self.names or _find_importer() in self.names):
+            return None
+        spec = PathFinder.find_spec(fullname, [self.folder], target)
+        if spec is not None:
+            self.names.add(fullname)
+        return spec
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is sent to a worker process before a learner lets the worker find the learner's module.
+        return allow_folder_modules, (self.folder, sorted(self.names))
+
+
+def allow_folder_modules(folder: str, names: Sequence[str]) -> FolderModules:
+    """Let the modules of those names be imported from a folder, for as long as this process lives."""
+    finder = next((one for one in folder_modules() if one.folder == folder), None)
+    if finder is None:
+        finder = FolderModules(folder)
+        sys.meta_path.append(finder)
+    finder.names.update(names)
+    return finder
+
+
+def folder_modules() -> list[FolderModules]:
+    """The folders whose modules learners have named; sent to worker processes before the learners."""
+    return [finder for finder in sys.meta_path if isinstance(finder, FolderModules)]
+
+
+def _find_importer() -> str:
+    """The top-level package of the code that an import statement stands in."""
+    frame = sys._getframe(2)  # noqa: SLF001 - the only way to ask who imports
+    machinery = ("importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport")
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in machinery:
+        frame = frame.f_back  # type: ignore[assignment]
+    return "" if frame is None else str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        # A module without a spec, such as __main__, is there.
+        return name in sys.modules
+
+
 def _import_module(text: str, name: str) -> ModuleType:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        # Last, so that no file beside the data stands in for a library; for good, so that worker processes have it too.
-        sys.path.append(here)
     importlib.invalidate_caches()
+    top, here = name.partition(".")[0], str(Path.cwd())
+    if not _is_installed(top) and PathFinder.find_spec(top, [here]) is not None:
+        allow_folder_modules(here, [top])
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

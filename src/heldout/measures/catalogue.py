@@ -27,8 +27,8 @@ COUNTED: dict[str, Measure] = {name: m for name, m in CATALOGUE.items() if m.sco
 NAMED_F = {"f1": 1.0, "f2": 2.0, "f0.5": 0.5}
 # The parts of a written quantity: average, name, (parameters), [class].
 WRITTEN = re.compile(
-    r"^\s*(?:(?P<average>macro|micro|weighted)[\s_]+)?(?P<name>[^\s\[(][^\[(]*?)\s*"
-    r"(?:\((?P<inside>[^)]*)\))?\s*(?:\[(?P<class>.*)\])?\s*$",
+    r"^\s*(?:(?P<average>macro|micro|weighted)[\s_]+)?(?P<name>[^\s\[(]++(?:\s++[^\s\[(]++)*+)\s*+"
+    r"(?:\((?P<inside>[^)]*+)\))?\s*+(?:\[(?P<class>.*)\])?\s*$",
     re.DOTALL | re.IGNORECASE,
 )
 

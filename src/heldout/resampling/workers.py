@@ -10,11 +10,12 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
-from time import perf_counter
+from time import perf_counter, sleep
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from heldout.errors import LearnerError, OptionError
+from heldout.learners.registry import FolderModules, folder_modules
 from heldout.resampling.outcome import Outcome
 from heldout.resampling.split_task import FailedSplit, Setting, Task, redirect_warnings, run_split, run_split_in_worker
 
@@ -87,13 +88,15 @@ def _run_by_workers(setting: Setting, tasks: Iterable[Task], jobs: int | None) -
         # Somebody chose a cluster and no number: all of it. Ray by itself would take one worker.
         jobs = -1
     streams = getattr(backend, "supports_return_generator", False)
-    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered" if streams else "list")
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered" if streams else "list", **_watch_parent())
     call = joblib.delayed(_call_in_worker)
     with redirect_warnings():
         try:
-            calls = (call(setting, task, os.getpid()) for task in tasks)
+            # First of the arguments, because a worker unpickles them in this order.
+            folders = folder_modules()
+            calls = (call(folders, setting, task, os.getpid()) for task in tasks)
             if streams:
-                with _ignore_interrupts():
+                with _ignore_interrupts(), _keep_folder_off_path():
                     results: Any = parallel(calls)
                 with closing(results):
                     yield from results
@@ -124,11 +127,67 @@ def _ignore_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _call_in_worker(setting: Setting, task: Task, parent: int) -> Outcome | FailedSplit:
+@contextmanager
+def _keep_folder_off_path() -> Iterator[None]:
+    """Start processes without the current folder on their path: they are Pythons with -m, which puts it first."""
+    if "PYTHONSAFEPATH" in os.environ:
+        yield
+        return
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop("PYTHONSAFEPATH", None)
+
+
+def run_by_processes(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: int | None) -> Iterator[Any]:
+    """What a function gives for each task, in their order, by worker processes that end with this one."""
+    import joblib
+
+    folders, call = folder_modules(), joblib.delayed(_call_function)
+    with _keep_folder_off_path():
+        parallel = joblib.Parallel(n_jobs=jobs, **_watch_parent())
+        yield from parallel(call(folders, function, task) for task in tasks)
+
+
+def _call_function(
+    folders: list[FolderModules],  # noqa: ARG001 - unpickled before the task, which is all that is asked of it
+    function: Callable[..., Any],
+    task: tuple[Any, ...],
+) -> Any:
+    return function(*task)
+
+
+def _call_in_worker(folders: list[FolderModules], setting: Setting, task: Task, parent: int) -> Outcome | FailedSplit:
     if os.getpid() != parent and threading.current_thread() is threading.main_thread():
         # This worker may have been started earlier, by somebody else.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return run_split_in_worker(setting, task)
+    result: Outcome | FailedSplit = _call_function(folders, run_split_in_worker, (setting, task))
+    return result
+
+
+# Seconds between two looks at whether the process that started this one still lives.
+WATCH_EVERY = 0.5
+
+
+def _watch_parent() -> dict[str, Any]:
+    """What joblib's own processes are started with, so that they end with this one; others are not ours to end."""
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend()
+    own = type(backend).__name__ == "LokyBackend" and os.name == "posix"
+    return {"initializer": _end_with, "initargs": (os.getpid(),)} if own else {}
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent does, even by SIGKILL: nobody would take what it computes."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(WATCH_EVERY)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="heldout-parent-watch").start()
 
 
 Progress = Callable[[int, int], object] | Literal[False] | None

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from heldout.show.chart import Axis, Caption, Chart, Dots, Panel, Stroke, Tips, Tone
+from heldout.show.escape import break_tags
 from heldout.show.figure import COLOURS, label_references, list_tips, wrap_detail
 from heldout.show.svg import DASHES, find_ticks
 
@@ -37,7 +39,7 @@ def altair_chart(chart: Chart) -> AnyChart:
     """Draw a chart with Altair; its data stand in it, and nothing is fetched to show it."""
     import altair as alt
 
-    chart = label_references(chart)
+    chart = _break_markup(label_references(chart))
     width, height = _SIZES[chart.shape]
     height = height if chart.height is None else round(chart.height)
     x, y = (_channel(axis, shown=chart.axes) for axis in (chart.x, chart.y))
@@ -62,6 +64,17 @@ def altair_chart(chart: Chart) -> AnyChart:
         .configure_legend(titleFontWeight="normal", labelFontSize=11, labelLimit=280)
     )  # fmt: skip
     return finished
+
+
+def _break_markup(part: Any) -> Any:
+    """The chart with no tag in any of its texts: Altair writes them into a script element as they are."""
+    if isinstance(part, str):
+        return break_tags(part)
+    if isinstance(part, tuple):
+        return tuple(map(_break_markup, part))
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{field.name: _break_markup(getattr(part, field.name)) for field in fields(part)})
+    return part
 
 
 def _channel(axis: Axis, *, shown: bool = True, about: int = 6) -> dict[str, Any]:

@@ -1,7 +1,10 @@
-"""Text that cannot drive what shows it: control characters are spelled out."""
+"""Text that cannot drive what shows it: control characters are spelled out, markup is broken up, styles are hashed."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 import unicodedata
 
 # Format characters that writing needs: joiners, direction marks and the Arabic number signs. The others
@@ -40,3 +43,26 @@ def visible_lines(text: str) -> list[str]:
     ['a       b', 'c\\x07']
     """
     return [visible(line) for line in text.replace("\r\n", "\n").expandtabs(8).split("\n")]
+
+
+# What begins a tag, an end tag, a comment or a declaration in HTML (WHATWG HTML, 13.2.5.6 Tag open state).
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+def break_tags(text: str) -> str:
+    r"""The text with an invisible word joiner in whatever would begin a tag, for documents that others put into HTML.
+
+    >>> break_tags("a < b, </script>")
+    'a < b, <\u2060/script>'
+    """
+    return _TAG.sub("<\u2060", text)
+
+
+def hash_source(text: str) -> str:
+    """What a Content-Security-Policy calls an inline script or style with this text (CSP Level 3, 2.3.1).
+
+    >>> hash_source("a{}")
+    "'sha256-X1RutGBrXCt9KkSaXMK7tHftWiRscFHOhxsS8tv8hBk='"
+    """
+    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+    return f"'sha256-{digest}'"

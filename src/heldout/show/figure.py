@@ -9,13 +9,14 @@ import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from heldout.arguments import closest, listing
+from heldout.atomic_write import write_whole
 from heldout.errors import OptionError
-from heldout.result import write_file
 from heldout.show.chart import Axis, Caption, Chart, Dots, Stroke, Tips, Tone
-from heldout.show.escape import visible
+from heldout.show.escape import hash_source, visible
 from heldout.show.numbers import count, plain
 from heldout.show.svg import chart_svg, frame_chart, measure_chart, swatch_svg
 
@@ -60,7 +61,7 @@ def figure_svg(chart: Chart, *, tips: bool = False) -> str:
     size = f'width="{whole_width:g}" height="{whole_height:g}" viewBox="0 0 {whole_width:g} {whole_height:g}"'
     parts = [
         f'<svg role="img" aria-label="{_escape(chart.description)}" xmlns="http://www.w3.org/2000/svg" {size}>',
-        f"<style>{_STYLE}{_tone_styles()}</style>",
+        f"<style>{_style_sheet()}</style>",
         '<rect width="100%" height="100%" fill="#fff"/>',
     ]
     lines = [("heldout-title", _TITLE_LINE, line) for line in title]
@@ -186,6 +187,11 @@ def _draw_tips(chart: Chart) -> Iterator[str]:
             yield f'<circle class="heldout-tip" {place} r="5"><title>{words}</title></circle>'
 
 
+@cache
+def _style_sheet() -> str:
+    return _STYLE + _tone_styles()
+
+
 def _tone_styles() -> str:
     return "".join(
         f".heldout-tone-{tone}{{color:{colour}}}"
@@ -213,7 +219,7 @@ def save_chart(chart: Chart, path: str | Path) -> Path:
     heldout.errors.OptionError: roc.pgn ends in '.pgn', but a chart is written as one of .svg, .png, .html, .json.
     Hint: name the file roc.png.
     """
-    return write_file(path, _content(chart, check_ending(path)))
+    return write_whole(path, _content(chart, check_ending(path)))
 
 
 def check_ending(path: str | Path, called: str = "", endings: Sequence[str] = ENDINGS) -> str:
@@ -241,7 +247,15 @@ def _content(chart: Chart, ending: str) -> bytes:
         return vl_convert.svg_to_png(figure_svg(chart), scale=DENSITY)
     drawing = figure_svg(chart, tips=ending == ".html")
     if ending == ".html":
-        title = html.escape(visible(chart.title))
-        head = f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title></head>\n'
-        drawing = f"{head}<body>{drawing}</body>\n</html>\n"
+        drawing = _make_page(chart.title, drawing)
     return drawing.encode("utf-8", "backslashreplace")
+
+
+def _make_page(title: str, drawing: str) -> str:
+    """A page with nothing but the drawing; its policy allows the style of the drawing and no script at all."""
+    policy = f"default-src 'none'; style-src {hash_source(_style_sheet())}; base-uri 'none'; form-action 'none'"
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>{_escape(title)}</title></head>\n'
+        f"<body>{drawing}</body>\n</html>\n"
+    )

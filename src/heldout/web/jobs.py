@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import os
 import signal
 import sys
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from heldout.web.limits import SEND_LESS, Limits, size_words
+from heldout.web.limits import MEMORY, SEND_LESS, Limits, size_words
 
 State = Literal["waiting", "working", "done", "failed", "cancelled"]
 Words = tuple[str, str]
@@ -99,12 +100,13 @@ class Worker:
         self._fresh = 0
 
     @classmethod
-    async def start(cls, command: Sequence[str] = COMMAND) -> Worker:
-        """Start a process; OSError where the system has none to give."""
+    async def start(cls, command: Sequence[str] = COMMAND, memory: float = math.inf) -> Worker:
+        """Start a process that may take so many bytes of memory; OSError where the system has none to give."""
         # A group of its own: Ctrl-C in the terminal is for the server alone, and a kill takes all that it started.
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, stdout=PIPE, limit=LONGEST_ANSWER, process_group=0 if os.name == "posix" else None
-        )
+            *command, stdin=PIPE, stdout=PIPE, limit=LONGEST_ANSWER, process_group=0 if os.name == "posix" else None,
+            env={**os.environ, MEMORY: str(memory)},
+        )  # fmt: skip
         return cls(process)
 
     @property
@@ -304,7 +306,7 @@ class Workers:
         pause = FIRST_PAUSE
         while True:
             try:
-                worker = await Worker.start(self.command)
+                worker = await Worker.start(self.command, self.limits.worker_memory)
             except OSError as error:
                 message = f"No worker can be started ({error.strerror or error}); trying again"
                 if message != self.trouble:

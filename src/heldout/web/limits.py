@@ -14,6 +14,8 @@ from heldout.errors import OptionError
 # What to do where the memory of the machine does not suffice.
 SEND_LESS = "send fewer rows or columns, or use a larger machine."
 
+# The variable that tells a worker how many bytes of memory it may take.
+MEMORY = "HELDOUT_WORKER_MEMORY"
 MEGABYTE = 1_000_000
 UNITS = {"": 1, "b": 1, "kb": 1_000, "mb": MEGABYTE, "gb": 1_000 * MEGABYTE}
 SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?b?)\s*", re.IGNORECASE)
@@ -52,6 +54,11 @@ class Limits:
     def unpacked(self) -> int:
         """The most bytes that a compressed file may unpack to."""
         return UNPACKED_TIMES * self.upload
+
+    @property
+    def worker_memory(self) -> float:
+        """The most bytes that one worker may hold beyond what it begins with: no job takes all that there is."""
+        return self.memory / 2
 
     @property
     def kept(self) -> int:

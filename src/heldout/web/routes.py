@@ -237,10 +237,12 @@ async def judge(request: Request) -> Response:
     """Begin a report with the columns that were chosen."""
     uploads, upload = _uploads(request), _find_upload(request)
     try:
-        form = await _form(request, uploads.limits.stalled)
+        body = await _body(request, uploads.limits.stalled)
         if upload.seen is None:
             raise OptionError("The file has not been read yet.", hint="wait until it has.")
-        uploads.judge(upload, Choices.read(form, upload.names))
+        # Whatever a form holds, others must not wait while it is read.
+        choices = await asyncio.to_thread(_choices, body, upload.names)
+        uploads.judge(upload, choices)
     except HeldoutError as error:
         return _wrong(error)
     return JSONResponse({"next": f"/u/{upload.id}"}, 202)
@@ -372,7 +374,7 @@ async def _document(request: Request, kind: str) -> Response:
         "bar", kind=kind, upload=upload, first=uploads.find(upload.beside), compared=compared,
         comparable=has_comparison(upload),
     )  # fmt: skip
-    document, policy = served(text, bar)
+    document, policy = await asyncio.to_thread(served, text, bar)
     return HTMLResponse(document, headers={"content-security-policy": policy})
 
 
@@ -380,8 +382,8 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-async def _form(request: Request, patience: float) -> dict[str, Any]:
-    """The JSON object in the body, which is small."""
+async def _body(request: Request, patience: float) -> bytes:
+    """The body of a request, which is small."""
     body = b""
     try:
         async with asyncio.timeout(patience):
@@ -389,16 +391,22 @@ async def _form(request: Request, patience: float) -> dict[str, Any]:
                 body += chunk
                 if len(body) > LONGEST_FORM:
                     raise OptionError("The form is too large.", hint=LOAD_AGAIN)
-        form = json.loads(body)
     except TimeoutError:
         raise StalledError("The form did not arrive whole.", hint=LOAD_AGAIN) from None
-    except (ValueError, RecursionError, ClientDisconnect) as error:
-        if isinstance(error, HeldoutError):
-            raise
+    except ClientDisconnect:
+        raise OptionError("What was sent is not a form.", hint=LOAD_AGAIN) from None
+    return body
+
+
+def _choices(body: bytes, columns: list[str]) -> Choices:
+    """The choices in the JSON object that the page sent."""
+    try:
+        form = json.loads(body)
+    except (ValueError, RecursionError):
         form = None
     if not isinstance(form, dict):
         raise OptionError("What was sent is not a form.", hint=LOAD_AGAIN)
-    return form
+    return Choices.read(form, columns)
 
 
 def _wrong(error: HeldoutError) -> Response:

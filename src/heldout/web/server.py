@@ -123,11 +123,16 @@ def run(
     host: str,
     port: int | None,
     file: Path | None,
-    started: Callable[[str], None],
+    started: Callable[[str, Path | None], None],
     names: Sequence[str] = (),
 ) -> None:
-    """Serve until told to end; `started` is called with the address of the first page."""
+    """Serve until told to end; `started` is called with the address of the first page.
+
+    Where that address is a secret, `started` is also told of a file that leads there.
+    """
     import uvicorn
+
+    from heldout.web.connections import allow_connections, limited_protocol
 
     with (
         own_folder() as folder,
@@ -141,16 +146,31 @@ def run(
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
                 await super().startup(sockets)
                 if self.started:
-                    started(address_of(listening, host) + first)
+                    address = address_of(listening, host) + first
+                    started(address, None if file is None else write_door(folder.parent, address))
 
         server = Server(
             uvicorn.Config(
-                app, http="h11", ws="none", lifespan="on", log_level="warning", access_log=False,
+                app, http=limited_protocol(), limit_concurrency=allow_connections(), ws="none", lifespan="on",
+                log_level="warning", access_log=False,
                 server_header=False, proxy_headers=False, timeout_graceful_shutdown=LAST_CALL,
             )
         )  # fmt: skip
         with _ending_by_signal(server):
             server.run(sockets=[listening])
+
+
+def write_door(folder: Path, address: str) -> Path:
+    """A page that leads to the address, which holds a secret: programs are listed with their arguments, files are not.
+
+    Only this user can read the folder. Jupyter opens its page in the same way.
+    """
+    door = folder / "open.html"
+    page = f'<!doctype html><title>heldout</title><meta http-equiv="refresh" content="0;url={address}">'
+    number = os.open(door, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(number, "wb") as file:
+        file.write(page.encode("ascii", "xmlcharrefreplace"))
+    return door
 
 
 class _ending_by_signal:  # noqa: N801 - reads as what it does

@@ -1,3 +1,4 @@
+/*! Part of heldout. SPDX-License-Identifier: Apache-2.0 */
 // The pages around a report: sends a file, sends the form, and asks how far the work is. Text is only ever set as text.
 const find = (id) => document.getElementById(id);
 
