@@ -154,6 +154,27 @@ IntervalMethod = Annotated[
 Replicates = Annotated["int", Option(2000, "N", "Bootstrap replicates.", INTERVALS, kind=int, shown=True)]
 Seed = Annotated["int", Option(0, "N", "Seed of everything random.", INTERVALS, kind=int, shown=True)]
 
+# The bins of calibration errors.
+CalibrationBins = Annotated[
+    "int | None",
+    Option(
+        None,
+        "N",
+        "Bins of the probability for calibration errors, parts of the Brier score and reliability; 10 by default.",
+        OUTPUT,
+        kind=int,
+    ),
+]
+CalibrationStrategy = Annotated[
+    "str | None",
+    Option(
+        None,
+        "uniform|quantile",
+        "Bins of equal width (uniform, the default), or with equally many cases (quantile).",
+        OUTPUT,
+    ),
+]
+
 # What is shown, and which rules look at it.
 Measures = Annotated[
     "str | Iterable[str]",
@@ -275,6 +296,13 @@ class MeasureArguments(TypedDict, total=False):
     measures: Measures
 
 
+class CalibrationArguments(TypedDict, total=False):
+    """How probabilities are put into bins."""
+
+    calibration_bins: CalibrationBins
+    calibration_strategy: CalibrationStrategy
+
+
 class ReviewArguments(TypedDict, total=False):
     """Which rules look at the result, and by which limits."""
 
@@ -286,14 +314,20 @@ class CountedArguments(CountArguments, EngineArguments, total=False):
     """What `count` takes."""
 
 
-class CheckArguments(CaseArguments, IntervalArguments, EngineArguments, total=False):
+class CheckArguments(CaseArguments, IntervalArguments, CalibrationArguments, EngineArguments, total=False):
     """What `check` takes of what `evaluate` does."""
 
     limits: Limits
 
 
 class EvaluateArguments(
-    CaseArguments, MeasureArguments, IntervalArguments, ReviewArguments, EngineArguments, total=False
+    CaseArguments,
+    MeasureArguments,
+    IntervalArguments,
+    CalibrationArguments,
+    ReviewArguments,
+    EngineArguments,
+    total=False,
 ):
     """What `evaluate` takes."""
 

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heldout.arguments import listing
-from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, REVIEW, ROLES, ROW_PER_CASE, takes_flags
+from heldout.cli.flags import (
+    CALIBRATION,
+    CLASSES,
+    ENGINE,
+    FILES,
+    INTERVAL,
+    OPTIONS,
+    REVIEW,
+    ROLES,
+    ROW_PER_CASE,
+    takes_flags,
+)
 from heldout.cli.output import Outputs, deliver, tell
 from heldout.errors import OptionError
 from heldout.files.formats import titles_in_batches
@@ -22,7 +33,9 @@ if TYPE_CHECKING:
 OF_ROWS = tuple(name for name in f"{ROLES} {ENGINE}".split() if name not in ("costs", "cost_rows"))
 
 
-@takes_flags(ROLES, "matrix rows", CLASSES, ENGINE, INTERVAL, "measures", REVIEW, "full layout", FILES, "charts")
+@takes_flags(
+    ROLES, "matrix rows", CLASSES, ENGINE, INTERVAL, "measures", CALIBRATION, REVIEW, "full layout", FILES, "charts"
+)
 def evaluate(
     predictions: Annotated[
         str | None,

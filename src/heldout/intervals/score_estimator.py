@@ -15,7 +15,7 @@ from heldout.evidence import Label, Ranking
 from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.area_bounds import BINS, allowing, middle_note
 from heldout.intervals.areas import average_precision_variance, delong_variance
-from heldout.intervals.calibration import null_expectation
+from heldout.intervals.calibration import null_expectation, smooth_null_expectation
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.multiclass_areas import MulticlassArea, areas_of, slack_of
 from heldout.intervals.score_methods import INDEPENDENT, one_sided_limits, score_limits
@@ -177,6 +177,9 @@ class ScoreEstimator:
     def _ranking_note(self, bound: Bound, label: Label) -> str:
         if bound.measure.component == "largest gap":
             return MAXIMUM
+        if bound.measure.name == "integrated_calibration_index":
+            chance = share(smooth_null_expectation(self._ranked(bound.measure, label)))
+            return f"a perfectly calibrated model would show {chance} on these cases"
         return middle_note(bound, self.evidence.ranking(label))
 
     def _note(self, measure: Measure, evidence: Ranking | Probabilities) -> str:

@@ -19,7 +19,7 @@ from heldout.intervals.areas import (
     hanley_mcneil,
     newcombe,
 )
-from heldout.intervals.calibration import calibration_limits, recalibration_limits
+from heldout.intervals.calibration import calibration_limits, recalibration_limits, smooth_limits
 from heldout.intervals.losses import loss_limits, skill_limits, top_k_limits
 from heldout.intervals.one_sided import (
     guarded_area_limits,
@@ -52,6 +52,7 @@ COMPONENT_FORMS: Mapping[str, ComponentForm] = {
     "hall": lambda tally, bound, level: loss_limits(tally, bound.measure.component, level),
     "influence": lambda tally, bound, level: skill_limits(tally, bound.measure.component, level),
     "test-inversion": lambda tally, bound, level: calibration_limits(tally, bound.measure.component, level),
+    "smooth-inversion": lambda ranking, bound, level: smooth_limits(ranking, bound.parameters.get("quantile"), level),
     "wald": lambda ranking, bound, level: recalibration_limits(ranking, bound.measure.component, level),
     "wilson": lambda tally, bound, level: top_k_limits(tally, int(bound.parameters["k"]), level),
 }
@@ -71,6 +72,10 @@ ONE_SIDED_COMPONENTS: Mapping[str, tuple[str, ComponentForm]] = {
     "test-inversion": (
         "test-inversion, half of the error",
         lambda tally, bound, level: calibration_limits(tally, bound.measure.component, (1 + level) / 2),
+    ),
+    "smooth-inversion": (
+        "smooth-inversion, half of the error",
+        lambda ranking, bound, level: smooth_limits(ranking, bound.parameters.get("quantile"), (1 + level) / 2),
     ),
     "wilson": (
         "clopper-pearson",
