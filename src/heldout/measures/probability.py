@@ -119,6 +119,7 @@ def brier_calibration(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NOT_BINARY,
     reference=MURPHY,
     formula="brier - brier_calibration",
+    intervals=("bias-corrected",),
     reported=True,
 )
 def brier_refinement(probabilities: Probabilities) -> tuple[Any, Any]:
@@ -138,6 +139,7 @@ def brier_refinement(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NOT_BINARY,
     reference=STEPHENSON,
     formula="brier_uncertainty - brier_refinement",
+    intervals=("bias-corrected-shares",),
     reported=True,
 )
 def brier_resolution(probabilities: Probabilities) -> tuple[Any, Any]:
@@ -158,6 +160,7 @@ def brier_resolution(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NOT_BINARY,
     reference=MURPHY,
     formula="prevalence · (1 - prevalence)",
+    intervals=("wilson-spread",),
     reported=True,
 )
 def brier_uncertainty(probabilities: Probabilities) -> tuple[Any, Any]:
