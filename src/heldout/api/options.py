@@ -332,6 +332,21 @@ class EvaluateArguments(
     """What `evaluate` takes."""
 
 
+class RecalibrateArguments(TypedDict, total=False):
+    """What `recalibrate` takes of what `evaluate` does."""
+
+    truth: Truth
+    score: Score
+    weight: Weight
+    group: Group
+    fold: Fold
+    positive: Positive
+    labels: Labels
+    missing: MissingRows
+    level: Level
+    seed: Seed
+
+
 class DataArguments(TypedDict, total=False):
     """The table that a learner is fitted to."""
 
