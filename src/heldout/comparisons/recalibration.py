@@ -283,13 +283,14 @@ def _changes(
     for loss in PAIRED:
         first, second = (_losses(side, truth, loss) for side in (before, after))
         low, high = difference_limits(second - first, weight, group, level)
-        changes.append(Change(name, loss, *(float(np.average(x, weights=weight)) for x in (first, second)), low, high))
+        start, end = (float(np.average(values, weights=weight)) for values in (first, second))
+        changes.append(Change(name, loss, start, end, low, high))
     for error in ERRORS:
         bound = find(error)
         evidence: Any = tally if bound.measure.scope == "probability" else rank
-        values = (
+        start, end = (
             float(bound.value({bound.measure.cells[0]: evidence(side, truth, weight=weight)}))
             for side in (before, after)
         )
-        changes.append(Change(name, bound.name, *values, math.nan, math.nan))
+        changes.append(Change(name, bound.name, start, end, math.nan, math.nan))
     return changes
