@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from heldout.api.evaluate import evaluate
     from heldout.api.learning_curve import bias_variance, learning_curve
     from heldout.api.plan_study import plan_study
+    from heldout.api.recalibrate import recalibrate
     from heldout.api.validate import validate
     from heldout.cards.api import card
     from heldout.cards.card import Card
     from heldout.comparisons.comparison import Comparison
     from heldout.comparisons.learner_ranks import LearnerRanks
+    from heldout.comparisons.recalibration import Recalibration
     from heldout.costs import Costs
     from heldout.engines.accumulator import Evidence
     from heldout.errors import HeldoutError
@@ -51,6 +53,7 @@ _HOMES = {
     "LearnerRanks": "heldout.comparisons.learner_ranks",
     "LearningCurve": "heldout.resampling.learning_curve",
     "Ranking": "heldout.evidence",
+    "Recalibration": "heldout.comparisons.recalibration",
     "Report": "heldout.report.report",
     "Review": "heldout.review",
     "StudyPlan": "heldout.studies.study_plan",
@@ -65,6 +68,7 @@ _HOMES = {
     "evaluate": "heldout.api.evaluate",
     "learning_curve": "heldout.api.learning_curve",
     "plan_study": "heldout.api.plan_study",
+    "recalibrate": "heldout.api.recalibrate",
     "validate": "heldout.api.validate",
 }
 # Packages that are used by name: heldout.plans.kfold(10), heldout.lab.coverage(…).
@@ -85,6 +89,7 @@ __all__ = [
     "LearnerRanks",
     "LearningCurve",
     "Ranking",
+    "Recalibration",
     "Report",
     "Review",
     "StudyPlan",
@@ -101,6 +106,7 @@ __all__ = [
     "learning_curve",
     "plan_study",
     "plans",
+    "recalibrate",
     "validate",
 ]
 

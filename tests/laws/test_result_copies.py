@@ -91,6 +91,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "RocComparison": lambda seed: comparison(seed).roc(),
     "OptimalRanges": lambda seed: comparison(seed).optimal_ranges(),
     "LearnerRanks": lambda seed: heldout.compare(table(seed)),
+    "Recalibration": lambda seed: heldout.recalibrate(evaluation(seed), calibrators=["temperature"], folds=3),
     "StudyPlan": lambda seed: heldout.plan_study("accuracy", value=0.8, width=0.05 + 0.01 * seed),
     "Gate": lambda seed: heldout.check(evaluation(seed), require="accuracy >= 0.5"),
     "Decision": chosen,

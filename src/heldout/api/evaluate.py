@@ -38,7 +38,8 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
     without `predicted` the class comes from it, at `threshold`. `weight` and `group` are one value per case, and rows
     are matched by position. `fold` says which model of a resampling plan made each prediction (a column that is called
     fold is used unless `fold="none"`), and `id` which case it is about, where a case was predicted more than once.
-    `method` replaces the default interval where it applies.
+    `method` replaces the default interval where it applies. Calibration errors are of `calibration_bins` bins (10), of
+    equal width or, with the `calibration_strategy` "quantile", with equally many cases each.
     `slices` names columns that divide the cases ("all" for every column without a role; for arrays, values by name),
     and `mute` rules that are not to be checked, by their codes. `limits` replaces limits of rules, by code and name:
     `{"H014": {"width": 0.1}}`. `prevalence` is the share of the positive class where it will be used.

@@ -165,6 +165,27 @@ IntervalMethod = Annotated[
 Replicates = Annotated["int", Option(2000, "N", "Bootstrap replicates.", INTERVALS, kind=int, shown=True)]
 Seed = Annotated["int", Option(0, "N", "Seed of everything random.", INTERVALS, kind=int, shown=True)]
 
+# The bins of calibration errors.
+CalibrationBins = Annotated[
+    "int | None",
+    Option(
+        None,
+        "N",
+        "Bins of the probability for calibration errors, parts of the Brier score and reliability; 10 by default.",
+        OUTPUT,
+        kind=int,
+    ),
+]
+CalibrationStrategy = Annotated[
+    "str | None",
+    Option(
+        None,
+        "uniform|quantile",
+        "Bins of equal width (uniform, the default), or with equally many cases (quantile).",
+        OUTPUT,
+    ),
+]
+
 # What is shown, and which rules look at it.
 Measures = Annotated[
     "str | Iterable[str]",
@@ -286,6 +307,13 @@ class MeasureArguments(TypedDict, total=False):
     measures: Measures
 
 
+class CalibrationArguments(TypedDict, total=False):
+    """How probabilities are put into bins."""
+
+    calibration_bins: CalibrationBins
+    calibration_strategy: CalibrationStrategy
+
+
 class ReviewArguments(TypedDict, total=False):
     """Which rules look at the result, and by which limits."""
 
@@ -297,18 +325,39 @@ class CountedArguments(CountArguments, EngineArguments, total=False):
     """What `count` takes."""
 
 
-class CheckArguments(CaseArguments, IntervalArguments, EngineArguments, total=False):
+class CheckArguments(CaseArguments, IntervalArguments, CalibrationArguments, EngineArguments, total=False):
     """What `check` takes of what `evaluate` does."""
 
     limits: Limits
 
 
 class EvaluateArguments(
-    CaseArguments, MeasureArguments, IntervalArguments, ReviewArguments, EngineArguments, total=False
+    CaseArguments,
+    MeasureArguments,
+    IntervalArguments,
+    CalibrationArguments,
+    ReviewArguments,
+    EngineArguments,
+    total=False,
 ):
     """What `evaluate` takes."""
 
     prevalence: Prevalence
+
+
+class RecalibrateArguments(TypedDict, total=False):
+    """What `recalibrate` takes of what `evaluate` does."""
+
+    truth: Truth
+    score: Score
+    weight: Weight
+    group: Group
+    fold: Fold
+    positive: Positive
+    labels: Labels
+    missing: MissingRows
+    level: Level
+    seed: Seed
 
 
 class DataArguments(TypedDict, total=False):

@@ -25,6 +25,7 @@ from heldout.cli.evaluate import evaluate
 from heldout.cli.learners import card, learn, validate
 from heldout.cli.output import Nearest, end_quietly, tell
 from heldout.cli.plan import plan
+from heldout.cli.recalibrate import recalibrate
 from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
 from heldout.errors import HeldoutError
@@ -152,6 +153,7 @@ Examples:
   heldout learn data.csv --target outcome --learner forest
   heldout compare model_a.csv model_b.csv
   heldout check predictions.csv --require 'recall >= 0.8'
+  heldout recalibrate predictions.csv --score p_yes
   heldout plan recall --value 0.9 --prevalence 0.2 --width 0.1
   heldout card data.csv --target outcome --learner forest
   heldout count part.parquet -o part.evidence
@@ -174,6 +176,7 @@ app = typer.Typer(
 )
 app.command("evaluate")(evaluate)
 app.command("thresholds")(thresholds)
+app.command("recalibrate")(recalibrate)
 app.command("validate")(validate)
 app.command("learn")(learn)
 app.command("compare")(compare)

@@ -8,7 +8,18 @@ from typing import Annotated, Any
 import typer
 
 from heldout.api.options import OUTPUT
-from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, REVIEW, ROLES, Predictions, takes_flags
+from heldout.cli.flags import (
+    CALIBRATION,
+    CLASSES,
+    ENGINE,
+    FILES,
+    INTERVAL,
+    OPTIONS,
+    REVIEW,
+    ROLES,
+    Predictions,
+    takes_flags,
+)
 from heldout.cli.output import STANDARD_OUTPUT, Outputs, deliver, tell, write_files
 from heldout.errors import FileError
 
@@ -20,6 +31,7 @@ GATE = "Gate"
     CLASSES,
     ENGINE,
     INTERVAL,
+    CALIBRATION,
     REVIEW,
     FILES,
     "junit",

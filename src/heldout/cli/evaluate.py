@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heldout.arguments import listing
-from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, REVIEW, ROLES, ROW_PER_CASE, takes_flags
+from heldout.cli.flags import (
+    CALIBRATION,
+    CLASSES,
+    ENGINE,
+    FILES,
+    INTERVAL,
+    OPTIONS,
+    REVIEW,
+    ROLES,
+    ROW_PER_CASE,
+    takes_flags,
+)
 from heldout.cli.output import Outputs, deliver, tell
 from heldout.errors import OptionError
 from heldout.files.formats import titles_in_batches
@@ -23,8 +34,9 @@ OF_ROWS = tuple(name for name in f"{ROLES} {ENGINE}".split() if name not in ("co
 
 
 @takes_flags(
-    ROLES, "matrix rows", CLASSES, "prevalence", ENGINE, INTERVAL, "measures", REVIEW, "full layout", FILES, "charts"
-)
+    ROLES, "matrix rows", CLASSES, "prevalence", ENGINE, INTERVAL, "measures", CALIBRATION, REVIEW, "full layout", FILES,
+    "charts",
+)  # fmt: skip
 def evaluate(
     predictions: Annotated[
         str | None,

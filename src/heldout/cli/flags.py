@@ -14,6 +14,7 @@ from heldout.api.options import (
     INPUT,
     OUTPUT,
     RUNNING,
+    CalibrationArguments,
     DataArguments,
     EngineArguments,
     EvaluateArguments,
@@ -73,8 +74,8 @@ OPTIONS: dict[str, Option] = {
     "charts": Option(
         None,
         "KIND=FILE",
-        "Draw a curve into an svg, png or html file: roc, pr, det, gain, lift, cost, decision, reliability, or a "
-        "measure, as in roc=roc.svg; may be repeated.",
+        "Draw a curve into an svg, png or html file: roc, pr, det, gain, lift, cost, decision, reliability, "
+        "calibration, or a measure, as in roc=roc.svg; may be repeated.",
         OUTPUT,
         flag="chart",
         repeated=True,
@@ -92,6 +93,7 @@ CLASSES = "labels positive"
 ENGINE = " ".join(options_of(EngineArguments))
 FITTED = "group features drop missing"
 INTERVAL = "level method replicates seed"
+CALIBRATION = " ".join(options_of(CalibrationArguments))
 REVIEW = "mute limits"
 FILES = " ".join(FORMS)
 # What is gathered into the outputs of a command.

@@ -1,4 +1,4 @@
-"""Curves over all thresholds: ROC, precision-recall, DET, gain, lift, cost, decision, reliability, any measure."""
+"""Curves over all thresholds: ROC, precision-recall, DET, gain, lift, cost, decision, calibration, any measure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from heldout.curves.curve_chart import overlay
 from heldout.curves.decision import cost_curve, decision_curve, net_benefit, normalized_cost
 from heldout.curves.gain import gain, lift
 from heldout.curves.precision_recall import interpolated, precision_recall
-from heldout.curves.reliability import reliability
+from heldout.curves.reliability import calibration, reliability
 from heldout.curves.roc import det, roc
 from heldout.curves.thinning import thinned
 from heldout.curves.threshold_counts import confusion_at, counts_at
@@ -20,6 +20,7 @@ __all__ = [
     "Reference",
     "Scale",
     "ThresholdTable",
+    "calibration",
     "confusion_at",
     "cost_curve",
     "counts_at",

@@ -1,14 +1,14 @@
-"""Reliability: how often the positives really come, among cases with about the same probability."""
+"""Reliability and calibration curves: how often the positives come among cases with about the same probability."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_level, closest, listing
+from heldout.arguments import check_level
 from heldout.arrays import Floats
 from heldout.curves.curve import Band, Curve, Reference, Scale
 from heldout.curves.decision import check_probabilities
@@ -16,53 +16,18 @@ from heldout.curves.declare import CURVE_KINDS, curve
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.probabilities import Probabilities
+from heldout.evidence.probability_bins import USUAL_BINS, ChosenBins, bin_edges
 from heldout.evidence.ranking import Ranking
+from heldout.intervals.calibration import curve_root
 from heldout.intervals.proportion import wilson, wilson_at
 from heldout.intervals.quantiles import t_value, z_value
+from heldout.measures.calibration_curve import CalibrationCurve, smooth_calibration
 from heldout.measures.counts import NO_CASES
-
-Strategy = Literal["uniform", "quantile"]
-STRATEGIES: tuple[Strategy, ...] = ("uniform", "quantile")
 
 PREDICTED = Scale("mean_probability", "Mean predicted probability of the bin")
 OBSERVED = Scale("observed_rate", "Observed share of positives")
 CONFIDENCE = Scale("mean_probability", "Mean of the highest probability, by bin")
 RIGHT = Scale("observed_rate", "Share of the cases that were right")
-MOST_BINS = 10_000
-
-
-def bin_edges(ranking: Ranking, bins: int, strategy: str) -> Floats:
-    """The edges of the bins: even, or such that each bin holds about as many cases.
-
-    >>> bin_edges(Ranking(np.array([0.9, 0.5, 0.1]), np.array([1, 0, 0]), np.array([0, 1, 2])), 2, "quantile")
-    array([0.1, 0.3, 0.9])
-    """
-    if not isinstance(bins, int | np.integer) or isinstance(bins, bool) or not 1 <= bins <= MOST_BINS:
-        raise OptionError(
-            f"The number of bins is a whole number from 1 to {MOST_BINS:,}. Got {bins!r}.", hint="use 10."
-        )
-    if strategy not in STRATEGIES:
-        near = closest(str(strategy), STRATEGIES)
-        raise OptionError(
-            f"There are no {strategy!r} bins; there are {listing(STRATEGIES)}.", hint=f"use {near or 'uniform'!r}."
-        )
-    even = np.linspace(0.0, 1.0, bins + 1)
-    return even if strategy == "uniform" or not len(ranking) else _quantiles(ranking, even)
-
-
-def _quantiles(ranking: Ranking, shares: Floats) -> Floats:
-    """Quantiles between order statistics (type 7), without repeating a score for each of its cases."""
-    scores = ranking.scores[::-1]
-    cumulated = np.cumsum((ranking.positives + ranking.negatives)[::-1], dtype=np.float64)
-    if ranking.weighted:
-        # Weights have no order statistics to interpolate between: the inverse of the distribution function.
-        return np.asarray(scores[np.minimum(np.searchsorted(cumulated, shares * cumulated[-1]), len(scores) - 1)])
-    rank = shares * (cumulated[-1] - 1)
-    below, above = np.floor(rank), np.ceil(rank)
-    first, second = (
-        scores[np.searchsorted(cumulated, order, side="right").clip(max=len(scores) - 1)] for order in (below, above)
-    )
-    return np.asarray(first + (second - first) * (rank - below))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,13 +69,15 @@ def reliability(
     level = check_level(level)
     if isinstance(evidence, Ranking):
         check_probabilities(evidence, "reliability diagram")
-        binned = _ranked_bins(evidence, bin_edges(evidence, 10 if bins is None else bins, strategy), level)
+        binned = _ranked_bins(evidence, bin_edges(evidence, USUAL_BINS if bins is None else bins, strategy), level)
         x, y, weighted = PREDICTED, OBSERVED, evidence.weighted
     else:
         binned = _tallied_bins(evidence, bins, strategy, level)
         x, y = (CONFIDENCE, RIGHT) if evidence.top_label else (PREDICTED, OBSERVED)
         weighted = evidence.weighted
     filled = binned.total > 0
+    chosen = isinstance(evidence, Probabilities) and isinstance(evidence.reliability, ChosenBins)
+    kind_of_bins = "" if chosen else f"{strategy} "
     whole: Any = np.float64 if weighted else np.int64
     positives, total = (
         values[filled].round(0 if not weighted else 15).astype(whole) for values in (binned.positives, binned.total)
@@ -131,8 +98,65 @@ def reliability(
         extra={**edges, "positives": positives, "n": total},
         references=kind.references(float("nan")), positive=positive,
         undefined="" if filled.any() else NO_CASES,
-        notes=(f"{int(filled.sum())} of {len(filled)} {strategy} bins hold cases.",),
+        notes=(f"{int(filled.sum())} of {len(filled)} {kind_of_bins}bins hold cases.",),
     )  # fmt: skip
+
+
+@curve(
+    "calibration", "Calibration curve", Scale("probability", "Predicted probability"),
+    Scale("smooth_rate", "Smooth share of positives"), aliases=("smooth_reliability",), needs_probabilities=True,
+    references=lambda _: (Reference("perfectly calibrated", (0.0, 1.0), (0.0, 1.0)),), rank=9,
+)  # fmt: skip
+def calibration(ranking: Ranking, *, level: float = 0.95, positive: Label | None = None) -> Curve:
+    """The calibration curve: the share of positives as a smooth function of the predicted probability.
+
+    There is a point for each of the cells that the cases are put into before smoothing. The band is Wilson's interval
+    with the number of cases that decide the curve there, or the normal one where that is wider.
+
+    >>> seen = Ranking(np.array([0.8, 0.5, 0.2]), np.array([9, 5, 1]), np.array([1, 5, 9]))
+    >>> calibration(seen).y.round(2)
+    array([0.1, 0.5, 0.9])
+    """
+    level = check_level(level)
+    check_probabilities(ranking, "calibration curve")
+    smooth = smooth_calibration(ranking)
+    cells = smooth.bins.reliability
+    met = cells.weight > 0
+    low, high, method = _smooth_band(smooth, level)
+    whole: Any = np.float64 if ranking.weighted else np.int64
+    positives, total = (
+        values[met].round(0 if not ranking.weighted else 15).astype(whole) for values in (cells.observed, cells.weight)
+    )
+    kind = CURVE_KINDS["calibration"]
+    rate = np.clip(smooth.rate, 0.0, 1.0)
+    return Curve(
+        kind.name, kind.title, kind.x, kind.y, smooth.predicted, rate, ranking.n_positive, ranking.n_negative,
+        band=Band("pointwise", method, level, smooth.predicted, low, high),
+        extra={"positives": positives, "n": total}, references=kind.references(float("nan")), positive=positive,
+        undefined=smooth.reason,
+    )  # fmt: skip
+
+
+def _smooth_band(smooth: CalibrationCurve, level: float) -> tuple[Floats, Floats, str]:
+    """Wilson's limits with the effective number of cases at each point of a smooth curve."""
+    groups, number = smooth.bins.groups, len(smooth.predicted)
+    method = "wilson, smooth" if groups is None else "wilson, smooth, groups"
+    if groups is not None and groups.number < 2:
+        # One group says nothing of how groups differ.
+        return np.zeros(number), np.ones(number), method
+    rate = np.clip(smooth.rate, 0.0, 1.0)
+    variance = (curve_root(smooth, level) ** 2).sum(axis=1)
+    spread = np.maximum(rate * (1 - rate), smooth.predicted * (1 - smooth.predicted))
+    met = smooth.bins.reliability.weight > 0
+    # One over the number of cases of each cell, and of each point of the curve if all cases varied alike.
+    rare = smooth.bins.squares[met] / smooth.bins.reliability.weight[met] ** 2
+    size = 1 / (smooth.operator**2 @ rare)
+    independent = smooth.operator**2 @ (rare * spread)
+    size *= np.divide(independent, variance, out=np.ones(number), where=variance > independent)
+    low, high = wilson_at(rate, size, z_value(level))
+    # Cases do not vary alike: at the ends the neighbours, with their larger spread, move the curve.
+    half = z_value(level) * np.sqrt(variance)
+    return np.maximum(np.minimum(low, rate - half), 0.0), np.minimum(np.maximum(high, rate + half), 1.0), method
 
 
 def _ranked_bins(ranking: Ranking, edges: Floats, level: float) -> _Bins:
@@ -150,7 +174,7 @@ def _tallied_bins(tallied: Probabilities, bins: int | None, strategy: str, level
     tally = tallied.reliability
     if strategy != "uniform" or (bins is not None and bins != len(tally)):
         raise OptionError(
-            f"These probabilities were tallied into {len(tally)} even bins, which cannot be changed any more.",
+            f"These probabilities were tallied into {len(tally)} bins, which cannot be changed any more.",
             hint="tally them again with other bins, or draw the diagram from a ranking of the scores.",
         )
     rate = np.divide(tally.observed, tally.weight, out=np.full(len(tally), 0.5), where=tally.weight > 0)

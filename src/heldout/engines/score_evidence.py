@@ -15,10 +15,12 @@ from heldout.arguments import require
 from heldout.arrays import Integers
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.score_sort import rank
+from heldout.errors import OptionError
 from heldout.evidence import Label, Ranking
 from heldout.evidence.counted import Counted, ScoreTally
 from heldout.evidence.labels import key_array
 from heldout.evidence.probabilities import Probabilities
+from heldout.evidence.probability_bins import BinChoice, with_bins
 from heldout.evidence.score_bins import POINT, ScoreBins
 from heldout.predictions.table import Predictions
 
@@ -33,6 +35,7 @@ class ScoreEvidence(ABC):
     """
 
     labels: tuple[Label, ...]
+    bins: BinChoice | None
 
     @property
     @abstractmethod
@@ -97,6 +100,7 @@ class RowScores(ScoreEvidence):
 
     predictions: Predictions
     labels: tuple[Label, ...]
+    bins: BinChoice | None = None
 
     @property
     def values(self) -> NDArray[Any]:
@@ -194,16 +198,27 @@ class RowScores(ScoreEvidence):
         if scores is None or not scores.is_probability:
             return None
         if self.per_class:
-            return tally_classes(self.values, self.codes, weight, group=self._groups)
-        positive_index = self.labels.index(self.predictions.positive) if self.predictions.positive is not None else 1
-        return tally(self.values, self.of_class(positive_index), weight, group=self._groups)
+            tallied = tally_classes(self.values, self.codes, weight, group=self._groups)
+        else:
+            at = self.labels.index(self.predictions.positive) if self.predictions.positive is not None else 1
+            tallied = tally(self.values, self.of_class(at), weight, group=self._groups)
+        return tallied if self.bins is None else with_bins(tallied, self._binned_ranking(), self.bins)
+
+    def _binned_ranking(self) -> Ranking:
+        """The ranking of what is put into bins: probabilities of the positive class, or the highest of each case."""
+        if not self.per_class:
+            positive = self.predictions.positive
+            return self.ranking(self.labels[1] if positive is None else positive)
+        # Among equals the later label comes first.
+        top = self.values.shape[1] - 1 - self.values[:, ::-1].argmax(axis=1)
+        return rank(self.values.max(axis=1), top == self.codes, weight=self.predictions.weight, group=self._groups)
 
     @cached_property
     def folds(self) -> tuple[ScoreEvidence, ...]:
         """The evidence of each fold by itself; all of it as one where there are no folds."""
         if self.predictions.fold is None:
             return (self,)
-        return tuple(RowScores(self.predictions.part(rows), self.labels) for rows in self._rows)
+        return tuple(RowScores(self.predictions.part(rows), self.labels, self.bins) for rows in self._rows)
 
     @cached_property
     def _rows(self) -> list[Integers]:
@@ -235,12 +250,13 @@ class CountedScores(ScoreEvidence):
     labels: tuple[Label, ...]
     positive: Label | None = None
     parts: tuple[ScoreTally, ...] = ()
+    bins: BinChoice | None = None
 
     @classmethod
-    def of(cls, counted: Counted) -> CountedScores:
+    def of(cls, counted: Counted, bins: BinChoice | None = None) -> CountedScores:
         """The scores among what was counted."""
         scores = require(counted.scores, "there are no scores")
-        return cls(scores, scores.labels or counted.labels, counted.positive, counted.fold_scores)
+        return cls(scores, scores.labels or counted.labels, counted.positive, counted.fold_scores, bins)
 
     @property
     def _first(self) -> ScoreBins:
@@ -276,15 +292,25 @@ class CountedScores(ScoreEvidence):
         """Why the scores are no probabilities; empty where they are."""
         return self.tally.not_probability
 
-    @property
+    @cached_property
     def probabilities(self) -> Probabilities | None:
         """Sums of losses and bins, where the scores are probabilities."""
-        return self.tally.probabilities
+        tallied = self.tally.probabilities
+        if tallied is None or self.bins is None:
+            return tallied
+        if self.per_class or self.positive is None:
+            raise OptionError(
+                f"The highest probabilities were counted in {len(tallied.reliability)} even bins, which cannot be "
+                "changed any more.",
+                hint="leave out calibration_bins and calibration_strategy, or evaluate the rows in memory.",
+            )
+        return with_bins(tallied, self.typical(self.positive), self.bins)
 
     @property
     def folds(self) -> tuple[ScoreEvidence, ...]:
         """The evidence of each fold by itself; all of it as one where there are no folds."""
-        return tuple(CountedScores(part, self.labels, self.positive) for part in self.parts) or (self,)
+        parts = (CountedScores(part, self.labels, self.positive, bins=self.bins) for part in self.parts)
+        return tuple(parts) or (self,)
 
     def every_score(self) -> Iterator[NDArray[np.float64]]:
         """The distinct scores, where every one of them was kept."""

@@ -540,7 +540,7 @@ def _check_scored(basis: Basis, quantity: Quantity) -> tuple[RowBasis, ScoreEsti
 
 
 def _score_estimate(scores: ScoreEstimator, part: Predictions, quantity: Quantity) -> Estimate:
-    return replace(scores, evidence=RowScores(part, scores.evidence.labels)).ask(quantity)
+    return replace(scores, evidence=RowScores(part, scores.evidence.labels, scores.evidence.bins)).ask(quantity)
 
 
 def _groups_shared(parts: Sequence[Predictions]) -> bool:

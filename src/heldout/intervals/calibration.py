@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Floats
 from heldout.evidence.probabilities import Probabilities
+from heldout.evidence.probability_bins import RankedBins
 from heldout.evidence.ranking import RankedGroups, Ranking
 from heldout.intervals.group_leverage import MOST_SHARE, even_pulls, group_freedom, group_spread, leverage_factors
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
+from heldout.measures.calibration_curve import CalibrationCurve, smooth_calibration, weighted_quantile
 from heldout.measures.recalibration import LogisticFit, fitted, logits, recalibrate
 
 Limits = tuple[float, float]
@@ -29,6 +31,8 @@ Statistic = Callable[[Floats, Floats], Floats]
 DRAWS = 9999
 # Draws times bins: 32 MB of numbers.
 MOST_NUMBERS = 4_000_000
+# Of the smooth curve, which has many cells.
+SMOOTH_DRAWS, QUANTILE_DRAWS = 1999, 999
 SEED = 20_240_229
 
 
@@ -77,8 +81,18 @@ def calibration_limits(probabilities: Probabilities, error: str = "expected", le
     root = _noise_root(probabilities, met, level)
     if not root.any():
         return _without_noise(probabilities, error, level)
-    draws = root @ _draws(len(gaps))
-    statistic = STATISTICS[error]
+    low, high = _invert(gaps, shares, root, _draws(len(gaps)), STATISTICS[error], level)
+    seen = float(STATISTICS[error](gaps, shares)[0])
+    if groups is not None and seen > 0:
+        # What groups have in common moves all bins at once, which need not be along the ray.
+        slope = SLOPES[error](gaps, shares)
+        high = max(high, seen + z_value(level) * float(np.linalg.norm(root.T @ slope)))
+    return low, min(high, 1.0)
+
+
+def _invert(gaps: Floats, shares: Floats, root: Floats, standard: Floats, statistic: Statistic, level: float) -> Limits:
+    """The test inverted along the ray of the gaps; `root` times the `standard` draws is their noise."""
+    draws = root @ standard
     seen = float(statistic(gaps, shares)[0])
     # No gap at all gives no direction: then all bins are moved, each by its own noise.
     ray = gaps if seen > 0 else np.sqrt((root**2).sum(axis=1, keepdims=True))
@@ -92,12 +106,7 @@ def calibration_limits(probabilities: Probabilities, error: str = "expected", le
     low = _stretch(lambda s: quantile(s, 1 - tail), seen)
     high = _stretch(lambda s: quantile(s, tail), max(seen, quantile(0.0, 0.5)))
     limits = statistic(ray * [low, high], shares)
-    above = max(float(limits[1]), seen)
-    if groups is not None and seen > 0:
-        # What groups have in common moves all bins at once, which need not be along the ray.
-        slope = SLOPES[error](gaps, shares)
-        above = max(above, seen + z_value(level) * float(np.linalg.norm(root.T @ slope)))
-    return min(float(limits[0]), seen), min(above, 1.0)
+    return min(float(limits[0]), seen), max(float(limits[1]), seen)
 
 
 def null_expectation(probabilities: Probabilities, error: str = "expected") -> float:
@@ -136,6 +145,77 @@ def _stretch(quantile: Callable[[float], float], seen: float) -> float:
     return (low + high) / 2
 
 
+def smooth_limits(ranking: Ranking, quantile: float | None = None, level: float = 0.95) -> Limits:
+    """Limits for the mean distance of the smooth calibration curve from the diagonal, or for a quantile of it.
+
+    The test is inverted along the gaps of the curve, whose noise is that of the cells smoothed as the cells are.
+
+    >>> seen = Ranking(np.array([0.8, 0.5, 0.2]), np.array([18, 10, 2]), np.array([2, 10, 18]))
+    >>> low, high = smooth_limits(seen)
+    >>> print(f"{low:.2f} {high:.2f}")
+    0.00 0.14
+    """
+    curve = smooth_calibration(ranking)
+    groups = curve.bins.groups
+    if curve.reason or (groups is not None and groups.number < 2):
+        return 0.0, 1.0
+    shares = curve.shares[:, None]
+    root = shares * curve_root(curve, level)
+    if not root.any():
+        return 0.0, float(wilson_at(0.0, curve.bins.n_kish, z_value(level))[1])
+    statistic = _expected if quantile is None else _quantile_statistic(quantile)
+    standard = _draws(root.shape[1])[:, : SMOOTH_DRAWS if quantile is None else QUANTILE_DRAWS]
+    gaps = shares * curve.gap[:, None]
+    low, high = _invert(gaps, shares, root, standard, statistic, level)
+    seen = float(statistic(gaps, shares)[0])
+    slope = np.sign(gaps)
+    if quantile is not None:
+        # The quantile is the distance of one cell.
+        slope = slope / shares * (np.abs(gaps) / shares == seen)
+    # The noise has a part in the direction that was seen, so the true one may be another: measured, along the ray alone
+    # up to 7 % of the upper limits were too low.
+    high = max(high, seen + z_value(level) * float(np.linalg.norm(root.T @ slope)))
+    return low, min(high, 1.0)
+
+
+def smooth_null_expectation(ranking: Ranking) -> float:
+    """The mean distance from the diagonal that the curve of perfectly calibrated probabilities would have by chance.
+
+    >>> p = np.linspace(0.995, 0.005, 100)
+    >>> round(smooth_null_expectation(Ranking(p, np.where(p > 0.5, 1, 0), np.where(p > 0.5, 0, 1))), 3)
+    0.06
+    """
+    curve = smooth_calibration(ranking)
+    if curve.reason:
+        return float("nan")
+    met = curve.bins.reliability.weight > 0
+    variance = curve.bins.squares[met] * curve.predicted * (1 - curve.predicted) / curve.bins.weight**2
+    noise = np.sqrt((curve.operator**2 * (variance / curve.shares**2)).sum(axis=1))
+    return math.sqrt(2 / math.pi) * float(curve.shares @ noise)
+
+
+def curve_root(curve: CalibrationCurve, level: float) -> Floats:
+    """A matrix R for which R·z, z standard normal, is the noise of the gaps of a smooth calibration curve."""
+    met = curve.bins.reliability.weight > 0
+    rate = np.clip(curve.rate, 0.0, 1.0)
+    # The curve may run at 0 or 1 where nothing went wrong yet.
+    spread = np.maximum(rate * (1 - rate), curve.predicted * (1 - curve.predicted))
+    variance = curve.bins.squares[met] * spread / curve.bins.weight**2
+    root = np.diag(np.sqrt(variance))
+    if curve.bins.groups is not None:
+        root = _grouped_root(curve.bins, met, curve.bins.reliability.gap[met] / curve.bins.weight, variance, level)
+    return np.asarray(curve.operator @ (root / curve.shares[:, None]))
+
+
+def _quantile_statistic(share: float) -> Statistic:
+    """The statistic that is a quantile of the distances of the cases from the diagonal."""
+
+    def statistic(gaps: Floats, shares: Floats) -> Floats:
+        return weighted_quantile(np.abs(gaps) / shares, shares, share)
+
+    return statistic
+
+
 def _noise_root(probabilities: Probabilities, met: NDArray[np.bool_], level: float) -> Floats:
     """A matrix R for which R·z, z standard normal, is the noise of the gaps of the bins that hold cases.
 
@@ -158,7 +238,7 @@ def _noise_root(probabilities: Probabilities, met: NDArray[np.bool_], level: flo
 
 
 def _grouped_root(
-    probabilities: Probabilities, met: NDArray[np.bool_], gaps: Floats, variance: Floats, level: float
+    probabilities: Probabilities | RankedBins, met: NDArray[np.bool_], gaps: Floats, variance: Floats, level: float
 ) -> Floats:
     """The same with whole groups as the units, their leverage taken out; t in place of z widens it."""
     groups = probabilities.groups

@@ -148,6 +148,71 @@ def skill_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -
     return value - half_width, min(value + half_width, 1.0)
 
 
+def part_limits(probabilities: Probabilities, part: str, level: float = 0.95) -> Limits:
+    """Limits for the refinement or the resolution of the Brier score, about the value without its bias.
+
+    The refinement is the variance of what came true within the bins, and the resolution what that lacks of the variance
+    of all cases. Bins of few cases fit what came true too well, which moves both: Ferro & Fricker (2012).
+
+    >>> from heldout.engines.probability_sums import tally
+    >>> seen = tally(np.tile([0.1, 0.3, 0.8, 0.9], 20), np.tile([False, True, True, True], 20))
+    >>> low, high = part_limits(seen, "resolution")
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.089 0.250
+    """
+    bins, n = probabilities.reliability, probabilities.n_kish
+    bounds = (-1.0, 0.25) if part == "resolution" else (0.0, 1.0)
+    groups = probabilities.groups
+    if n < 2 or (groups is not None and groups.number < 2):
+        return bounds
+    met = bins.weight > 0
+    share = bins.weight[met] / probabilities.weight
+    rate = bins.observed[met] / bins.weight[met]
+    cases = np.maximum(n * share, 1.0)
+    # A single case says nothing of the variance in its bin: there it is that of its own probability.
+    expected = bins.spread[met] / bins.weight[met]
+    unbiased = np.where(cases > 1.5, rate * (1 - rate) * cases / np.maximum(cases - 1, 0.5), expected)
+    prevalence = float(share @ rate)
+    lost = float(unbiased.sum()) / n
+    refinement = probabilities.losses["brier"].mean - float((bins.gap[met] ** 2 / bins.weight[met]).sum()) / (
+        probabilities.weight
+    )
+    # The influence of a case of each bin, positive and negative.
+    hit, miss = (1 - rate) ** 2, rate**2
+    centre = refinement + lost
+    if part == "resolution":
+        hit, miss = (1 - 2 * prevalence) - hit, -miss
+        centre = prevalence * (1 - prevalence) * n / (n - 1) - centre
+    mean = float(share @ (rate * hit + (1 - rate) * miss))
+    spread = float(share @ (rate * hit**2 + (1 - rate) * miss**2)) - mean**2
+    # As many shares were fitted as there are bins.
+    freedom = max(n - int(met.sum()), n / 2)
+    variance = max(spread, 0.0) / freedom + 2 * float((unbiased**2).sum()) / n**2
+    critical = float(t_value(level, freedom))
+    if groups is not None:
+        grouped, _ = _group_moments(probabilities, groups, "brier")
+        moments = probabilities.losses["brier"]
+        plain = float(moments.about(moments.mean)[0, 2]) / moments.weight / (n - 1)
+        variance *= max(grouped.variance / plain, 1.0) if plain > 0 else 1.0
+        critical = float(t_value(level, grouped.df))
+    half_width = critical * math.sqrt(variance)
+    return _within((centre - half_width, centre + half_width), bounds)
+
+
+def uncertainty_limits(probabilities: Probabilities, level: float = 0.95) -> Limits:
+    """Limits for the uncertainty π(1 − π) of the Brier score, from Wilson's for the prevalence π.
+
+    >>> from heldout.engines.probability_sums import tally
+    >>> low, high = uncertainty_limits(tally(np.full(50, 0.4), np.arange(50) < 20))
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.200 0.250
+    """
+    prevalence = float(probabilities.class_weight[1]) / (probabilities.weight or 1.0)
+    ends = np.asarray(wilson_at(prevalence, probabilities.n_kish, z_value(level)))
+    spread = ends * (1 - ends)
+    return float(spread.min()), 0.25 if ends[0] <= 0.5 <= ends[1] else float(spread.max())
+
+
 def top_k_limits(
     probabilities: Probabilities, k: int = 2, level: float = 0.95, formula: Callable[..., Any] = wilson
 ) -> Limits:

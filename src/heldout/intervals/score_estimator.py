@@ -15,10 +15,10 @@ from heldout.evidence import Label, Ranking
 from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.area_bounds import BINS, allowing, middle_note
 from heldout.intervals.areas import average_precision_variance, delong_variance
-from heldout.intervals.calibration import null_expectation
+from heldout.intervals.calibration import null_expectation, smooth_null_expectation
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.multiclass_areas import MulticlassArea, areas_of, slack_of
-from heldout.intervals.score_methods import INDEPENDENT, one_sided_limits, score_limits
+from heldout.intervals.score_methods import INDEPENDENT, NO_INTERVAL, NOT_OF_GROUPS, one_sided_limits, score_limits
 from heldout.measures import ranking
 from heldout.measures.catalogue import CATALOGUE, find, headline
 from heldout.measures.certified import bounds_of
@@ -148,7 +148,7 @@ class ScoreEstimator:
             # The limits and the value are sums in another order: rounding must not put the value outside.
             low, high = _holding(value, low, high)
         if self.evidence.grouped:
-            name = "cluster-logit" if name in ("wilson", "clopper-pearson") else f"{name}, groups"
+            name = _grouped_name(name)
         elif self.evidence.weighted:
             name = f"{name}, effective n"
         ranking = None if label is None else evidence if isinstance(evidence, Ranking) else self.evidence.ranking(label)
@@ -157,6 +157,9 @@ class ScoreEstimator:
             low, high = allowing(value, (low, high), bounds, value_range(bound.measure, bound.parameters))
             name += BINS
         n = self.evidence.n
+        note = self._note(bound.measure, evidence) if label is None else self._ranking_note(bound, label)
+        if math.isnan(low) and not math.isnan(value):
+            note = "; ".join(filter(None, (note, NOT_OF_GROUPS)))
         undefined = bound.undefined if math.isnan(value) else ""
         return Estimate(
             bound.name,
@@ -169,7 +172,7 @@ class ScoreEstimator:
             name,
             n,
             undefined,
-            self._note(bound.measure, evidence) if label is None else self._ranking_note(bound, label),
+            note,
             "share" if bound.measure.bounded else "plain",
             bounds,
         )
@@ -177,6 +180,9 @@ class ScoreEstimator:
     def _ranking_note(self, bound: Bound, label: Label) -> str:
         if bound.measure.component == "largest gap":
             return MAXIMUM
+        if bound.measure.name == "integrated_calibration_index":
+            chance = share(smooth_null_expectation(self._ranked(bound.measure, label)))
+            return f"a perfectly calibrated model would show {chance} on these cases"
         return middle_note(bound, self.evidence.ranking(label))
 
     def _note(self, measure: Measure, evidence: Ranking | Probabilities) -> str:
@@ -307,6 +313,13 @@ def _reported(scope: Scope) -> tuple[Bound, ...]:
 
 def _average_of(quantity: Quantity) -> str:
     return "hand_till" if quantity.bound.measure.scope == "pairs" else str(quantity.average)
+
+
+def _grouped_name(method: str) -> str:
+    """What a method is called where the cases come in groups."""
+    if method == NO_INTERVAL:
+        return method
+    return "cluster-logit" if method in ("wilson", "clopper-pearson") else f"{method}, groups"
 
 
 def _holding(value: float, low: float, high: float) -> tuple[float, float]:

@@ -19,8 +19,8 @@ from heldout.intervals.areas import (
     hanley_mcneil,
     newcombe,
 )
-from heldout.intervals.calibration import calibration_limits, recalibration_limits
-from heldout.intervals.losses import loss_limits, skill_limits, top_k_limits
+from heldout.intervals.calibration import calibration_limits, recalibration_limits, smooth_limits
+from heldout.intervals.losses import loss_limits, part_limits, skill_limits, top_k_limits, uncertainty_limits
 from heldout.intervals.one_sided import (
     guarded_area_limits,
     guarded_loss_limits,
@@ -51,7 +51,11 @@ COMPONENT_FORMS: Mapping[str, ComponentForm] = {
     "profile": profile_limits,
     "hall": lambda tally, bound, level: loss_limits(tally, bound.measure.component, level),
     "influence": lambda tally, bound, level: skill_limits(tally, bound.measure.component, level),
+    "bias-corrected": lambda tally, _, level: part_limits(tally, "refinement", level),
+    "bias-corrected-shares": lambda tally, _, level: part_limits(tally, "resolution", level),
+    "wilson-spread": lambda tally, _, level: uncertainty_limits(tally, level),
     "test-inversion": lambda tally, bound, level: calibration_limits(tally, bound.measure.component, level),
+    "smooth-inversion": lambda ranking, bound, level: smooth_limits(ranking, bound.parameters.get("quantile"), level),
     "wald": lambda ranking, bound, level: recalibration_limits(ranking, bound.measure.component, level),
     "wilson": lambda tally, bound, level: top_k_limits(tally, int(bound.parameters["k"]), level),
 }
@@ -72,13 +76,29 @@ ONE_SIDED_COMPONENTS: Mapping[str, tuple[str, ComponentForm]] = {
         "test-inversion, half of the error",
         lambda tally, bound, level: calibration_limits(tally, bound.measure.component, (1 + level) / 2),
     ),
+    "smooth-inversion": (
+        "smooth-inversion, half of the error",
+        lambda ranking, bound, level: smooth_limits(ranking, bound.parameters.get("quantile"), (1 + level) / 2),
+    ),
     "wilson": (
         "clopper-pearson",
         lambda tally, bound, level: top_k_limits(tally, int(bound.parameters["k"]), level, clopper_pearson),
     ),
 }
 # Methods that take rows as independent, and are not made for cases that come in groups.
-INDEPENDENT = frozenset({"delong-score", "profile", "hanley-mcneil", "newcombe", "stratified-bootstrap"})
+INDEPENDENT = frozenset(
+    {
+        "delong-score",
+        "profile",
+        "hanley-mcneil",
+        "newcombe",
+        "stratified-bootstrap",
+        "bias-corrected-shares",
+        "wilson-spread",
+    }
+)
+# Why a measure whose methods all take rows as independent has no interval where they are not.
+NOT_OF_GROUPS = "no interval: it depends on the class shares, whose sums by group are not kept with the probabilities"
 BOOTSTRAPS: Mapping[str, tuple[Form, Draw | None]] = {
     "bootstrap-logit": ("transformed", None),
     "bootstrap": ("percentile", None),
@@ -191,7 +211,7 @@ def score_limits(
     replicates: int = 1999,
 ) -> RankingLimits:
     """The interval of a measure of scores; a method that does not apply gives way to the default unless `strict`."""
-    default = default_score_method(bound.measure)
+    default = default_score_method(bound.measure, grouped=evidence.groups is not None)
     if isinstance(evidence, Ranking) and bound.measure.kind != "calibration":
         applies = method in closed_methods(bound.measure) or method in BOOTSTRAPS
         applies = applies and not (evidence.groups is not None and method in INDEPENDENT)

@@ -47,6 +47,7 @@ PARAMETERS: Mapping[str, tuple[float, float, bool]] = {
     "precision": (0.0, 1.0, False),
     "recall": (0.0, 1.0, False),
     "fpr": (0.0, 1.0, True),
+    "quantile": (0.0, 1.0, False),
     "k": (1.0, math.inf, True),
 }
 INITIALS = {"roc": "ROC", "auc": "AUC", "pr": "PR", "tpr": "TPR", "fpr": "FPR"}

@@ -9,6 +9,7 @@ import numpy as np
 from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.ranking import Ranking
+from heldout.measures.calibration_curve import smooth_calibration, weighted_quantile
 from heldout.measures.declare import UNBOUNDED, Headline, Measure, measure
 from heldout.measures.recalibration import ONE_CLASS, LogisticFit, recalibrate
 
@@ -23,6 +24,7 @@ SPHERICAL = (
     "Roby (1965), Belief states and the uses of evidence; Good (1971), comment on Buehler's measuring information; "
     "Gneiting & Raftery (2007), Strictly proper scoring rules, prediction, and estimation"
 )
+AUSTIN = "Austin & Steyerberg (2019), The integrated calibration index (ICI) and related metrics"
 RUSSAKOVSKY = "Russakovsky et al. (2015), ImageNet large scale visual recognition challenge"
 
 NO_CASES = "there are no cases"
@@ -30,6 +32,7 @@ NOT_SUMMED = "there are no cases, or they were counted by a version that did not
 NO_BINS = "there are no cases in bins"
 NOT_BINARY = "there are no cases in bins, or there is more than one probability per case"
 NO_FIT = "there is one class only, the probabilities separate the classes, or the scores are no probabilities"
+NOT_SMOOTH = "there are no cases, or the scores are no probabilities"
 NO_RANKS = "there are no cases, or only one probability per case"
 
 
@@ -116,6 +119,7 @@ def brier_calibration(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NOT_BINARY,
     reference=MURPHY,
     formula="brier - brier_calibration",
+    intervals=("bias-corrected",),
     reported=True,
 )
 def brier_refinement(probabilities: Probabilities) -> tuple[Any, Any]:
@@ -135,6 +139,7 @@ def brier_refinement(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NOT_BINARY,
     reference=STEPHENSON,
     formula="brier_uncertainty - brier_refinement",
+    intervals=("bias-corrected-shares",),
     reported=True,
 )
 def brier_resolution(probabilities: Probabilities) -> tuple[Any, Any]:
@@ -155,6 +160,7 @@ def brier_resolution(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NOT_BINARY,
     reference=MURPHY,
     formula="prevalence · (1 - prevalence)",
+    intervals=("wilson-spread",),
     reported=True,
 )
 def brier_uncertainty(probabilities: Probabilities) -> tuple[Any, Any]:
@@ -306,6 +312,44 @@ def calibration_in_the_large(ranking: Ranking) -> tuple[Any, Any]:
 
 
 @measure(
+    symbol="ICI",
+    aliases=("ici",),
+    kind="calibration",
+    scope="ranking",
+    direction="lower",
+    undefined=NOT_SMOOTH,
+    reference=AUSTIN,
+    formula="mean over the cases of |smooth share of positives at p - p|",
+    intervals=("smooth-inversion",),
+    reported=True,
+)
+def integrated_calibration_index(ranking: Ranking) -> tuple[Any, Any]:
+    """Mean distance between the probabilities and the smooth calibration curve; above 0 by chance alone."""
+    curve = smooth_calibration(ranking)
+    return (0.0, 0.0) if curve.reason else (float(curve.shares @ np.abs(curve.gap)), 1.0)
+
+
+@measure(
+    symbol="E90",
+    aliases=("calibration_e90",),
+    kind="calibration",
+    scope="ranking",
+    direction="lower",
+    undefined=NOT_SMOOTH,
+    reference=AUSTIN,
+    formula="quantile over the cases of |smooth share of positives at p - p|",
+    intervals=("smooth-inversion",),
+)
+def calibration_error_quantile(ranking: Ranking, *, quantile: float = 0.9) -> tuple[Any, Any]:
+    """Distance from the smooth calibration curve that this share of the cases does not exceed: E90 unless said."""
+    curve = smooth_calibration(ranking)
+    if curve.reason:
+        return 0.0, 0.0
+    distance = weighted_quantile(np.abs(curve.gap)[:, None], curve.shares[:, None], quantile)
+    return float(distance[0]), 1.0
+
+
+@measure(
     symbol="top-k",
     aliases=("top_k", "top_k_accuracy_score"),
     scope="probability",
@@ -367,5 +411,7 @@ MEASURES: tuple[Measure, ...] = (
     calibration_slope,
     calibration_intercept,
     calibration_in_the_large,
+    integrated_calibration_index,
+    calibration_error_quantile,
     top_k_accuracy,
 )

@@ -176,9 +176,12 @@ def _draw_classes(evaluation: Evaluation) -> list[Block]:
 
 def _reliability(evaluation: Evaluation, tallied: Probabilities) -> list[Chart]:
     try:
-        return [chart_of(reliability(tallied, level=evaluation.level, positive=evaluation.positive))]
+        charts = [chart_of(reliability(tallied, level=evaluation.level, positive=evaluation.positive))]
+        if evaluation.positive is not None and not tallied.top_label:
+            charts.append(chart_of(evaluation.curve("calibration")))
     except HeldoutError:
         return []
+    return charts
 
 
 PER_CLASS = ("precision", "recall", "f1")

@@ -321,6 +321,12 @@ class Evaluation(Reviewed):
         settings = {"positive": label, "level": self.level, "seed": self.estimator.seed}
         declared = find_curve(kind)
         if declared is not None:
+            bins = None if self.scores is None else self.scores.evidence.bins
+            if bins is not None:
+                settings |= {"bins": bins.bins, "strategy": bins.strategy}
+            if declared.name == "calibration" and self.scores is not None and label is not None:
+                # Of scores in bins the middle is typical, and the lower edge is not.
+                ranking = self.scores.evidence.typical(label)
             return declared.compute(ranking, settings, **options)
         try:
             read_quantity(kind, self.labels)

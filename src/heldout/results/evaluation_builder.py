@@ -19,6 +19,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.evidence.partitions import FoldCounts
+from heldout.evidence.probability_bins import USUAL_BINS, BinChoice, check_bins
 from heldout.intervals.area_bounds import bounds_note
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.dependence import Dependence, counted_dependence
@@ -117,6 +118,8 @@ class Settings:
     mute: tuple[str, ...] = ()
     limits: Limits = field(default_factory=dict)
     prevalence: float | None = None
+    calibration_bins: int | None = None
+    calibration_strategy: str | None = None
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Settings:
@@ -131,7 +134,17 @@ class Settings:
         if self.prevalence is not None:
             check_share("The prevalence", self.prevalence, "write 2 % as prevalence=0.02.")
         self.count_method()
+        if self.bins is not None:
+            check_bins(self.bins.bins, self.bins.strategy)
         return self
+
+    @property
+    def bins(self) -> BinChoice | None:
+        """The bins of calibration errors and of the reliability diagram, where others than the usual were asked for."""
+        if self.calibration_bins is None and self.calibration_strategy is None:
+            return None
+        number = USUAL_BINS if self.calibration_bins is None else self.calibration_bins
+        return BinChoice(number, "uniform" if self.calibration_strategy is None else self.calibration_strategy)
 
     def by_fold(self) -> FoldMethod | None:
         """The method that makes intervals from the values in single folds, if one was named."""
@@ -195,7 +208,7 @@ def judge(
     costs = None if settings.costs is None else cost_matrix(settings.costs, confusion, settings.cost_rows)
     estimator = _count_estimator(confusion, _folds(predictions, counted, confusion), settings, folded)
     estimator.check()
-    evidence = _score_evidence(predictions, counted)
+    evidence = _score_evidence(predictions, counted, settings.bins)
     scored = None if evidence is None else _score_estimator(evidence, chosen, settings, folded)
     if settings.by_fold() is not None and folded is None:
         raise OptionError(
@@ -209,6 +222,8 @@ def judge(
     if settings.measures == "all" and evidence is not None:
         why = evidence.not_probability
         said += [f"{why}, so losses and calibration are left out: they need probabilities"] if why else []
+    if settings.bins is not None and evidence is not None and evidence.probabilities is not None:
+        said.append(f"calibration errors and the parts of the Brier score are of {settings.bins}")
     if evidence is not None and any(find(e.measure).measure.scope in RANKED for e in estimates):
         said += filter(None, [bounds_note(evidence)])
     if settings.measures == "all" and confusion.n_classes > DRAWN_CLASSES:
@@ -249,13 +264,15 @@ def _folds(predictions: Predictions | None, counted: Counted | None, confusion: 
     return count_folds(predictions, confusion.labels)
 
 
-def _score_evidence(predictions: Predictions | None, counted: Counted | None) -> ScoreEvidence | None:
+def _score_evidence(
+    predictions: Predictions | None, counted: Counted | None, bins: BinChoice | None
+) -> ScoreEvidence | None:
     """What the scores tell, where there are any: from rows, or from counts of them."""
     if counted is not None:
-        return None if counted.scores is None else CountedScores.of(counted)
+        return None if counted.scores is None else CountedScores.of(counted, bins)
     if predictions is None or predictions.scores is None:
         return None
-    return RowScores(predictions, predictions.labels)
+    return RowScores(predictions, predictions.labels, bins)
 
 
 def _count_estimator(
