@@ -316,4 +316,10 @@ CASES: dict[str, Case] = {
         lambda: table(8),
         "they are not compared on the same cases",
     ),
+    "H070": Case(
+        lambda: heldout.compare(*(wrong_in(*range(at, at + 30)) for at in (0, 40, 81, 120))),
+        lambda: heldout.compare(wrong_in(1, 2), wrong_in(*range(90)), wrong_in(*range(100, 199))),
+        twenty_cases,
+        "fewer than three are compared pair by pair",
+    ),
 }  # fmt: skip
