@@ -188,6 +188,16 @@ Limits = Annotated[
     ),
 ]
 
+Ledger = Annotated[
+    "Any",
+    Option(
+        None,
+        "FILE",
+        "A ledger of how often test sets were used: this use is added, and earlier ones are a finding.",
+        OUTPUT,
+    ),
+]
+
 
 class EngineArguments(TypedDict, total=False):
     """What counts data that are too large to be held."""
@@ -290,12 +300,15 @@ class CheckArguments(CaseArguments, IntervalArguments, EngineArguments, total=Fa
     """What `check` takes of what `evaluate` does."""
 
     limits: Limits
+    ledger: Ledger
 
 
 class EvaluateArguments(
     CaseArguments, MeasureArguments, IntervalArguments, ReviewArguments, EngineArguments, total=False
 ):
     """What `evaluate` takes."""
+
+    ledger: Ledger
 
 
 class DataArguments(TypedDict, total=False):

@@ -21,6 +21,7 @@ GATE = "Gate"
     ENGINE,
     INTERVAL,
     REVIEW,
+    "ledger",
     FILES,
     "junit",
     id=replace(OPTIONS["id"], help="Column that names the case; without, rows are matched with the baseline by order."),

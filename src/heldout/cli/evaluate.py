@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OF_ROWS = tuple(name for name in f"{ROLES} {ENGINE}".split() if name not in ("costs", "cost_rows"))
 
 
-@takes_flags(ROLES, "matrix rows", CLASSES, ENGINE, INTERVAL, "measures", REVIEW, "full layout", FILES, "charts")
+@takes_flags(ROLES, "matrix rows", CLASSES, ENGINE, INTERVAL, "measures", REVIEW, "ledger full layout", FILES, "charts")
 def evaluate(
     predictions: Annotated[
         str | None,

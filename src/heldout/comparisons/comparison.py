@@ -17,6 +17,7 @@ from heldout.comparisons.pair_test import Margin, OmnibusTest, Setting
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.errors import OptionError
 from heldout.evidence import Label
+from heldout.files.ledger import EarlierUses
 from heldout.measures.catalogue import read_quantity
 from heldout.result import make_row
 from heldout.results.difference import PairTest
@@ -143,7 +144,7 @@ class Comparison(Reviewed):
     `reason` says which procedure was taken and why, `correction` how the p-values were corrected for the number of
     pairs. `met` is what they have in common, `asked` the method that was named and `known` what was measured of it.
     Of the notes, `own` are about one of them each, with its name, and `shared` about how they meet. `best` says which
-    may be the best, where all pairs of three or more were compared.
+    may be the best, where all pairs of three or more were compared, and `earlier` what a ledger says of the cases.
     """
 
     schema: ClassVar[str] = "heldout/comparison@1"
@@ -169,6 +170,7 @@ class Comparison(Reviewed):
     own: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     shared: tuple[str, ...] = field(default=(), repr=False)
     best: Best | None = None
+    earlier: EarlierUses | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"<Comparison of {listing(self.names)} on {self.setting}; print it to read it>"

@@ -403,14 +403,15 @@ def best_looks_better(seen: Comparison, *, errors: float = 0.25) -> Answer:
     value, excess, corrected, limit = (
         number(one, style) for one in (winner.value, winner.excess, winner.corrected, winner.limit)
     )
-    what = f"the best of {len(seen.names)} is expected to look better than it is by {excess}"
+    what = f"the best of {len(seen.names)} is expected to exceed its truth by {excess}"
     if len(by.may_be_best) < 2 or winner.excess <= errors * winner.error:
         return Passed(f"{winner.name} leads by {by.name}: {what}.", facts)
     least = "no more" if bound.direction == "lower" else "no less"
     return Fired(
-        f"{winner.name} leads by {by.name} with {value}, but {len(by.may_be_best)} may be the best: {what}, so rather "
-        f"{corrected}, and {least} than {limit} (one-sided, {seen.level:g}, for whichever leads).",
+        f"{winner.name} leads by {by.name} with {value}, but {len(by.may_be_best)} may be the best: {what}.",
         facts,
+        f"Report {corrected}, and that it is {least} than {limit} at level {seen.level:g}; or judge the chosen one on "
+        "new cases, which no model was chosen by.",
     )
 
 
