@@ -121,9 +121,13 @@ def test_measures_and_margins_that_no_correction_covers_are_said():
     assert "up to 10 % of such studies" in said
     assert not any("each pair alone" in note for note in two.notes)
     three = compare(THREE, measure="accuracy")
-    assert "intervals are for each pair alone" in three.notes
+    # Beside them stand limits that hold for all pairs at once.
+    assert not any("each pair alone" in note for note in three.notes)
+    assert all(pair.together is not None for pair in three)
     assert not any("measures were compared" in note for note in three.notes)
-    assert "margins and intervals are for each pair alone" in compare(THREE, measure="accuracy", margin=0.02).notes
+    assert "margins are for each pair alone" in compare(THREE, measure="accuracy", margin=0.02).notes
+    held = {"measure": "accuracy", "margin": 0.02, "control": "best"}
+    assert "margins and intervals are for each pair alone" in compare(THREE, **held).notes
     assert compare(THREE["best"], THREE["good"], measure="accuracy").notes == ()
 
 

@@ -197,6 +197,15 @@ def wrong_in(*rows: int, n: int = 200, **options: Any):
     return heldout.evaluate(truth, answers, measures=[], **options)
 
 
+def compared_again(times: int):
+    """The last of so many comparisons of two further models on the same cases, all in one ledger."""
+    with tempfile.TemporaryDirectory() as folder:
+        for at in range(times):
+            sides = wrong_in(*range(20 + at)), wrong_in(*range(90 + at, 150))
+            found = heldout.compare(*sides, measure="accuracy", ledger=Path(folder, "ledger.jsonl"))
+    return found
+
+
 def never():
     """An evaluation of answers among which the positive class is not."""
     return heldout.evaluate([0, 1, 0, 1], [0, 0, 0, 0], labels=[0, 1], positive=1, measures=[])
@@ -395,4 +404,11 @@ CASES: dict[str, Case] = {
         lambda: curve(apart=2.0, n=60, draws=10),
         "whether more data would help cannot be told",
     ),
+    "H070": Case(
+        lambda: heldout.compare(*(wrong_in(*range(at, at + 30)) for at in (0, 40, 81, 120))),
+        lambda: heldout.compare(wrong_in(1, 2), wrong_in(*range(90)), wrong_in(*range(100, 199))),
+        twenty_cases,
+        "fewer than three are compared pair by pair",
+    ),
+    "H072": Case(lambda: compared_again(2), lambda: compared_again(1), twenty_cases, "no ledger was named"),
 }  # fmt: skip

@@ -315,7 +315,9 @@ def test_the_models_of_the_lecture():
     assert (facts["cheaper"], facts["cost_of_cheaper"], facts["accuracy_of_cheaper"]) == ("M1", 3910, 0.8)
     found = lecture().review["H053"]
     assert found.title == "M2 is more accurate than M1 (.900 against .800), but it costs more: 4,255 against 3,910."
-    assert "it saves 345." in found.advice
+    # On test sets of their own 4,255 and 3,910 are not beyond doubt.
+    assert lecture()["expected_cost"].better == "undecided"
+    assert "M1 costs 345 less on these cases, but the two cannot be told apart by cost" in found.advice
 
 
 def test_an_undecided_difference_and_the_cases_that_it_takes():

@@ -51,6 +51,13 @@ def comparison(seed: int) -> Any:
 
 
 @cache
+def best(seed: int) -> Any:
+    given = data(seed)
+    scores = (given["score"], given["other"], given["other"][::-1])
+    return heldout.compare(*(heldout.evaluate(given["truth"], score=score) for score in scores)).best
+
+
+@cache
 def learnt(make: Callable[..., Any], learner: Any, seed: int, **options: Any) -> Any:
     given = data(seed)
     return make(learner, given["features"], given["truth"], **options)
@@ -88,6 +95,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "Card": lambda seed: learnt(heldout.card, LEARNER, seed),
     "CardPair": lambda seed: learnt(heldout.card, LEARNER, seed).beside(learnt(heldout.card, "knn:3", seed)),
     "Comparison": comparison,
+    "Best": best,
     "RocComparison": lambda seed: comparison(seed).roc(),
     "OptimalRanges": lambda seed: comparison(seed).optimal_ranges(),
     "LearnerRanks": lambda seed: heldout.compare(table(seed)),

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from tests.promises.cell import LEVELS, Cell
 
-FAMILIES = ("counts", "rankings", "losses_and_calibration", "groups", "weights")
+FAMILIES = ("counts", "rankings", "losses_and_calibration", "groups", "weights", "best_of_k")
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any, Unpack, get_args
 
 from heldout.api.compare import compare
 from heldout.api.contestants import is_readable
-from heldout.api.evaluate import evaluate
+from heldout.api.evaluate import enter_evaluation, evaluate
 from heldout.api.options import CheckArguments, EngineArguments, defaults_of, takes
 from heldout.arguments import closest, listing
 from heldout.comparisons.comparison import Comparison
@@ -221,7 +221,8 @@ def check(
     where the column sex is f. The `baseline` is a file, a frame or an evaluation of the same cases, or the JSON
     document of an earlier evaluation. `forbid` names findings that must not be there, by code, as "act" (those to act
     on) or as "know" (any); a code that does not apply is undecided. `engine` and what goes with it hold for the rows of
-    the baseline too, and `limits` for the findings that are forbidden.
+    the baseline too, and `limits` for the findings that are forbidden. `ledger` is a file in which the use of these
+    cases is entered, so that `forbid="H073"` refuses a test set that other models were judged on before.
 
     >>> gate = check(["yes"] * 90 + ["no"] * 90, ["yes"] * 85 + ["no"] * 95, require="recall >= 0.85, accuracy >= 0.96")
     >>> [(one.text, one.outcome, one.fails) for one in gate]
@@ -247,8 +248,11 @@ def check(
             hint="forbid what the rules may find (forbid='act', --forbid act), or leave them out.",
         )
     _check_baseline(written, baseline)
+    ledger = options.pop("ledger")
     given = {"predicted": predicted, **options}
     evaluation = _evaluated(data, given, terms, every=bool(refused))
+    if ledger is not None:
+        evaluation = enter_evaluation(evaluation, ledger, "check")
     if muted:
         evaluation = replace(evaluation, mute=tuple(dict.fromkeys((*evaluation.mute, *muted))))
     wanted = [resolve_wanted(one, evaluation) for one in written]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -14,16 +15,18 @@ from heldout.api.contestants import (
     is_readable,
     read_columns,
 )
+from heldout.api.evaluate import check_path
 from heldout.api.options import EngineArguments, takes
 from heldout.arguments import Missing, check_level, check_whole, listing
 from heldout.comparisons.comparison import Comparison
-from heldout.comparisons.design import CompareOptions
+from heldout.comparisons.design import CompareOptions, PairingDesign
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.pairing import Contestant, choose_design
 from heldout.comparisons.pairwise import Claims, TableOptions, choose_pairs, compare_contestants, compare_table
 from heldout.engines.engine_choice import EngineOptions, lazy_frame
 from heldout.errors import OptionError
 from heldout.evidence import Label
+from heldout.files.ledger import enter_use
 from heldout.findings.review import check_codes
 from heldout.measures.catalogue import read_quantity
 from heldout.results.validation import Validations
@@ -59,6 +62,7 @@ def compare(
     seed: int = 0,
     replicates: int | None = None,
     mute: str | Iterable[str] = (),
+    ledger: Any = None,
     **large: Unpack[EngineArguments],
 ) -> Comparison | LearnerRanks:
     """Compare classifiers by the procedure that fits how they were tested, and say which and why.
@@ -67,11 +71,12 @@ def compare(
     same splits, one file with several columns of predictions or scores (`predicted=["a", "b"]`), or one table of
     results (data sets × learners). `paired=False` says that the test sets differ. With more than two, all pairs are
     compared, or all with the `control`, and the p-values corrected (Holm unless said). A `margin` asks whether the
-    first is not worse, or not different, by more than that. `mute` names rules that are not to be checked. Where a
-    method resamples, it draws `replicates`: 2,000 of counts and 999 of scores unless a number is given.
-    With a `group` whole groups are the cases, and with a `weight` each case counts by it, for every measure.
-    Lazy frames (of Polars, DuckDB, Ibis, Spark or Dask) and files that are too large are joined and counted where they
-    are; `engine`, `master`, `tolerance` and `passes` are those of `evaluate`.
+    first is not worse, or not different, by more than that. Of three or more, `best` of the answer says which may be
+    the best. `ledger` is a file in which the use of these cases is entered; earlier uses are a finding. `mute` names
+    rules that are not to be checked. Where a method resamples, it draws `replicates`: 2,000 of counts and 999 of scores
+    unless a number is given. With a `group` whole groups are the cases, and with a `weight` each case counts by it, for
+    every measure. Lazy frames (of Polars, DuckDB, Ibis, Spark or Dask) and files that are too large are joined and
+    counted where they are; `engine`, `master`, `tolerance` and `passes` are those of `evaluate`.
 
     >>> from heldout.api.evaluate import evaluate
     >>> truth = [0] * 60 + [1] * 60
@@ -99,6 +104,11 @@ def compare(
         contestants = _read_contestants(classifiers, names, reading, same_cases=paired is not False)
         if contestants is None:
             _check_table_options(classifiers[0], {"names": names, "paired": paired, "margin": margin}, reading)
+            if ledger is not None:
+                raise OptionError(
+                    "A ledger is about the cases of a test set, and a table of results has none.",
+                    hint="leave out ledger (--ledger).",
+                )
             options = TableOptions(level, method, rope, claims, seed=seed, mute=muted)
             return compare_table(classifiers[0], control, options, measure)
         if len(contestants) < 2:
@@ -106,9 +116,19 @@ def compare(
             raise OptionError(f"There is one classifier only: {only}.", hint="give at least two to compare.")
         pairs = choose_pairs(list(contestants), control)
         design = choose_design(contestants, paired=paired)
-        return compare_contestants(
+        made = compare_contestants(
             design, pairs, measure, CompareOptions(level, seed, replicates, method, rope), claims, muted
         )  # fmt: skip
+    return made if ledger is None else enter_comparison(made, design, ledger)
+
+
+def enter_comparison(comparison: Comparison, design: PairingDesign, ledger: Any) -> Comparison:
+    """The comparison with what a ledger says of its cases, in which this use is entered."""
+    values: dict[tuple[str, str], float] = {}
+    for pair in comparison.pairs:
+        values |= {(pair.a, pair.name): pair.value_a, (pair.b, pair.name): pair.value_b}
+    cases = [evaluation.fingerprint for evaluation in design.evaluations]
+    return replace(comparison, earlier=enter_use(check_path(ledger), "compare", cases, values))
 
 
 def only_scores(measure: str | Sequence[str] | None) -> bool:

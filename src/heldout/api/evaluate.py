@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -18,6 +19,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.files import check_matrix
+from heldout.files.ledger import enter_use
 from heldout.intervals.dependence import fold_dependence
 from heldout.predictions.column_roles import is_no_column
 from heldout.predictions.label_encoding import check_label_list
@@ -42,7 +44,8 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
     equal width or, with the `calibration_strategy` "quantile", with equally many cases each.
     `slices` names columns that divide the cases ("all" for every column without a role; for arrays, values by name),
     and `mute` rules that are not to be checked, by their codes. `limits` replaces limits of rules, by code and name:
-    `{"H014": {"width": 0.1}}`. `prevalence` is the share of the positive class where it will be used.
+    `{"H014": {"width": 0.1}}`. `prevalence` is the share of the positive class where it will be used, and `ledger` a
+    file in which this use of the cases is entered; others are a finding.
     What is too large is not held: `engine` says who reads a path (else it is chosen by its size) and `master` on which
     cluster; areas are then certain to `tolerance`, in at most so many `passes` over the scores.
 
@@ -102,7 +105,29 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
             confusion = _count(predictions)
             notes = predictions.said
     folded = None if predictions is None or predictions.fold is None else Folded(fold_dependence(predictions))
-    return judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)
+    made = judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)
+    return made if options["ledger"] is None else enter_evaluation(made, options["ledger"], "evaluate")
+
+
+def enter_evaluation(evaluation: Evaluation, ledger: Any, asked: str) -> Evaluation:
+    """The evaluation with what a ledger says of its cases, in which this use is entered."""
+    measures = ["accuracy"]
+    scores = evaluation.scores
+    if scores is not None and not scores.evidence.per_class and evaluation.positive is not None:
+        measures.append("roc_auc")
+    name = evaluation.source.name or "predictions"
+    values = {(name, measure): evaluation[measure].value for measure in measures}
+    return replace(evaluation, earlier=enter_use(check_path(ledger), asked, [evaluation.fingerprint], values))
+
+
+def check_path(ledger: Any) -> str | Path:
+    """The path of a ledger, refused where it is none."""
+    if not isinstance(ledger, str | Path) or not str(ledger):
+        raise OptionError(
+            f"A ledger is a file. Got {ledger!r}.",
+            hint="name one, as in ledger='ledger.jsonl' (--ledger ledger.jsonl).",
+        )
+    return ledger
 
 
 def _check_review_options(mute: Any, limits: Any) -> dict[str, Any]:

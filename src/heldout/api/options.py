@@ -220,6 +220,16 @@ Limits = Annotated[
     ),
 ]
 
+Ledger = Annotated[
+    "Any",
+    Option(
+        None,
+        "FILE",
+        "A ledger of how often test sets were used: this use is added, and earlier ones are a finding.",
+        OUTPUT,
+    ),
+]
+
 
 class EngineArguments(TypedDict, total=False):
     """What counts data that are too large to be held."""
@@ -329,6 +339,7 @@ class CheckArguments(CaseArguments, IntervalArguments, CalibrationArguments, Eng
     """What `check` takes of what `evaluate` does."""
 
     limits: Limits
+    ledger: Ledger
 
 
 class EvaluateArguments(
@@ -343,6 +354,7 @@ class EvaluateArguments(
     """What `evaluate` takes."""
 
     prevalence: Prevalence
+    ledger: Ledger
 
 
 class RecalibrateArguments(TypedDict, total=False):

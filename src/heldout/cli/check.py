@@ -33,6 +33,7 @@ GATE = "Gate"
     INTERVAL,
     CALIBRATION,
     REVIEW,
+    "ledger",
     FILES,
     "junit",
     id=replace(OPTIONS["id"], help="Column that names the case; without, rows are matched with the baseline by order."),

@@ -34,8 +34,8 @@ OF_ROWS = tuple(name for name in f"{ROLES} {ENGINE}".split() if name not in ("co
 
 
 @takes_flags(
-    ROLES, "matrix rows", CLASSES, "prevalence", ENGINE, INTERVAL, "measures", CALIBRATION, REVIEW, "full layout", FILES,
-    "charts",
+    ROLES, "matrix rows", CLASSES, "prevalence", ENGINE, INTERVAL, "measures", CALIBRATION, REVIEW,
+    "ledger full layout", FILES, "charts",
 )  # fmt: skip
 def evaluate(
     predictions: Annotated[

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from heldout.arguments import listing
+from heldout.comparisons.best import Best
 from heldout.comparisons.cases_needed import CasesNeeded
 from heldout.comparisons.optimal_ranges import OptimalRanges
 from heldout.comparisons.pair_test import Margin, OmnibusTest, Setting
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.errors import OptionError
 from heldout.evidence import Label
+from heldout.files.ledger import EarlierUses
 from heldout.measures.catalogue import read_quantity
 from heldout.result import make_row
 from heldout.results.difference import PairTest
@@ -68,7 +70,7 @@ class Pair:
     how many cases would show it with 80 % power, by its interval or for the margin; `apart` are the numbers of cases
     that A alone and that B alone gets right, where both judged the same ones. `alike` says what both give
     alike in every case: answers, for a measure of answers, or scores. Over splits the values are means, and `pooled`
-    those of all splits together.
+    those of all splits together. `together` are limits of the difference that hold for all pairs at once.
     """
 
     a: str
@@ -87,6 +89,7 @@ class Pair:
     apart: tuple[int, int] | None = None
     alike: Alike = ""
     pooled: tuple[float, float] | None = None
+    together: tuple[float, float] | None = None
 
     @property
     def name(self) -> str:
@@ -121,6 +124,8 @@ class Pair:
             "undefined": t.undefined,
             "note": t.note,
         }
+        if self.together is not None:
+            row |= {"low_of_all_pairs": self.together[0], "high_of_all_pairs": self.together[1]}
         if self.pooled is not None:
             row |= {"pooled_a": self.pooled[0], "pooled_b": self.pooled[1]}
         if self.margin is not None:
@@ -138,7 +143,8 @@ class Comparison(Reviewed):
 
     `reason` says which procedure was taken and why, `correction` how the p-values were corrected for the number of
     pairs. `met` is what they have in common, `asked` the method that was named and `known` what was measured of it.
-    Of the notes, `own` are about one of them each, with its name, and `shared` about how they meet.
+    Of the notes, `own` are about one of them each, with its name, and `shared` about how they meet. `best` says which
+    may be the best, where all pairs of three or more were compared, and `earlier` what a ledger says of the cases.
     """
 
     schema: ClassVar[str] = "heldout/comparison@1"
@@ -163,6 +169,8 @@ class Comparison(Reviewed):
     mute: tuple[str, ...] = ()
     own: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     shared: tuple[str, ...] = field(default=(), repr=False)
+    best: Best | None = None
+    earlier: EarlierUses | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"<Comparison of {listing(self.names)} on {self.setting}; print it to read it>"
@@ -222,7 +230,9 @@ class Comparison(Reviewed):
 
     @property
     def verdict(self) -> str:
-        """The verdict on the first pair."""
+        """Which may be the best, of three or more; the verdict on the first pair otherwise."""
+        if self.best is not None and self.best.verdict:
+            return self.best.verdict
         return self.pairs[0].verdict if self.pairs else ""
 
     def rows(self) -> list[dict[str, object]]:
@@ -243,6 +253,7 @@ class Comparison(Reviewed):
                 for t in self.omnibus
             ],
             "notes": list(self.notes),
+            **({"best": self.best.to_dict()} if self.best is not None else {}),
             **self.review.document(),
         }
 

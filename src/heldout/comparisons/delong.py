@@ -175,7 +175,7 @@ def model_areas(
            [0.   , 0.125]]))
     """
     rows, mask = resolve_scores(scores, positive)
-    influence = _influence(rows, mask, weight, groups)
+    influence = find_influence(rows, mask, weight, groups)
     return Areas(influence.values, influence.covariance(), *influence.sizes, n=len(mask))
 
 
@@ -201,7 +201,7 @@ def delong_paired(
     0.375 [-0.275, 1.000] p = 0.066
     """
     rows, mask = resolve_scores([np.asarray(scores_a), np.asarray(scores_b)], positive)
-    influence = _influence(rows, mask, weight, groups)
+    influence = find_influence(rows, mask, weight, groups)
     variance = influence.covariance(np.array([[1.0, -1.0]]))[0, 0].item()
     areas = Areas(influence.values, influence.covariance(), *influence.sizes, n=len(mask))
     df = influence.freedom(np.array([1.0, -1.0])) if weight is not None or groups is not None else None
@@ -217,15 +217,18 @@ def delong_pairs(
     interval: Interval = "t",
     weight: Floats | None = None,
     groups: NDArray[Any] | None = None,
+    influence: Influence | None = None,
 ) -> dict[tuple[int, int], PairTest]:
     """Every pair of m models on the same cases: (0, 1), (0, 2) … (m − 2, m − 1); p-values are not corrected.
+
+    `influence` is that of the same scores, where it is known already.
 
     >>> result = delong_pairs([[4, 2, 3, 1], [4, 3, 2, 1], [2, 3, 1, 4]], [True, True, False, False])
     >>> [(pair, tested.difference) for pair, tested in result.items()]
     [((0, 1), -0.25), ((0, 2), 0.25), ((1, 2), 0.5)]
     """
     rows, mask = resolve_scores(scores, positive)
-    influence = _influence(rows, mask, weight, groups)
+    influence = influence or find_influence(rows, mask, weight, groups)
     covariance = influence.covariance()
     areas = Areas(influence.values, covariance, *influence.sizes, n=len(mask))
     variances = np.diag(covariance)
@@ -459,7 +462,8 @@ def resolve_scores(scores: ArrayLike | list[NDArray[Any]], positive: ArrayLike) 
     return rows, mask
 
 
-def _influence(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArray[Any] | None) -> Influence:
+def find_influence(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArray[Any] | None) -> Influence:
+    """What each case, or group, contributes to the area of every model: one sort of each row of scores (m, n)."""
     m, n = scores.shape
     weights = None if weight is None else np.asarray(weight, dtype=np.float64)
     up_weight, down_weight = (

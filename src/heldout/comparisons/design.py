@@ -13,22 +13,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import listing, require
-from heldout.arrays import Codes
+from heldout.arrays import Codes, Floats
+from heldout.comparisons.best import JointValues
 from heldout.comparisons.comparison import Alike, Curves, Side
-from heldout.comparisons.delong import DELONG, DELONG_MOVER, Areas, compare_all_areas, delong_pairs, model_areas
+from heldout.comparisons.delong import (
+    DELONG,
+    DELONG_MOVER,
+    Areas,
+    Influence,
+    compare_all_areas,
+    delong_pairs,
+    find_influence,
+    resolve_scores,
+)
 from heldout.comparisons.mcnemar import compare_all_accuracies
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges
 from heldout.comparisons.pair_test import OmnibusTest, Setting, scale_test
 from heldout.comparisons.paired_counts import compare_counts
-from heldout.comparisons.paired_influence import CaseUnits, compare_averaged_areas, compare_dependent_counts
-from heldout.comparisons.paired_scores import AREAS, compare_scores
+from heldout.comparisons.paired_influence import (
+    CaseUnits,
+    compare_averaged_areas,
+    compare_dependent_counts,
+    count_influence,
+    join_influences,
+)
+from heldout.comparisons.paired_scores import AREAS, compare_scores, score_influence
 from heldout.comparisons.roc_pair import RocComparison, compare_roc
 from heldout.engines.lazy.pairs import LazyCases
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, join_labels
 from heldout.evidence.joint_counts import PairCounts
 from heldout.intervals.count_estimator import Estimator
-from heldout.intervals.multiclass_areas import AREA_AVERAGES, AreaAverage
+from heldout.intervals.multiclass_areas import AREA_AVERAGES, AreaAverage, area_influence
 from heldout.measures.catalogue import find, headline, read_quantity
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import Paired
@@ -140,6 +156,8 @@ class PairingDesign(ABC):
 
     by_split: ClassVar[bool] = False
     setting: ClassVar[Setting]
+    # Whether another level is tested without reading the data once more.
+    in_memory: ClassVar[bool] = True
 
     by_name: Mapping[str, Evaluation]
 
@@ -156,6 +174,10 @@ class PairingDesign(ABC):
     @abstractmethod
     def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
         """The difference of two contestants, and its test."""
+
+    def joint(self, quantity: Quantity) -> JointValues | None:  # noqa: ARG002 - one signature
+        """The values of all contestants with their covariance; None where it is not known."""
+        return None
 
     def omnibus(self, quantities: Sequence[Quantity], options: CompareOptions) -> tuple[OmnibusTest, ...]:  # noqa: ARG002 - one signature
         """Tests of all contestants at once; none unless a design has one."""
@@ -456,6 +478,31 @@ class PairedCases(SharedCases):
             answers, self._units, cases.labels, quantity, method=options.method, level=options.level
         )
 
+    def joint(self, quantity: Quantity) -> JointValues | None:
+        """The values of all contestants with their covariance, from the influences of the cases."""
+        is_area = quantity.bound.measure.name in AREAS and averaged_area(quantity) is None
+        areas = self._areas_by(quantity) if is_area else None
+        if areas is not None:
+            if np.isnan(areas.covariance).any():
+                return None
+            factor = AREAS[quantity.bound.measure.name]
+            # Gini is twice the area less 1.
+            return JointValues(factor * areas.values + 1 - factor, factor**2 * areas.covariance, areas.df, areas.df + 1)
+        sides = [self._influence(index, quantity) for index in range(len(self.evaluations))]
+        known = [side for side in sides if side is not None and not math.isnan(side[0])]
+        return join_influences(known, self._units) if len(known) == len(sides) else None
+
+    def _influence(self, index: int, quantity: Quantity) -> tuple[float, Floats] | None:
+        """The value of one contestant and the influence of every case on it; None where that is not known."""
+        units, cases = self._units, self.paired
+        if not quantity.is_score:
+            return count_influence(cases.predicted[index], units, cases.labels, quantity)
+        scores, average = self._score_values(index, quantity), averaged_area(quantity)
+        if average is not None and scores.ndim == 2:
+            return area_influence(scores, units.classes, scores.shape[1], average, weight=units.weight)
+        truth = self._positive(quantity) if scores.ndim == 1 else cases.truth
+        return score_influence(scores, truth, quantity.bound, units)
+
     def positives(self) -> tuple[NDArray[np.bool_], Label | None]:
         """Which cases are positive, and the class that is."""
         label = self.evaluations[0].positive
@@ -500,9 +547,23 @@ class PairedCases(SharedCases):
                 return None
             self._areas[key] = delong_pairs(
                 values, self._positive(quantity), level=options.level, interval="t" if name == DELONG.name else "mover",
-                weight=self.weights(), groups=self.groups(),
+                weight=self.weights(), groups=self.groups(), influence=self._find_area_influence(quantity),
             )  # fmt: skip
         return self._areas[key]
+
+    @cached_property
+    def _area_influences(self) -> dict[Label | None, Influence]:
+        return {}
+
+    def _find_area_influence(self, quantity: Quantity) -> Influence | None:
+        """What each case contributes to the areas of all contestants; None where a case has several scores."""
+        if quantity.class_ not in self._area_influences:
+            values = [self._score_values(index, quantity) for index in range(len(self.evaluations))]
+            if values[0].ndim != 1:
+                return None
+            rows, mask = resolve_scores(values, self._positive(quantity))
+            self._area_influences[quantity.class_] = find_influence(rows, mask, self.weights(), self.groups())
+        return self._area_influences[quantity.class_]
 
     def _test_scores(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
         tests = self._test_all_areas(quantity, options)
@@ -537,10 +598,10 @@ class PairedCases(SharedCases):
         return np.stack([predicted == self.paired.truth for predicted in self.paired.predicted], axis=1), None
 
     def _areas_by(self, quantity: Quantity) -> Areas | None:
-        values = [self._score_values(index, quantity) for index in range(len(self.evaluations))]
-        if values[0].ndim != 1:
+        influence = self._find_area_influence(quantity)
+        if influence is None:
             return None
-        return model_areas(values, self._positive(quantity), weight=self.weights(), groups=self.groups())
+        return Areas(influence.values, influence.covariance(), *influence.sizes, n=self.paired.n)
 
     def curves(self, options: CompareOptions) -> PairedRocCurves | None:
         """The ROC curves, where all contestants scored two classes."""

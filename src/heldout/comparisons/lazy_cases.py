@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,8 @@ WITHOUT_ROWS = "compare by roc_auc, gini, brier or log_loss (measure=, --measure
 @dataclass(frozen=True, eq=False)
 class LazyPairedCases(SharedCases):
     """All contestants judged the same cases, which a lazy engine joined and counted."""
+
+    in_memory: ClassVar[bool] = False
 
     joined: LazyCases = field(kw_only=True)
 

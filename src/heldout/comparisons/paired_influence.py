@@ -8,6 +8,7 @@ measures of answers, average precision and averaged areas of several classes.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from heldout.arguments import method_key
 from heldout.arrays import Codes, Floats
+from heldout.comparisons.best import JointValues
 from heldout.comparisons.pair_test import PER_CASE, ROUNDING, per_case, register_procedure, two_sided
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
@@ -138,7 +140,7 @@ def compare_dependent_counts(
     ('0.667', nan)
     """
     check_dependent_method(method, quantity.bound.name)
-    sides = [_side(answer, units, labels, quantity) for answer in answers]
+    sides = [count_influence(answer, units, labels, quantity) for answer in answers]
     values = sides[0][0], sides[1][0]
     if math.isnan(values[0]) or math.isnan(values[1]):
         without = " and ".join(side for side, value in zip("AB", values, strict=True) if math.isnan(value))
@@ -153,8 +155,10 @@ def compare_dependent_counts(
     return test
 
 
-def _side(answer: Codes, units: CaseUnits, labels: tuple[Label, ...], quantity: Quantity) -> tuple[float, Floats]:
-    """The value of one classifier, and the influence of every case on it."""
+def count_influence(
+    answer: Codes, units: CaseUnits, labels: tuple[Label, ...], quantity: Quantity
+) -> tuple[float, Floats]:
+    """The value of one classifier by a measure of answers, and the influence of every case on it, times its weight."""
     k, held = len(labels), units.held
     cells, place = np.unique(units.classes.astype(np.int64) * k + answer, return_inverse=True)
     confusion = Confusion(labels, cells // k, cells % k, sums_by(place, held, len(cells)), rows=np.bincount(place))
@@ -180,18 +184,24 @@ def compare_average_precision(
     >>> print(f"{found.difference:.3f} [{found.low:.3f}, {found.high:.3f}]")
     -0.161 [-0.526, 0.204]
     """
-    values, influences = [], []
+    (a, first), (b, second) = (precision_influence(own, units) for own in (scores_a, scores_b))
+    if math.isnan(a) or math.isnan(b):
+        n = len(units.classes)
+        return PairTest(math.nan, -1.0, 1.0, level, INFLUENCE_T.name, math.nan, n, undefined=undefined)
+    return influence_test((a, b), first - second, units, level=level, reach=1.0)
+
+
+def precision_influence(scores: Floats, units: CaseUnits) -> tuple[float, Floats]:
+    """The average precision, and the influence of every case on it, times its weight; nan without positives."""
     positive = units.classes == 1
-    for own in (scores_a, scores_b):
-        ranking = rank(own, positive, weight=units.weight)
-        if not ranking.n_positive:
-            return PairTest(math.nan, -1.0, 1.0, level, INFLUENCE_T.name, math.nan, len(positive), undefined=undefined)
-        up, down = average_precision_influence(ranking)
-        precision = ranking.tp / np.maximum(ranking.tp + ranking.fp, 1e-300)
-        values.append(float(ranking.positives @ precision) / float(ranking.n_positive))
-        place = np.searchsorted(-ranking.scores, -np.asarray(own, dtype=np.float64))
-        influences.append(units.held * np.where(positive, up[place], down[place]))
-    return influence_test((values[0], values[1]), influences[0] - influences[1], units, level=level, reach=1.0)
+    ranking = rank(scores, positive, weight=units.weight)
+    if not ranking.n_positive:
+        return math.nan, np.zeros(len(positive))
+    up, down = average_precision_influence(ranking)
+    precision = ranking.tp / np.maximum(ranking.tp + ranking.fp, 1e-300)
+    value = float(ranking.positives @ precision) / float(ranking.n_positive)
+    place = np.searchsorted(-ranking.scores, -np.asarray(scores, dtype=np.float64))
+    return value, units.held * np.where(positive, up[place], down[place])
 
 
 def compare_averaged_areas(
@@ -219,6 +229,30 @@ def compare_averaged_areas(
         n = len(units.classes)
         return PairTest(math.nan, -1.0, 1.0, level, INFLUENCE_T.name, math.nan, n, undefined=undefined)
     return influence_test((a, b), first - second, units, level=level, reach=1.0)
+
+
+def join_influences(sides: Sequence[tuple[float, Floats]], units: CaseUnits) -> JointValues:
+    """The values of several classifiers on the same cases with their covariance, from the influences of the cases.
+
+    >>> units = CaseUnits(np.zeros(4, dtype=np.int64))
+    >>> first, second = np.array([0.1, -0.1, 0.1, -0.1]), np.array([0.1, 0.1, -0.1, -0.1])
+    >>> join_influences([(0.5, first), (0.5, second)], units).covariance.round(4)
+    array([[0.0533, 0.    ],
+           [0.    , 0.0533]])
+    """
+    influences = np.stack([influence for _, influence in sides])
+    spreads = [influence_spread(influence, units) for influence in influences]
+    if units.group is not None:
+        keys, code = np.unique(units.group, return_inverse=True)
+        influences = np.stack([sums_by(code, influence, len(keys)) for influence in influences])
+    products = influences @ influences.T
+    # The variances are those of one classifier alone, which allow for groups and weights; the correlations are plain.
+    plain, errors = np.sqrt(np.diag(products)), np.sqrt([spread.variance for spread in spreads])
+    scale = np.divide(errors, plain, out=np.zeros_like(errors), where=plain > 0)
+    first = spreads[0]
+    return JointValues(
+        np.array([value for value, _ in sides]), products * np.outer(scale, scale), first.df, first.effective
+    )  # fmt: skip
 
 
 def check_dependent_method(method: str | None, measure: str) -> None:

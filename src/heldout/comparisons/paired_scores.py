@@ -21,6 +21,7 @@ from heldout.comparisons.delong import (
     DELONG_MOVER,
     DELONG_UNPAIRED,
     Interval,
+    case_placements,
     delong_paired,
     delong_unpaired,
     resolve_scores,
@@ -38,7 +39,12 @@ from heldout.comparisons.pair_test import (
     tail_note,
     tail_p,
 )
-from heldout.comparisons.paired_influence import INFLUENCE_T, CaseUnits, compare_average_precision
+from heldout.comparisons.paired_influence import (
+    INFLUENCE_T,
+    CaseUnits,
+    compare_average_precision,
+    precision_influence,
+)
 from heldout.comparisons.paired_losses import (
     MATCH_FIRST,
     PAIRED_HALL,
@@ -156,6 +162,36 @@ def compare_scores(
     usual = compare_scores(a, b, classes, bound, level=level, seed=seed, replicates=replicates, groups=groups)
     swapped = swapped_score_differences((a, b), classes, bound, replicates=replicates, seed=seed, groups=groups)
     return _permuted(usual, swapped, bound)
+
+
+def score_influence(scores: Scores, truth: NDArray[Any], bound: Bound, units: CaseUnits) -> tuple[float, Floats] | None:
+    """The value of one classifier by a measure of scores, and the influence of every case on it, times its weight.
+
+    None for measures without one: those that only resampling compares.
+
+    >>> from heldout.measures.catalogue import find
+    >>> mask = np.array([True, True, False, False])
+    >>> value, influence = score_influence(np.array([0.9, 0.4, 0.5, 0.1]), mask, find("roc_auc"), CaseUnits(mask * 1))
+    >>> value, influence
+    (0.75, array([ 0.125, -0.125, -0.125,  0.125]))
+    """
+    name, held = bound.measure.name, units.held
+    if name in LOSSES:
+        losses, total = case_losses(scores, truth, bound), float(held.sum())
+        mean = float(held @ losses) / total
+        return mean, held * (losses - mean) / total
+    if scores.ndim != 1:
+        return None
+    mask = np.asarray(truth, dtype=np.bool_)
+    if name == average_precision.name:
+        return precision_influence(scores, replace(units, classes=mask.astype(np.int64)))
+    if name not in AREAS or not mask.any() or mask.all():
+        return None
+    placed, factor = case_placements(np.asarray(scores, dtype=np.float64), mask, units.weight), AREAS[name]
+    totals = np.where(mask, float(held[mask].sum()), float(held[~mask].sum()))
+    area = float(held[mask] @ placed[mask]) / float(held[mask].sum())
+    # Gini is twice the area less 1.
+    return factor * area + 1 - factor, factor * held * (placed - area) / totals
 
 
 def _permuted(usual: PairTest, swapped: Floats, bound: Bound) -> PairTest:

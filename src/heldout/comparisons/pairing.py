@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import listing, require
+from heldout.comparisons.best import JointValues
 from heldout.comparisons.comparison import Alike
 from heldout.comparisons.design import (
     CompareOptions,
@@ -24,8 +26,9 @@ from heldout.comparisons.design import (
 from heldout.comparisons.fold_tests import FoldValues, compare_folds
 from heldout.comparisons.lazy_cases import LazyContestant, join_lazy_cases
 from heldout.comparisons.pair_test import Setting
-from heldout.comparisons.paired_scores import compare_scores_unpaired
-from heldout.comparisons.unpaired import CountedSide, compare_counted_unpaired, compare_unpaired
+from heldout.comparisons.paired_influence import CaseUnits, influence_spread
+from heldout.comparisons.paired_scores import compare_scores_unpaired, score_influence
+from heldout.comparisons.unpaired import CountedSide, compare_counted_unpaired, compare_unpaired, value_and_variance
 from heldout.engines.score_evidence import RowScores
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.dependence import find_sharing
@@ -99,6 +102,27 @@ class IndependentCases(PairingDesign):
             groups_a=groups_a,
             groups_b=groups_b,
         )
+
+    def joint(self, quantity: Quantity) -> JointValues | None:
+        """The values of all contestants with their variances; test sets of their own have no covariances."""
+        sides = [self._spread(index, quantity) for index in range(len(self.evaluations))]
+        known = [side for side in sides if side is not None and math.isfinite(side[0]) and math.isfinite(side[1])]
+        if len(known) < len(sides):
+            return None
+        values, variances = (np.array(column) for column in zip(*known, strict=True))
+        return JointValues(values, np.diag(variances), math.inf, min(e.confusion.n_cases for e in self.evaluations))
+
+    def _spread(self, index: int, quantity: Quantity) -> tuple[float, float] | None:
+        """The value of one contestant and its variance; None where the variance is not known."""
+        if not quantity.is_score:
+            return value_and_variance(self.confusion(index), quantity)
+        side = self.evaluations[index]
+        if side.scores is None or not isinstance(side.scores.evidence, RowScores):
+            return None
+        scores, truth, groups = self._row_scores(side, quantity)
+        units = CaseUnits(np.asarray(truth, dtype=np.int64), None, groups)
+        seen = score_influence(scores, truth, quantity.bound, units)
+        return None if seen is None else (seen[0], influence_spread(seen[1], units).variance)
 
     def _check_weights(self, *indices: int) -> None:
         """Refuse weights, which the tests of scores on different cases cannot use."""
@@ -183,6 +207,16 @@ class PairedSplits(PairingDesign):
         folds, repeats = self._shape(len(values[0]), len(values[0]) if plan is None else plan.independent)
         by_fold = FoldValues.of(*values, ratio=None if plan is None else plan.ratio, folds=folds, repeats=repeats)
         return compare_folds(by_fold, options.method or "corrected-t", level=options.level, rope=options.rope)
+
+    def joint(self, quantity: Quantity) -> JointValues | None:
+        """The means over the splits with their covariance, which allows for training cases that splits share."""
+        values = np.stack([self._per_fold(index, quantity) for index in range(len(self.evaluations))])
+        values = values[:, ~np.isnan(values).any(axis=0)]
+        splits, plan = values.shape[1], self.evaluations[0].estimator.plan
+        if splits < 2 or plan is None:
+            return None
+        covariance = np.cov(values) * (1 / splits + plan.ratio)
+        return JointValues(values.mean(axis=1), covariance, splits - 1.0, splits)
 
     def _shape(self, splits: int, folds: int) -> tuple[int, int]:
         """The splits of one repetition, and the number of repetitions; random splits are repetitions of one each."""

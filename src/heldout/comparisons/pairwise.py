@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 from heldout.arguments import listing, suggest
+from heldout.comparisons.best import BONFERRONI, Best, BestBy, find_best_by, title_of
 from heldout.comparisons.cases_needed import CasesNeeded, cases_needed
 from heldout.comparisons.comparison import UNNAMED, Alike, Comparison, Known, Outcome, Pair
 from heldout.comparisons.corrections import (
@@ -269,9 +270,7 @@ def _verdict(
     cases: CasesNeeded | None,
     alike: Alike,
 ) -> str:
-    measure = quantity.bound.title
-    measure = f"{quantity.average} {measure}" if quantity.average else measure
-    measure += f" ({quantity.class_})" if quantity.class_ is not None else ""
+    measure = title_of(quantity)
     if math.isnan(tested.difference):
         return f"{names[0]} and {names[1]} cannot be compared by {measure}: {tested.undefined}."
     certainty = describe_certainty(tested, p, better)
@@ -324,9 +323,36 @@ def note_multiplicity(pairs: Sequence[Pair]) -> tuple[str, ...]:
             f"{len(measures)} measures were compared, and their p-values are not corrected for that: without any "
             f"difference, up to {100 * alarm:.0f} % of such studies would have a false alarm"
         )
-    if len(names) > 1:
+    if len(names) > 1 and not all(pair.together for pair in pairs):
         what = "margins and intervals are" if any(pair.margin is not None for pair in pairs) else "intervals are"
         notes.append(f"{what} for each pair alone")
+    elif any(pair.margin is not None for pair in pairs):
+        notes.append("margins are for each pair alone")
+    return tuple(notes)
+
+
+def note_best(best: Best | None, pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """Notes on limits that hold together: how they were made, and why the best may be known where a pair is not."""
+    if best is None:
+        return ()
+    notes: list[str] = []
+    crude = [by.name for by in best.measures if by.method == BONFERRONI]
+    if crude:
+        notes.append(
+            f"how the values by {listing(crude)} vary together is not known, so the limits that hold for all at once "
+            "are Bonferroni's, which are wider"
+        )
+    for by in best.measures:
+        may = set(by.may_be_best)
+        open_ = [p for p in pairs if p.name == by.name and p.better == "undecided" and (p.a in may) != (p.b in may)]
+        if by.not_best and open_:
+            first = open_[0]
+            notes.append(
+                f"{by.name}: to rule one out as the best takes less than to tell it apart from each other one, so "
+                f"{first.b if first.a in may else first.a} is ruled out although "
+                f"{first.a} and {first.b} are not told apart"
+            )
+            break
     return tuple(notes)
 
 
@@ -386,6 +412,9 @@ def compare_contestants(
     if measure is None and options.method is not None:
         quantities = keep_applicable(design, pairs[0], quantities, options)
     results = run_pairwise_tests(design, design.names, pairs, quantities, options, claims)
+    best = find_best(design, quantities, results, options)
+    if best is not None:
+        results = tuple(replace(pair, together=_limits_together(best, pair)) for pair in results)
     used = claims.used(len(pairs))
     return Comparison(
         tuple(design.names),
@@ -400,6 +429,7 @@ def compare_contestants(
             *(note_uncorrected(results) if used else ()),
             *note_multiplicity(results),
             *note_pooled_values(results),
+            *note_best(best, results),
         ),
         options.seed,
         design.curves(options),
@@ -410,7 +440,56 @@ def compare_contestants(
         muted,
         design.own_notes,
         design.shared_notes,
+        best,
     )
+
+
+def find_best(
+    design: PairingDesign, quantities: Sequence[Quantity], results: Sequence[Pair], options: CompareOptions
+) -> Best | None:
+    """Which of three or more may be the best by each quantity; None unless all pairs of them were tested."""
+    names = design.names
+    if len(names) < 3 or len({(p.a, p.b) for p in results}) < math.comb(len(names), 2):
+        return None
+    if any(isinstance(pair.tested, Posterior) for pair in results):
+        return None
+    made: list[BestBy] = []
+    for quantity in quantities:
+        key = quantity.bound.name, quantity.class_, quantity.average
+        tests = {
+            (names.index(p.a), names.index(p.b)): p.tested
+            for p in results
+            if (p.measure, p.class_, p.average) == key
+        }  # fmt: skip
+        by = find_best_by(
+            names, quantity, [design.value(index, quantity) for index in range(len(names))], tests,
+            _retest(design, quantity, tests, options), design.joint(quantity), level=options.level, seed=options.seed,
+        )  # fmt: skip
+        made += [by] if by is not None else []
+    return Best(tuple(made), options.level, options.seed) if made else None
+
+
+# Limits from draws of which only the middle was asked for are widened instead of drawn again.
+DRAWN = ("dirichlet", "bootstrap", "permutation")
+
+
+def _retest(
+    design: PairingDesign, quantity: Quantity, tests: Mapping[tuple[int, int], PairTest], options: CompareOptions
+) -> Callable[[int, int, float], PairTest] | None:
+    """How a pair is tested at another level; None where its limits are to be widened."""
+    drawn = any(word in test.method for test in tests.values() for word in DRAWN)
+    if drawn or not design.in_memory:
+        return None
+
+    def test_at(a: int, b: int, level: float) -> PairTest:
+        return design.test(a, b, quantity, replace(options, level=level))
+
+    return test_at
+
+
+def _limits_together(best: Best, pair: Pair) -> tuple[float, float] | None:
+    """The limits of a pair that hold for all pairs at once."""
+    return next((by.pairs.get((pair.a, pair.b)) for by in best.measures if by.name == pair.name), None)
 
 
 # Learners in a table of results: a row for each data set, a column for each learner.

@@ -257,6 +257,18 @@ class _Side:
         return np.asarray(subject.of_tables(draws.posterior_tables)) * self.factor
 
 
+def value_and_variance(confusion: Confusion, quantity: Quantity) -> tuple[float, float]:
+    """The value of a quantity of counts, and its variance by the delta method.
+
+    >>> from heldout.measures.catalogue import read_quantity
+    >>> value, variance = value_and_variance(Confusion.of([[40, 10], [10, 40]]), read_quantity("accuracy"))
+    >>> value, round(variance, 6)
+    (0.8, 0.0016)
+    """
+    side = _Side(confusion, quantity)
+    return side.value, side.variance
+
+
 def _default(sides: list[_Side]) -> str:
     if any(side.grouped for side in sides):
         return NORMAL.name

@@ -16,10 +16,12 @@ from heldout.evidence import Label
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.intervals.quantiles import z_value
 from heldout.measures.catalogue import read_quantity
+from heldout.review import Severity
 from heldout.show.blocks import Style
 from heldout.show.numbers import count, digits_between, limits, number, percent, share
 
 SPLITS, TABLE = "same splits", "data sets"
+COSTS = ("total_cost", "expected_cost")
 
 
 @rule(
@@ -114,7 +116,7 @@ def broken_promise(seen: Comparison) -> Answer:
     about="comparison",
     title="The interval is too wide to support a claim",
     severity="know",
-    advice="Judge them on more cases, or claim no difference.",
+    advice="Judge them on more cases, or do not claim that one is better.",
     reference="Altman & Bland (1995), BMJ 311: absence of evidence is not evidence of absence",
 )
 def too_wide(seen: Comparison) -> Answer:
@@ -133,6 +135,9 @@ def too_wide(seen: Comparison) -> Answer:
     open_ = [p for p in known if p.better == "undecided"]
     if not open_:
         return Passed(f"Undecided are 0 of {len(known):,} differences.", {"decided": len(known)})
+    # A pair of which one is ruled out as the best comes last: it is known which of the two to leave.
+    crossing = {id(p) for p in open_ if _is_ruled_out(seen, p)}
+    open_.sort(key=lambda p: id(p) in crossing)
     first = open_[0]
     style: Style = "share" if _bounded(first) else "plain"
     digits = digits_between(first.tested.low, first.tested.high) if style == "share" else None
@@ -142,9 +147,14 @@ def too_wide(seen: Comparison) -> Answer:
     )
     own = " for this pair alone" if first.tested.low > 0 or first.tested.high < 0 else ""
     more = f"; {len(open_) - 1:,} more {'is' if len(open_) == 2 else 'are'} undecided too" if len(open_) > 1 else ""
-    advice = "" if first.needed is None else f"Judge them on {first.needed.describe()}, or claim no difference."
+    advice = (
+        "" if first.needed is None else f"Judge them on {first.needed.describe()}, or do not claim that one is better."
+    )
+    which = _is_ruled_out(seen, first)
+    but = f", although {which} is ruled out as the best of all" if which else ""
+    told = f"{first.a} and {first.b} are not told apart by {first.name}{but}"
     return Fired(
-        f"{first.a} and {first.b} are not told apart by {first.name}: the difference is {gap} [{ends}]{own}{more}.",
+        f"{told}: the difference is {gap} [{ends}]{own}{more}.",
         {"undecided": len(open_), "pairs": [_short(p) | _needed(p) for p in open_]},
         advice,
     )
@@ -353,6 +363,58 @@ def _margins(claims: Sequence[Pair]) -> Answer:
     )
 
 
+def _is_ruled_out(seen: Comparison, pair: Pair) -> str:
+    """The one of a pair that is ruled out as the best, where the other is not; empty where there is none."""
+    by = None if seen.best is None else next((by for by in seen.best.measures if by.name == pair.name), None)
+    if by is None or (pair.a in by.not_best) == (pair.b in by.not_best):
+        return ""
+    return pair.a if pair.a in by.not_best else pair.b
+
+
+@rule(
+    "H070",
+    about="comparison",
+    title="The best of several looks better than it is",
+    severity="know",
+    advice="Report the corrected value, or judge the chosen one on new cases that no model was chosen by.",
+    reference="Cawley & Talbot (2010), JMLR 11, 2079-2107; Hsu (1984), Annals of Statistics 12",
+    limits={"errors": "a quarter of the standard error: it takes a 95 % interval less than a point of its coverage"},
+)
+def best_looks_better(seen: Comparison, *, errors: float = 0.25) -> Answer:
+    """Several may be the best, and the value of the one in front is expected to exceed its truth.
+
+    Of equal models the one with the best value is the one that chance favoured most on these cases. How much that
+    brings is drawn from the joint distribution of all values, around truths that are as far apart as the values show
+    beyond chance.
+    """
+    if seen.best is None:
+        return NotApplicable("fewer than three are compared pair by pair")
+    by = seen.best.measures[0]
+    winner = by.winner
+    if winner is None:
+        return NotApplicable(f"how the values by {by.name} vary together is not known")
+    facts = {
+        "measure": by.name, "winner": winner.name, "value": winner.value, "models": len(seen.names),
+        "expected_excess": winner.excess, "corrected": winner.corrected, "limit": winner.limit,
+        "may_be_best": list(by.may_be_best),
+    }  # fmt: skip
+    bound = read_quantity(by.measure).bound.measure
+    style: Style = "share" if bound.bounded else "plain"
+    value, excess, corrected, limit = (
+        number(one, style) for one in (winner.value, winner.excess, winner.corrected, winner.limit)
+    )
+    what = f"the best of {len(seen.names)} is expected to exceed its truth by {excess}"
+    if len(by.may_be_best) < 2 or winner.excess <= errors * winner.error:
+        return Passed(f"{winner.name} leads by {by.name}: {what}.", facts)
+    least = "no more" if bound.direction == "lower" else "no less"
+    return Fired(
+        f"{winner.name} leads by {by.name} with {value}, but {len(by.may_be_best)} may be the best: {what}.",
+        facts,
+        f"Report {corrected}, and that it is {least} than {limit} at level {seen.level:g}; or judge the chosen one on "
+        "new cases, which no model was chosen by.",
+    )
+
+
 def _short(pair: Pair) -> dict[str, object]:
     t = pair.tested
     return {"a": pair.a, "b": pair.b, "measure": pair.name, "difference": t.difference, "low": t.low, "high": t.high}
@@ -410,8 +472,19 @@ def accurate_but_dear(seen: Comparison) -> Answer:
         "more_accurate": dear.name, "accuracy": dear.accuracy, "cost": dear.cost, "cheaper": cheap.name,
         "accuracy_of_cheaper": cheap.accuracy, "cost_of_cheaper": cheap.cost, "pairs": len(found),
     }  # fmt: skip
-    saved = count(dear.cost - cheap.cost)
-    return Fired(said, facts, f"Choose {cheap.name}, unless the costs are wrong: it saves {saved}.")
+    return Fired(said, facts, *_advise_by_cost(seen, dear, cheap))
+
+
+def _advise_by_cost(seen: Comparison, dear: Side, cheap: Side) -> tuple[str, Severity]:
+    """What to do where the more accurate one costs more: to choose the other only if the costs are told apart."""
+    saved, names = count(dear.cost - cheap.cost), {dear.name, cheap.name}
+    tested = [p for p in seen.pairs if {p.a, p.b} == names and p.measure in COSTS]
+    if any({"a": p.a, "b": p.b}.get(p.better) == cheap.name for p in tested):
+        return f"Choose {cheap.name}, unless the costs are wrong: it saves {saved}.", "act"
+    less = f"{cheap.name} costs {saved} less on these cases"
+    if tested:
+        return f"Do not choose by accuracy, nor yet by cost: {less}, but the two cannot be told apart by cost.", "know"
+    return f"Compare them by cost (measure='expected_cost', --measure expected_cost) before choosing: {less}.", "know"
 
 
 @rule(

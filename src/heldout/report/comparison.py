@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from heldout.comparisons.best import Best, BestBy
 from heldout.comparisons.comparison import UNNAMED, Comparison, Pair
 from heldout.comparisons.corrections import is_significant
 from heldout.comparisons.pair_test import OmnibusTest
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from heldout.comparisons.roc_pair import RocComparison
 
 
-SHOWN_VERDICTS = 6
+SHOWN_VERDICTS, SHOWN_BESIDE_BEST = 6, 3
 
 
 def render_comparison(comparison: Comparison, form: Form) -> list[Block]:
@@ -67,6 +68,7 @@ def comparison_blocks(comparison: Comparison, *, full: bool = False) -> list[Blo
         Prose(f"{named(p)}: {p.margin.verdict}", label="Margin") for p in comparison.pairs if p.margin is not None
     ]
     blocks.append(Prose(comparison.reason, label="How"))
+    blocks += best_tables(comparison.best, every=full)
     blocks.append(_differences(comparison))
     if full:
         blocks.append(_tests(comparison))
@@ -94,17 +96,65 @@ def _sentence(text: str, names: Sequence[str]) -> str:
 
 
 def _verdicts(comparison: Comparison, *, full: bool) -> list[str]:
-    """The verdicts by the first measure, and those by others that say something else; in full, all of them."""
+    """Which may be the best, the verdicts by the first measure, and those by others that say something else.
+
+    In full, all of them.
+    """
     first: dict[tuple[str, str], str] = {}
-    shown: list[str] = []
+    pairs: list[Pair] = []
     for pair in comparison.pairs:
         known = first.setdefault((pair.a, pair.b), pair.measure)
         outcome = next(p.better for p in comparison.pairs if (p.a, p.b) == (pair.a, pair.b))
         if full or known == pair.measure or pair.better != outcome:
-            shown.append(pair.verdict)
-    if full or len(shown) <= SHOWN_VERDICTS:
-        return shown
-    return [*shown[:SHOWN_VERDICTS], f"… and {len(shown) - SHOWN_VERDICTS} more in the table."]
+            pairs.append(pair)
+    best = [] if comparison.best is None else [by.verdict for by in comparison.best.measures if by.verdict]
+    if full:
+        return [*best, *(pair.verdict for pair in pairs)]
+    most = SHOWN_BESIDE_BEST if best else SHOWN_VERDICTS
+    if best:
+        # Beside which may be the best, those that are told apart say more than those that are not.
+        pairs.sort(key=lambda pair: pair.better not in ("a", "b"))
+    more = [f"… and {len(pairs) - most} more in the table."] if len(pairs) > most else []
+    return [*best[:1], *(pair.verdict for pair in pairs[:most]), *more]
+
+
+def render_best(best: Best, form: Form) -> list[Block]:
+    """Which may be the best: a sentence and a table for each measure, whatever the form."""
+    del form
+    names = [one.name for one in best.measures[0].contenders]
+    verdicts = [by.verdict for by in best.measures if by.verdict]
+    title = Title(f"The best of {len(names)}", f"level {best.level:g}")
+    return [title, *([Prose("\n".join(verdicts), label="Verdict")] if verdicts else []), *best_tables(best, every=True)]
+
+
+def best_tables(best: Best | None, *, every: bool) -> list[Table]:
+    """For each measure, or the first alone, how far each is ahead of the best of the others."""
+    if best is None:
+        return []
+    kept = [by for by in best.measures if by.contenders]
+    return [_best_table(by) for by in (kept if every else kept[:1])]
+
+
+def _best_table(by: BestBy) -> Table:
+    bound = _bound(by.measure)
+    style: Style = "share" if bound is not None and bound.measure.bounded else "plain"
+    lower = bound is not None and bound.measure.direction == "lower"
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            one.name,
+            Number(one.value, style),
+            Range(one.low, one.high, style, digits_between(one.low, one.high) if style == "share" else None),
+            "yes" if one.may_be_best else "no",
+        )
+        for one in sorted(by.contenders, key=lambda one: one.value if lower else -one.value)
+    )
+    columns = (
+        Column("model"),
+        Column(by.title, "right"),
+        Column("ahead of the best of the others"),
+        Column("may be the best"),
+    )
+    return Table(columns, rows, f"The best by {by.title}, {100 * by.level:g} % for all at once")
 
 
 def _bound(measure: str) -> Bound | None:
@@ -142,6 +192,7 @@ def _differences(comparison: Comparison) -> Table:
             Number(pair.value_b, style, digits),
             Number(t.difference, style, digits),
             Range(t.low, t.high, style, digits),
+            *([] if comparison.best is None else [_together(pair, style, digits)]),
             show_p(pair.p),
             Span(t.difference, t.low, t.high, -reach, reach) if drawn and not many else None,
         ]
@@ -157,12 +208,18 @@ def _differences(comparison: Comparison) -> Table:
         Column(heads[1], "right"),
         Column("difference", "right"),
         Column(f"{100 * comparison.level:g} % interval"),
+        *(() if comparison.best is None else (Column("all pairs at once"),)),
         Column("p", "right"),
         Column(""),
     )
     if all(row[-1] is None for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     return Table(columns, tuple(rows))
+
+
+def _together(pair: Pair, style: Style, digits: int | None) -> Cell:
+    """The limits of a difference that hold for all pairs at once."""
+    return None if pair.together is None else Range(*pair.together, style, digits)
 
 
 def _tests(comparison: Comparison) -> Table:
@@ -218,6 +275,12 @@ def comparison_page(comparison: Comparison) -> list[Block]:
     tables = [block for block in every if isinstance(block, Table)]
     notes = [block for block in every if isinstance(block, Note) and not block.code]
     blocks: list[Block] = [*title, *prose, findings_section(comparison.review)]
+    best = [
+        table for table in tables if table.caption in {one.caption for one in best_tables(comparison.best, every=True)}
+    ]
+    tables = [table for table in tables if table not in best]
+    if best:
+        blocks.append(Section("Which may be the best", tuple(best), "best"))
     blocks.append(Section("Differences", (*_charts(comparison), *tables[:1]), "differences"))
     blocks += _curves(comparison)
     if tables[1:]:

@@ -14,6 +14,7 @@ from heldout.arguments import check_level, check_whole, listing
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.counted import Counted
+from heldout.files.ledger import EarlierUses
 from heldout.intervals.area_bounds import area_bounds
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
@@ -64,6 +65,7 @@ class Evaluation(Reviewed):
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     counted: Counted | None = field(default=None, repr=False)
     prevalence: float | None = None
+    earlier: EarlierUses | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
