@@ -12,10 +12,8 @@ ROOT = Path(__file__).parent.parent
 PROCESSES = 2
 # Folders that take long, the longest first: each is a run of its own. What is short comes last and fills up the end.
 LONG = (
-    "promises", "laws", "surface", "engines", "api", "resampling", "web", "curves", "findings", "golden", "evidence",
+    "promises", "surface", "engines", "laws", "api", "findings", "golden", "web", "resampling", "curves", "evidence",
 )  # fmt: skip
-# Files that need Spark or a Dask cluster run with the engines, so that each of the two is started once.
-CLUSTERS = ("api/test_compare_large.py", "resampling/test_on_clusters.py", "surface/test_cli_engines.py")
 # So many of the other folders make up one run: each run starts Python, and imports everything, once more.
 TOGETHER = 4
 
@@ -29,15 +27,7 @@ def list_runs() -> list[list[str]]:
     short = [name for name in folders if name not in long]
     groups = [[name] for name in long] + [short[at : at + TOGETHER] for at in range(0, len(short), TOGETHER)]
     last = ["src", "README.md", "docs", *(f"tests/{name}" for name in single)]
-    return [*(list_places(group) for group in groups), last]
-
-
-def list_places(folders: list[str]) -> list[str]:
-    """What pytest is given for some folders of tests, and what it is to leave to the run of the engines."""
-    places = [f"tests/{name}" for name in folders]
-    if "engines" in folders:
-        return places + [f"tests/{name}" for name in CLUSTERS]
-    return places + [f"--ignore=tests/{name}" for name in CLUSTERS if name.partition("/")[0] in folders]
+    return [*([f"tests/{name}" for name in group] for group in groups), last]
 
 
 def run(what: list[str]) -> tuple[list[str], int, str, float]:

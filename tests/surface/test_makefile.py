@@ -112,19 +112,12 @@ def test_the_pictures_of_the_page_are_there_and_shown():
 def test_the_runs_together_are_all_tests_and_each_once():
     with (ROOT / "pyproject.toml").open("rb") as file:
         asked = tomllib.load(file)["tool"]["pytest"]["ini_options"]["testpaths"]
+    places = [place for run in list_runs() for place in run]
     assert all(list_runs())
-    runs = [files_of_run(run) for run in list_runs()]
-    files = set().union(*runs)
-    assert sum(map(len, runs)) == len(files)
+    assert len(places) == len(set(places))
+    files = {path for place in places for path in files_of(ROOT / place)}
     assert files == {path for place in asked for path in files_of(ROOT / place)} - set(ROOT.glob("tests/[!t]*.py"))
     assert "tests/both_halves.py" in MAKEFILE
-
-
-def files_of_run(run: list[str]) -> set[Path]:
-    """The files of the places that a run is given, without those that it is told to ignore."""
-    ignored = {ROOT / place.removeprefix("--ignore=") for place in run if place.startswith("--ignore=")}
-    assert all(path.is_file() for path in ignored)
-    return {path for place in run if not place.startswith("--") for path in files_of(ROOT / place)} - ignored
 
 
 def files_of(place: Path) -> set[Path]:
