@@ -43,16 +43,6 @@ def scored(**options) -> Evaluation:
     return heldout.evaluate(truth, score=score, **options)
 
 
-def used_again(tried: int) -> Evaluation:
-    """An evaluation of cases on which a ledger knows so many other models."""
-    truth = np.arange(200) % 2
-    with tempfile.TemporaryDirectory() as folder:
-        for wrong in range(tried + 1):
-            answers = np.where(np.arange(200) < 20 + wrong, 1 - truth, truth)
-            found = heldout.evaluate(truth, answers, ledger=Path(folder, "ledger.jsonl"))
-    return found
-
-
 def needle(seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """One positive in a hundred, ranked well, but among ten times as many negatives."""
     rng = np.random.default_rng(seed)
@@ -296,12 +286,6 @@ CASES = {
         lambda: in_order(0.0),
         lambda: of_matrix([90, 10], [20, 80]),
         "there are no rows",
-    ),
-    "H073": Case(
-        lambda: used_again(tried=3),
-        lambda: used_again(tried=0),
-        lambda: of_matrix([90, 10], [20, 80]),
-        "no ledger was named",
     ),
 }
 """By code; H021 has its own among the tests of slices."""

@@ -1,5 +1,5 @@
-"""For each rule about folds, validations, learning curves and comparisons: a result on which it fires, one on which it
-passes, and one it cannot look at."""
+"""For each rule about folds, validations, learning curves, comparisons and test sets that were used before: a result on
+which it fires, one on which it passes, and one it cannot look at."""
 
 from __future__ import annotations
 
@@ -206,6 +206,16 @@ def compared_again(times: int):
     return found
 
 
+def used_again(tried: int) -> heldout.Evaluation:
+    """An evaluation of cases on which a ledger knows so many other models."""
+    truth = np.arange(200) % 2
+    with tempfile.TemporaryDirectory() as folder:
+        for wrong in range(tried + 1):
+            answers = np.where(np.arange(200) < 20 + wrong, 1 - truth, truth)
+            found = heldout.evaluate(truth, answers, ledger=Path(folder, "ledger.jsonl"))
+    return found
+
+
 def never():
     """An evaluation of answers among which the positive class is not."""
     return heldout.evaluate([0, 1, 0, 1], [0, 0, 0, 0], labels=[0, 1], positive=1, measures=[])
@@ -409,6 +419,12 @@ CASES: dict[str, Case] = {
         lambda: heldout.compare(wrong_in(1, 2), wrong_in(*range(90)), wrong_in(*range(100, 199))),
         twenty_cases,
         "fewer than three are compared pair by pair",
+    ),
+    "H073": Case(
+        lambda: used_again(tried=3),
+        lambda: used_again(tried=0),
+        lambda: wrong_in(3),
+        "no ledger was named",
     ),
     "H072": Case(lambda: compared_again(2), lambda: compared_again(1), twenty_cases, "no ledger was named"),
 }  # fmt: skip
