@@ -327,3 +327,14 @@ def test_advice_that_needs_the_rows_says_how_to_have_them_where_they_were_counte
     assert held.review[code].advice.endswith("--honest.")
     assert counted.review[code].advice.endswith("--honest, which needs the rows (--engine memory).")
     assert counted.review[code].advice.startswith(held.review[code].advice.rstrip("."))
+
+
+def test_a_threshold_that_follows_the_costs_is_not_blamed_for_what_a_search_finds():
+    truth, score = ranked.__wrapped__(n=60, share=0.1, apart=1.0, seed=45)
+    costs = {(1, 0): 10, (0, 1): 1}
+    seen = heldout.evaluate(truth, score=score, positive=1, threshold=1 / 11, costs=costs)
+    # On these cases another threshold is cheaper, clearly so even when corrected for the search.
+    assert seen.review["H011"].outcome == "passed"
+    # The same scores as no probabilities leave nothing but the search.
+    unlike = heldout.evaluate(truth, score=10 * score, positive=1, threshold=10 / 11, costs=costs)
+    assert unlike.review["H011"].outcome == "fired"

@@ -428,8 +428,9 @@ def symmetric_costs(subject: Evaluation, *, apart: float = 1e-9) -> Answer:
 def costs_not_used(subject: Evaluation, *, excess: float = 0.1) -> Answer:
     """At the threshold in use the cases cost clearly more than at the one that the costs call for.
 
-    For probabilities that is spared / (spared + found), from what each right answer saves; for other scores the
-    cheapest on these cases, corrected for the search. A model that was trained and cut without the costs ignores them.
+    For probabilities that is spared / (spared + found), from what each right answer saves; for other scores, and where
+    the probabilities are off, the cheapest on these cases, corrected for the search. A model that was trained and cut
+    without the costs ignores them.
     """
     ready = _ready(subject)
     if isinstance(ready, str):
@@ -444,6 +445,10 @@ def costs_not_used(subject: Evaluation, *, excess: float = 0.1) -> Answer:
     if subject.scores is not None and subject.scores.evidence.probabilities is not None:
         # First the threshold that was not chosen on these cases.
         others.insert(0, (stakes.threshold, subject.level))
+        seen = calibration_of(subject)
+        if math.isclose(used, stakes.threshold, rel_tol=0.01) and not isinstance(seen, str) and not seen.is_off():
+            # It follows the costs, and nothing shows that the probabilities are off: the search finds chance only.
+            others.pop()
     facts: dict[str, object] = {"threshold": used, "cost": cost}
     for other, level in others:
         counts = counts_at(ranking, other)
@@ -453,7 +458,7 @@ def costs_not_used(subject: Evaluation, *, excess: float = 0.1) -> Answer:
         if low > 0 and cost - cheaper > excess * abs(cheaper):
             where = _where(used, given=subject.threshold is not None)
             # A threshold that was found on these very cases is not one to use, and advice names none.
-            by_rule = level == subject.level and len(others) > 1
+            by_rule = level == subject.level and other == stakes.threshold
             said = _use(subject, other) if by_rule else CHOOSE
             return Fired(_dearer(where, cost, other, cheaper), facts, f"{said}{needs_rows(subject)}.")
     where = _where(used, given=subject.threshold is not None)
