@@ -27,6 +27,9 @@ SLACK: dict[Kind, float] = {"test": 0.015, "gate": 0.01, "finding": 0.01}
 WARNING = "warning"
 # Rules that say how far intervals and tests can be trusted; those on costs or thresholds speak of other things.
 TRUST_RULES = ("rules_certainty", "rules_classes", "rules_folds", "rules_comparison")
+# Rules beside these that say how large something is, or what follows from it: H014 and H054 say that an interval is
+# wide, not that it may miss.
+OTHER_RULES = {"H013", "H014", "H021", "H035", "H051", "H053", "H054", "H056", "H057", "H058", "H061"}
 Measurements = dict[tuple[str, str], Measured]
 
 
@@ -107,7 +110,9 @@ def list_rows(measured: Measurements, family: str) -> list[Row]:
 
 def list_findings(tally: Tally) -> tuple[str, ...]:
     """The findings on how far to trust the result that fired in at least half of the draws that were reviewed."""
-    often = [code for code, number in tally.findings.items() if 2 * number >= tally.reviewed]
+    often = [
+        code for code, number in tally.findings.items() if 2 * number >= tally.reviewed and code not in OTHER_RULES
+    ]
     modules = {code: RULE_CATALOGUE[code].function.__module__ for code in often if code in RULE_CATALOGUE}
     trusted = [code for code, module in modules.items() if module.rpartition(".")[2] in TRUST_RULES]
     return tuple(sorted([*trusted, *({WARNING} & set(often))]))

@@ -14,7 +14,7 @@ from tests.promises import store as store_module
 from tests.promises.cell import Cell, Key, Kind, Outcome, Tally, Truth, list_estimates_at
 from tests.promises.measurement import Progress, Task, list_tasks, run_task, run_tasks
 from tests.promises.register import FAMILIES, list_cells
-from tests.promises.report import Row, judge_family, scale_coverage, write_report
+from tests.promises.report import Row, judge_family, list_findings, scale_coverage, write_report
 from tests.promises.store import Store, hash_file, list_packages
 
 import heldout
@@ -220,6 +220,14 @@ def test_a_family_keeps_its_promise_or_the_page_says_what_it_does_not():
     assert "too few draws" in judge_family([make_row("interval", 2, n=40)], "counts")
     # What is counted beside the promise does not count.
     assert ": kept" in judge_family([*sound, make_row("beside", 400)], "counts")
+
+
+def test_only_findings_that_say_that_an_interval_may_miss_excuse_one():
+    tally = Tally()
+    tally.reviewed = 10
+    # Few groups, a wide interval, poor areas, and few cases of a class in four of ten draws.
+    tally.findings.update({"H024": 5, "H054": 10, "H003": 10, "H006": 4})
+    assert list_findings(tally) == ("H024",)
 
 
 def test_every_cell_has_a_name_of_its_own():
