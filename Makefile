@@ -63,12 +63,6 @@ golden: setup ## record anew what users see (tests/golden/expected), where a cha
 
 promises: setup ## measure again what intervals cover and how often tests reject; goes on where it was (hours)
 	$(PYTHON) -m tests.promises
-	$(PYTHON) tests/thresholds/coverage_of_choice.py
-	$(PYTHON) tests/promises/resampling.py
-	$(PYTHON) tests/promises/comparison_cases.py
-	$(PYTHON) tests/promises/comparison_scores.py
-	$(PYTHON) tests/promises/comparison_folds.py
-	$(PYTHON) tests/promises/importance.py
 
 .venv-bench/.made: pyproject.toml benchmarks/requirements.txt | $(OWN_UV)
 	$(RUN_UV) venv --allow-existing --seed --python '$(PYTHON_RANGE)' .venv-bench

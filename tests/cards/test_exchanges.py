@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 from tests.cards.drawn_data import one_that_matters
-from tests.promises.importance import (
+from tests.promises.families.importance import (
     COMMON,
     HEAVY,
     PLAIN,

@@ -1,7 +1,8 @@
 """A cell of the promises: a world with known truth, a number of cases, what is asked; and the tally of what came of it.
 
 A draw of a cell asks the default path once about drawn cases. An interval at a level may hold the truth or lie wholly
-below or above it, a test may reject a true null, and a gate may pass though its requirement is not met.
+below or above it, a test may reject a true null, a gate may pass though its requirement is not met, and a finding may
+call for action where nothing is wrong.
 """
 
 from __future__ import annotations
@@ -10,22 +11,28 @@ import math
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from heldout.errors import HeldoutError
 from heldout.intervals.estimate import Estimate
+from heldout.measures.catalogue import find
+from heldout.measures.quantity import Quantity
+from heldout.results.evaluation import Evaluation
 
 LEVELS = (0.8, 0.95, 0.99)
 # Draws of which the review is read too; they are the first chunk, which also shows how long a draw takes.
 REVIEWED = 10
+# The packages of heldout that a review goes through beyond those of an evaluation.
+REVIEW = ("findings", "comparisons", "curves", "thresholds", "studies", "review")
 # Limits that are equal to the truth but for rounding hold it.
 HAIR = 1e-9
 
-Kind = Literal["interval", "test", "gate"]
+# "beside" are intervals that are counted for a second meaning of the truth, of which nothing is promised.
+Kind = Literal["interval", "test", "gate", "finding", "beside"]
 Key = tuple[Kind, str, float]
 Truth = Mapping[str, float]
 
@@ -35,7 +42,7 @@ class Outcome:
     """How often one thing was asked, and what came of it.
 
     Of intervals: how many lay wholly below the truth (`too_low`) and above it (`too_high`), how many were `bounded`,
-    and the sum of their widths. Of tests and gates, `too_high` counts the rejections and the passes.
+    and the sum of their widths. Of tests, gates and findings `too_high` counts the rejections, passes and alarms.
     """
 
     n: int = 0
@@ -94,9 +101,11 @@ class Tally:
         outcome.n += 1
         return outcome
 
-    def add_interval(self, what: str, level: float, low: float, high: float, truth: float) -> None:
+    def add_interval(
+        self, what: str, level: float, low: float, high: float, truth: float, kind: Kind = "interval"
+    ) -> None:
         """Count an interval; one without limits is undefined."""
-        outcome = self._outcome("interval", what, level)
+        outcome = self._outcome(kind, what, level)
         if math.isnan(low) or math.isnan(high):
             outcome.undefined += 1
             return
@@ -107,7 +116,17 @@ class Tally:
             outcome.bounded += 1
             outcome.width += high - low
 
-    def add_estimates(self, estimates: Iterable[Estimate], truth: Truth, names: Mapping[Any, str]) -> None:
+    def add_evaluation(
+        self, evaluation: Evaluation, levels: Iterable[float], truth: Truth, names: Mapping[Any, str]
+    ) -> None:
+        """Count the estimates of an evaluation at some levels, and what its review found."""
+        for level in levels:
+            self.add_estimates(list_estimates_at(evaluation, level), truth, names)
+        self.review(evaluation)
+
+    def add_estimates(
+        self, estimates: Iterable[Estimate], truth: Truth, names: Mapping[Any, str], kind: Kind = "interval"
+    ) -> None:
         """Count the estimates whose truth is known, of the classes in `names`, which says how they are called."""
         for estimate in estimates:
             if estimate.class_ is not None and estimate.class_ not in names:
@@ -117,9 +136,9 @@ class Tally:
             if math.isnan(true):
                 continue
             if math.isnan(estimate.value) and estimate.style == "share":
-                self.add_interval(what, estimate.level, math.nan, math.nan, true)
+                self.add_interval(what, estimate.level, math.nan, math.nan, true, kind)
             else:
-                self.add_interval(what, estimate.level, estimate.low, estimate.high, true)
+                self.add_interval(what, estimate.level, estimate.low, estimate.high, true, kind)
 
     def add_test(self, what: str, level: float, p: float) -> None:
         """Count a test of a null that is true."""
@@ -132,6 +151,10 @@ class Tally:
     def add_gate(self, what: str, level: float, *, passed: bool) -> None:
         """Count a gate whose requirement is not met."""
         self._outcome("gate", what, level).too_high += passed
+
+    def add_finding(self, code: str, *, fired: bool) -> None:
+        """Count a rule on a result in which nothing is wrong; like a test at .95 it may fire once in twenty times."""
+        self._outcome("finding", code, 0.95).too_high += fired
 
     def review(self, result: Any) -> None:
         """Count what the review of a result found, on the draws that are reviewed."""
@@ -168,6 +191,22 @@ def name_quantity(estimate: Estimate, names: Mapping[Any, str]) -> str:
     if estimate.class_ is None:
         return estimate.name
     return f"{estimate.measure}[{names[estimate.class_]}]"
+
+
+def list_estimates_at(evaluation: Evaluation, level: float) -> Iterator[Estimate]:
+    """The estimates of an evaluation at another level, from the same counts: as if it had been made at that level."""
+    if level == evaluation.level:
+        yield from evaluation.estimates
+        return
+    counts = replace(evaluation.estimator, level=level)
+    scores = None if evaluation.scores is None else replace(evaluation.scores, level=level)
+    for estimate in evaluation.estimates:
+        average: Any = estimate.average
+        quantity = Quantity(find(estimate.measure, costs=evaluation.costs), estimate.class_, average)
+        if quantity.is_score:
+            yield quantity.check_scored(scores).ask(quantity)
+        else:
+            yield counts.ask(quantity)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,21 @@ from types import ModuleType
 
 from tests.promises.cell import LEVELS, Cell
 
-FAMILIES = ("counts", "rankings", "losses_and_calibration", "groups", "weights", "best_of_k")
+FAMILIES = (
+    "counts",
+    "rankings",
+    "losses_and_calibration",
+    "groups",
+    "weights",
+    "folds",
+    "comparisons",
+    "best_of_k",
+    "gates",
+    "slices",
+    "threshold_choice",
+    "importance",
+    "findings_on_sound_models",
+)
 
 
 @cache
@@ -20,8 +34,11 @@ def load_family(name: str) -> ModuleType:
 
 @cache
 def list_cells(family: str, levels: tuple[float, ...] = LEVELS) -> dict[str, Cell]:
-    """The cells of a family by their names, which must differ, at some levels."""
-    cells: list[Cell] = [replace(cell, levels=levels) for cell in load_family(family).CELLS]
+    """The cells of a family by their names, which must differ, at some levels; some are for fewer of them."""
+    cells: list[Cell] = [
+        replace(cell, levels=tuple(level for level in levels if level in cell.levels) or cell.levels)
+        for cell in load_family(family).CELLS
+    ]
     named = {str(cell): cell for cell in cells}
     if len(named) != len(cells):
         texts = [str(cell) for cell in cells]

@@ -11,16 +11,25 @@ from statistics import NormalDist, median
 
 from tests.promises.cell import LEVELS, Kind, Outcome, Tally
 from tests.promises.register import list_cells, load_family
-from tests.promises.store import Measured, hash_sources
+from tests.promises.store import Measured
 
 from heldout.findings.review import RULE_CATALOGUE
 
 # What a 95 % interval promises; at other levels, what a standard error that is wrong by the same factor would cover.
 BAND, FLOOR = (0.93, 0.985), 0.90
-# A test rejects a true null at most so much more often than it says, and a gate passes falsely.
-TEST_SLACK, GATE_SLACK = 0.015, 0.01
+# So many of ten intervals are to be in their band for a family to keep its promise.
+NEARLY_ALL = 0.9
+# With fewer draws than these nothing can be said: the Monte Carlo error of a coverage of .95 is .011.
+ENOUGH = 400
+# How much more often than its level says a test may reject a true null, a gate pass falsely, a rule raise an alarm.
+SLACK: dict[Kind, float] = {"test": 0.015, "gate": 0.01, "finding": 0.01}
+# What the decision for a threshold warns of has no code.
+WARNING = "warning"
 # Rules that say how far intervals and tests can be trusted; those on costs or thresholds speak of other things.
 TRUST_RULES = ("rules_certainty", "rules_classes", "rules_folds", "rules_comparison")
+# Rules beside these that say how large something is, or what follows from it: H014 and H054 say that an interval is
+# wide, not that it may miss.
+OTHER_RULES = {"H013", "H014", "H021", "H035", "H051", "H053", "H054", "H056", "H057", "H058", "H061"}
 Measurements = dict[tuple[str, str], Measured]
 
 
@@ -53,15 +62,14 @@ class Row:
     @property
     def value(self) -> float:
         """The coverage of an interval, or how often a test or a gate was wrong."""
-        return self.outcome.covered if self.kind == "interval" else self.outcome.rate
+        return self.outcome.rate if self.kind in SLACK else self.outcome.covered
 
     @property
     def short(self) -> bool:
         """Whether it is below what was promised."""
-        if self.kind == "interval":
+        if self.kind not in SLACK:
             return self.value < scale_coverage(BAND[0], self.level)
-        slack = TEST_SLACK if self.kind == "test" else GATE_SLACK
-        return self.value > 1 - self.level + slack + 1e-12
+        return self.value > 1 - self.level + SLACK[self.kind] + 1e-12
 
     @property
     def wide(self) -> bool:
@@ -76,9 +84,8 @@ class Row:
     @property
     def clearly(self) -> bool:
         """Whether it leaves the band by more than two Monte Carlo standard errors."""
-        if self.kind != "interval":
-            slack = TEST_SLACK if self.kind == "test" else GATE_SLACK
-            return self.value - 2 * self.outcome.error > 1 - self.level + slack
+        if self.kind in SLACK:
+            return self.value - 2 * self.outcome.error > 1 - self.level + SLACK[self.kind]
         low, high = (scale_coverage(end, self.level) for end in BAND)
         return self.value + 2 * self.outcome.error < low or self.value - 2 * self.outcome.error > high
 
@@ -103,9 +110,12 @@ def list_rows(measured: Measurements, family: str) -> list[Row]:
 
 def list_findings(tally: Tally) -> tuple[str, ...]:
     """The findings on how far to trust the result that fired in at least half of the draws that were reviewed."""
-    often = [code for code, number in tally.findings.items() if 2 * number >= tally.reviewed]
+    often = [
+        code for code, number in tally.findings.items() if 2 * number >= tally.reviewed and code not in OTHER_RULES
+    ]
     modules = {code: RULE_CATALOGUE[code].function.__module__ for code in often if code in RULE_CATALOGUE}
-    return tuple(sorted(code for code, module in modules.items() if module.rpartition(".")[2] in TRUST_RULES))
+    trusted = [code for code, module in modules.items() if module.rpartition(".")[2] in TRUST_RULES]
+    return tuple(sorted([*trusted, *({WARNING} & set(often))]))
 
 
 def write_report(measured: Measurements, families: tuple[str, ...]) -> str:
@@ -113,7 +123,8 @@ def write_report(measured: Measurements, families: tuple[str, ...]) -> str:
     shown = [
         family for family in families if any(known.tally.draws for (f, _), known in measured.items() if f == family)
     ]
-    parts = [_opening(measured), "## Summary", *_summary(measured, shown)]
+    parts = [_opening(measured), "## Which promises are kept", _verdicts(measured, shown)]
+    parts += ["## Summary", *_summary(measured, shown)]
     for family in shown:
         parts += [f"## {title(family)}", *_family_section(measured, family)]
     return "\n\n".join(parts) + "\n"
@@ -136,7 +147,7 @@ def _opening(measured: Measurements) -> str:
         "This page is written by `make promises`, which measures every default through the public functions on cases "
         "whose truth is known. A cell is a world (how cases are drawn), a number of cases, and what is asked. Each "
         "draw of a cell is one new test set.\n\n"
-        f"Measured {last} on the sources with the hash `{hash_sources()}`: {len(done):,} of {len(measured):,} cells, "
+        f"Measured until {last}: {len(done):,} of {len(measured):,} cells, "
         f"{draws:,} draws ({part} that are planned), {hours:.1f} hours of processor time.\n\n"
         f"A 95 % interval is in its band where it held the truth in {BAND[0]:.0%} to {BAND[1]:.1%} of the draws, and "
         f"far below where it held it in less than {FLOOR:.0%}. At the other levels the bands are what a standard error "
@@ -147,17 +158,55 @@ def _opening(measured: Measurements) -> str:
             for level in LEVELS
             if level != 0.95
         )
-        + ". A test may reject a true null .015 more often than its level says, a gate may pass falsely .01 more "
-        "often. The Monte Carlo standard error of a coverage of .95 is .005 with 2,000 draws, .010 with 500; ± is one "
-        "standard error. Draws in which a quantity is undefined are left out of its coverage. A finding counts where "
-        "it speaks of how far the result can be trusted and fired in at least half of the ten draws that were reviewed."
+        + ". A test may reject a true null .015 more often than its level says, a gate pass falsely and a rule to act "
+        "on fire where nothing is wrong .01 more often. The Monte Carlo standard error of a coverage of .95 is .005 "
+        "with 2,000 draws, .010 with 500; ± is one standard error. Draws in which a quantity is undefined are "
+        "left out of its coverage. A finding counts where it speaks of how far the result can be trusted and "
+        "fired in at least half of the ten draws that were reviewed."
     )
+
+
+def _verdicts(measured: Measurements, families: list[str]) -> str:
+    """One line for each family: whether it keeps its promise, and what it is that it does not."""
+    opening = (
+        "A family keeps its promise where nine of ten of its 95 % intervals (a quantity in a cell) are in their band, "
+        "none that is far below goes without a finding there, and no test, gate or rule is over its level by more than "
+        "two standard errors."
+    )
+    return "\n".join([opening, "", *(f"- {judge_family(list_rows(measured, name), name)}" for name in families)])
+
+
+def judge_family(rows: list[Row], family: str) -> str:
+    """Whether a family keeps its promise, in words with numbers."""
+    every = [r for r in rows if r.level == 0.95 and (r.kind == "interval" or r.kind in SLACK)]
+    asked = [r for r in every if r.outcome.defined >= ENOUGH]
+    main = [r for r in asked if r.kind == "interval"]
+    name = f"**{title(family)}**"
+    few = f" {len(every) - len(asked):,} of {len(every):,} were asked too seldom to tell." if asked != every else ""
+    if not asked:
+        return f"{name}: too few draws to tell; at least {ENOUGH} of each quantity are needed."
+    silent = [r for r in main if r.failing and r.silent]
+    over = [r for r in asked if r.kind in SLACK and r.clearly]
+    missing = []
+    if main and sum(not r.short and not r.wide for r in main) < NEARLY_ALL * len(main):
+        missing.append(f"only {_within(main)} of {len(main):,} intervals are in their band")
+    if silent:
+        missing.append(f"{len(silent):,} are below {_share(FLOOR)} without a finding")
+    if over:
+        missing.append(
+            f"{len(over):,} of {len(asked) - len(main):,} tests, gates or rules are clearly over their level"
+        )
+    if missing:
+        return f"{name}: **not kept**; {'; '.join(missing)}.{few}"
+    figures = [f"{_within(main)} of {len(main):,} intervals in their band"] if main else []
+    figures += [f"none of {len(asked) - len(main):,} tests, gates or rules clearly over its level"] * (asked != main)
+    return f"{name}: kept; {', '.join(figures)}.{few}"
 
 
 def _summary(measured: Measurements, families: list[str]) -> list[str]:
     head = [
         "family", "cells", "draws a cell", "intervals", "in band", "below", "above", "far below", "of these silent",
-        "lowest", "in band at .8", "at .99", "tests over", "gates over",
+        "lowest", "highest", "in band at .8", "at .99", "tests over", "gates over", "rules over",
     ]  # fmt: skip
     lines = []
     for family in families:
@@ -166,11 +215,12 @@ def _summary(measured: Measurements, families: list[str]) -> list[str]:
         main = at[0.95]
         draws = [known.tally.draws for (f, _), known in measured.items() if f == family and known.tally.draws]
         failing = [r for r in main if r.failing]
+        ends = [_share(end((r.value for r in main), default=math.nan)) for end in (min, max)]
         lines.append([
             f"[{title(family)}](#{family.replace('_', '-')})", len(draws), _span(draws), len(main), _within(main),
             _part(main, [r for r in main if r.short]), _part(main, [r for r in main if r.wide]), len(failing),
-            sum(r.silent for r in failing), _share(min((r.value for r in main), default=math.nan)),
-            _within(at[0.8]), _within(at[0.99]), _over(rows, "test"), _over(rows, "gate"),
+            sum(r.silent for r in failing), *ends,
+            _within(at[0.8]), _within(at[0.99]), *(_over(rows, kind) for kind in SLACK),
         ])  # fmt: skip
     return [_table(head, lines)]
 
@@ -197,16 +247,26 @@ def _family_section(measured: Measurements, family: str) -> list[str]:
     rows = list_rows(measured, family)
     text = " ".join((load_family(family).__doc__ or "").split())
     parts = [text]
+    spaced = family.replace("_", " ")
     if intervals := [r for r in rows if r.kind == "interval"]:
         parts.append(_by_measure(intervals))
-    for kind, name in (("test", "Tests of a true null: how often they reject"), ("gate", "Gates that pass falsely")):
+    if beside := [r for r in rows if r.kind == "beside"]:
+        parts += [f"### Counted beside the promise: {spaced}", _by_measure(beside)]
+    for kind, name in HEADINGS.items():
         if some := [r for r in rows if r.kind == kind]:
-            parts += [f"### {name}: {family.replace('_', ' ')}", _rates(some)]
+            parts += [f"### {name}: {spaced}", _rates(some)]
     if outside := _outside(rows):
         parts += [f"### Outside the band: {family.replace('_', ' ')}", outside]
     if refused := _refused(measured, family):
         parts.append(refused)
     return parts
+
+
+HEADINGS: dict[Kind, str] = {
+    "test": "Tests of a true null, how often they reject",
+    "gate": "Gates that pass falsely",
+    "finding": "Rules to act on where nothing is wrong, how often they fire",
+}
 
 
 def _by_measure(rows: list[Row]) -> str:
@@ -261,7 +321,7 @@ def _outside(rows: list[Row]) -> str:
     head = ["cell", "below its band, or over its level", "above its band", "findings that fired"]
     by_cell: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        if row.level == 0.95 and (row.short or row.wide):
+        if row.level == 0.95 and row.kind != "beside" and (row.short or row.wide):
             by_cell[row.cell].append(row)
     lines = []
     for cell, some in sorted(by_cell.items(), key=lambda item: min(_badness(r) for r in item[1])):
@@ -275,7 +335,7 @@ def _outside(rows: list[Row]) -> str:
 
 
 def _badness(row: Row) -> float:
-    return row.value if row.kind == "interval" else 1 - row.value
+    return 1 - row.value if row.kind in SLACK else row.value
 
 
 def _describe(row: Row) -> str:

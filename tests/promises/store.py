@@ -1,51 +1,98 @@
-"""The results that were measured: one JSON line for each finished piece of work, kept until the code changes.
+"""The results that were measured: one JSON line for each finished piece of work, kept until what decides it changes.
 
-A piece of work is known by a fingerprint of the sources of heldout, of the files that declare its family, and of its
-cell's settings; results of other code are left in the file and not read.
+A piece of work is known by a fingerprint of the sources of heldout that its family declares as deciding its numbers, of
+the code of the family itself, and of its cell's settings. Comments and docstrings do not count. The first piece of
+every cell is reviewed too, so that it also depends on the rules. Results of other code are left in the file, unread.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.promises.cell import LEVELS, Cell, Tally, Truth
+from tests.promises.cell import LEVELS, REVIEW, Cell, Tally, Truth
 from tests.promises.register import FAMILIES, list_cells, load_family
 
 import heldout
+from heldout.api.options import EvaluateArguments, defaults_of
 
 FOLDER = Path("build/promises")
+SOURCES = Path(heldout.__file__).parent
+# What every evaluation of arrays goes through; a family declares in PACKAGES what it needs beyond.
+EVALUATION = (
+    "arguments", "arrays", "values", "costs", "evidence", "predictions", "engines", "measures", "intervals", "results",
+    "api/evaluate",
+)  # fmt: skip
+# The cells of a family are in the fingerprint one by one, so that another cell can be added without loss.
+LISTS = ("CELLS", "_cells")
 
 
 @cache
-def hash_sources() -> str:
-    """A hash of all sources of heldout."""
-    folder = Path(heldout.__file__).parent
+def hash_file(path: Path) -> str:
+    """A hash of what a file does: its syntax tree without docstrings, and without the list of a family's cells."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if not _is_list(node)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
+                node.body = node.body[1:]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+def _is_list(node: ast.stmt) -> bool:
+    """Whether a statement only lists the cells of a family."""
+    if isinstance(node, ast.FunctionDef):
+        return node.name in LISTS
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return any(isinstance(target, ast.Name) and target.id in LISTS for target in targets)
+
+
+@cache
+def hash_sources(packages: tuple[str, ...]) -> str:
+    """A hash of some packages and modules of heldout."""
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode())
-        digest.update(path.read_bytes())
+    for name in sorted(set(packages)):
+        path = SOURCES / name
+        files = sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+        for file in files:
+            digest.update(f"{file.relative_to(SOURCES).as_posix()} {hash_file(file)}".encode())
     return digest.hexdigest()[:12]
+
+
+def list_packages(family: str, chunk: int = 1) -> tuple[str, ...]:
+    """The packages and modules that decide what a piece of work of a family finds."""
+    declared: tuple[str, ...] = getattr(load_family(family), "PACKAGES", ())
+    return (*EVALUATION, *declared, *(REVIEW if chunk == 0 else ()))
 
 
 @cache
 def _hash_family(family: str) -> str:
-    """A hash of the file of the family, and of those that draw for all families."""
+    """A hash of the file of the family, and of the files of this folder that it imports."""
     here = Path(__file__).parent
-    paths = [here / "cell.py", *sorted(here.glob("*_worlds.py")), Path(str(load_family(family).__file__))]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:12]
+    waiting, known = [Path(str(load_family(family).__file__))], set[Path]()
+    while waiting:
+        path = waiting.pop()
+        known.add(path)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tests.promises."):
+                parts = str(node.module).split(".")[2:]
+                waiting += {here.joinpath(*parts).with_suffix(".py")} - known
+    return hashlib.sha256("".join(hash_file(path) for path in sorted(known)).encode()).hexdigest()[:12]
 
 
-def fingerprint(family: str, cell: Cell) -> str:
-    """What a result depends on, in one word."""
-    text = f"{hash_sources()} {_hash_family(family)} {cell!r}"
+def fingerprint(family: str, cell: Cell, chunk: int) -> str:
+    """What a result depends on, in one word; how many draws are planned does not matter."""
+    code = hash_sources(list_packages(family, chunk))
+    text = f"{code} {defaults_of(EvaluateArguments)} {_hash_family(family)} {replace(cell, draws=0)!r}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -80,9 +127,12 @@ class Store:
         """What the code as it stands has measured, by family and cell; cells without results are there too."""
         cells = {(family, name): cell for family in families for name, cell in self.list_cells(family).items()}
         measured = {place: Measured() for place in cells}
-        wanted = {fingerprint(place[0], cell): place for place, cell in cells.items()}
+        # The first piece of a cell has a fingerprint of its own.
+        wanted = {
+            (fingerprint(place[0], cell, chunk), chunk == 0): place for place, cell in cells.items() for chunk in (0, 1)
+        }
         for line in self._lines():
-            place = wanted.get(line["fingerprint"])
+            place = wanted.get((line["fingerprint"], line["chunk"] == 0))
             if place is None or line["chunk"] in measured[place].chunks:
                 continue
             known = measured[place]
@@ -106,7 +156,7 @@ class Store:
         """Write one finished piece of work."""
         self.folder.mkdir(parents=True, exist_ok=True)
         line = {
-            "fingerprint": fingerprint(family, cell),
+            "fingerprint": fingerprint(family, cell, chunk),
             "family": family,
             "cell": str(cell),
             "chunk": chunk,
@@ -121,7 +171,7 @@ class Store:
 
     def truth(self, family: str, cell: Cell) -> Truth:
         """The true values of a cell, found once and kept."""
-        path = self.folder / "truths" / f"{fingerprint(family, cell)}.json"
+        path = self.folder / "truths" / f"{fingerprint(family, cell, 1)}.json"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             # Another process may write the same at the same time: the last one to finish replaces the whole file.

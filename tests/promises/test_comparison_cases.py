@@ -7,23 +7,146 @@ cautious and why.
 
 from __future__ import annotations
 
-import pytest
-from tests.promises.comparison_cases import (
-    CLASSES,
-    COCHRAN,
-    DIFFERENT,
-    NULLS,
-    UNLIKE,
-    World,
-    cochran_rejections,
-    measure,
-    measure_unpaired,
-    summed,
-    summed_unpaired,
-)
+import math
+from dataclasses import dataclass, replace
+from functools import cache
 
+import numpy as np
+import pytest
+from scipy import stats
+from tests.promises.pair_worlds import UnlikeErrors, World
+
+from heldout.comparisons.mcnemar import cochran_q, mcnemar, mcnemar_p
+from heldout.comparisons.paired_counts import compare_counts
+from heldout.comparisons.unpaired import compare_unpaired, two_shares
+from heldout.evidence import Confusion
+from heldout.measures.catalogue import read_quantity
 from heldout.studies.sampling import mcnemar_power
 
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Shares of the test sets on which the test rejected and the interval held the truth, and its mean width."""
+
+    rejects: float
+    holds: float
+    width: float
+    undefined: int
+
+
+def measure(world: World, text: str, method: str | None, replicates: int, seed: int = 1, draws: int = 499) -> Kept:
+    """Compare on so many test sets."""
+    rng = np.random.default_rng(seed)
+    truth = world.difference(text)
+    quantity = read_quantity(text, tuple(range(len(world.shares))))
+    found = [compare_counts(pairs, quantity, method=method, replicates=draws) for pairs in world.draw(rng, replicates)]
+    return _kept(found, truth)
+
+
+def measure_unpaired(world: World, text: str, method: str | None, replicates: int, seed: int = 1) -> Kept:
+    """The same with a test set for each of the two."""
+    rng = np.random.default_rng(seed)
+    quantity = read_quantity(text, tuple(range(len(world.shares))))
+    sides: list[list[Confusion]] = [[pairs.side(side) for pairs in world.draw(rng, replicates)] for side in ("a", "b")]
+    found = [compare_unpaired(a, b, quantity, method=method) for a, b in zip(*sides, strict=True)]
+    return _kept(found, world.difference(text))
+
+
+def cochran_rejections(n: int, models: int, wrong: float, replicates: int, seed: int = 1) -> float:
+    """How often Cochran's Q says that equally good classifiers differ; a case is as hard for one as for another."""
+    rng = np.random.default_rng(seed)
+    found = 0
+    for _ in range(replicates):
+        # A beta distribution of the chance to be wrong: most cases are easy for all, some are hard for all.
+        hard = rng.beta(wrong, 1 - wrong, size=(n, 1))
+        found += cochran_q(rng.random((n, models)) >= hard).p <= 0.05
+    return found / replicates
+
+
+def summed(world: World, method: str = "mcnemar") -> Kept:
+    """The same for accuracy without simulation: the sum over every outcome that is not next to impossible."""
+    share_a, share_b = (world.apart + world.gain) / 2, (world.apart - world.gain) / 2
+    rates = [share_a, share_b, 1 - world.apart]
+    outcomes = []
+    for b in _likely(world.n, share_a):
+        for c in _likely(world.n, share_b):
+            weight = math.exp(stats.multinomial.logpmf([b, c, world.n - b - c], world.n, rates))
+            if weight > 1e-8:
+                p, _, _ = mcnemar_p(b, c, "mcnemar-chi-square" if method == "tango" else method)
+                outcomes.append((weight, replace(_with_interval(b, c, world.n), p=p)))
+    return _weighed(outcomes, world.gain)
+
+
+# The interval is Tango's for each of the tests.
+_with_interval = cache(mcnemar)
+
+
+def summed_unpaired(world: World, method: str = "newcombe") -> Kept:
+    """The same for accuracies on two test sets."""
+    rates = [1 - world.both_wrong - (world.apart - sign * world.gain) / 2 for sign in (1, -1)]
+    hits = [_likely(world.n, rate) for rate in rates]
+    chances = [np.atleast_1d(stats.binom.pmf(seen, world.n, rate)) for seen, rate in zip(hits, rates, strict=True)]
+    outcomes = [
+        (chance_a * chance_b, two_shares(a, world.n, b, world.n, method=method))
+        for a, chance_a in zip(hits[0], chances[0], strict=True)
+        for b, chance_b in zip(hits[1], chances[1], strict=True)
+        if chance_a * chance_b > 1e-8
+    ]
+    return _weighed(outcomes, world.gain)
+
+
+def _likely(n: int, rate: float) -> range:
+    reach = 6 * math.sqrt(n * rate * (1 - rate)) + 6
+    return range(max(0, math.floor(n * rate - reach)), min(n, math.ceil(n * rate + reach)) + 1)
+
+
+def _weighed(outcomes, truth: float) -> Kept:
+    weights = np.array([weight for weight, _ in outcomes])
+    weights /= weights.sum()
+    kept = [_kept([found], truth) for _, found in outcomes]
+    rejects, holds, width = (
+        float(weights @ np.array([getattr(one, name) for one in kept])) for name in ("rejects", "holds", "width")
+    )
+    return Kept(rejects, holds, width, 0)
+
+
+def _kept(found, truth: float) -> Kept:
+    defined = [one for one in found if not np.isnan(one.difference)]
+    return Kept(
+        float(np.mean([one.p <= 0.05 for one in defined])),
+        float(np.mean([one.low - 1e-12 <= truth <= one.high + 1e-12 for one in defined])),
+        float(np.mean([one.high - one.low for one in defined])),
+        len(found) - len(defined),
+    )
+
+
+NULLS = (
+    World(50, (0.5, 0.5), 0.1, 0.2),
+    World(100, (0.5, 0.5), 0.15, 0.3),
+    World(200, (0.7, 0.3), 0.05, 0.1),
+    World(500, (0.9, 0.1), 0.02, 0.06),
+    World(100, (0.9, 0.1), 0.02, 0.05),
+)
+UNLIKE = tuple(
+    UnlikeErrors(n, (1 - share, share), 0.0, 0.0, recalls=recalls)
+    for n, share, recalls in ((100, 0.4, (0.9, 0.7)), (300, 0.4, (0.9, 0.7)), (300, 0.2, (0.85, 0.75)))
+)
+COCHRAN = ((50, 3, 0.2), (100, 4, 0.3), (200, 6, 0.1), (500, 10, 0.2))
+DIFFERENT = (
+    World(60, (0.5, 0.5), 0.1, 0.2, 0.1),
+    World(200, (0.8, 0.2), 0.05, 0.1, 0.06),
+    World(500, (0.95, 0.05), 0.02, 0.05, 0.03),
+)
+CLASSES = (
+    World(150, (1 / 3, 1 / 3, 1 / 3), 0.1, 0.2),
+    World(150, (0.5, 0.45, 0.05), 0.1, 0.2, 0.1),
+    World(300, (0.2,) * 5, 0.1, 0.2, 0.1),
+    World(300, (0.2,) * 5, 0.01, 0.03, 0.02),
+    World(500, (0.1,) * 10, 0.1, 0.2),
+    World(500, (0.05,) * 20, 0.1, 0.2, 0.08),
+    World(500, (0.05,) * 20, 0.01, 0.03),
+    World(160, (0.025,) * 40, 0.1, 0.2),
+)
 EVEN, TWO_CLASSES, UNEVEN, RARE, FEW = NULLS
 
 

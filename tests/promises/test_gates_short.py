@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 from tests.promises.cell import Cell
-from tests.promises.gate_cells import CELLS, BaselineGate, CountGate, ScoreGate, SeveralGate
+from tests.promises.families.gates import CELLS, BaselineGate, CountGate, ScoreGate, SeveralGate
 
 import heldout
 

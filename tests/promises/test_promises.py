@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import ClassVar
+from types import FrameType
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from tests.promises import store as store_module
-from tests.promises.cell import Cell, Key, Outcome, Tally, Truth
+from tests.promises.cell import Cell, Key, Kind, Outcome, Tally, Truth, list_estimates_at
 from tests.promises.measurement import Progress, Task, list_tasks, run_task, run_tasks
 from tests.promises.register import FAMILIES, list_cells
-from tests.promises.report import Row, scale_coverage, write_report
-from tests.promises.store import Store
+from tests.promises.report import Row, judge_family, list_findings, scale_coverage, write_report
+from tests.promises.store import Store, hash_file, list_packages
+
+import heldout
 
 CHEAP = Task("rankings", next(iter(list_cells("rankings"))), 0, (0.95,))
 
@@ -44,8 +49,84 @@ def test_a_run_goes_on_where_it_was(tmp_path):
 def test_results_of_other_code_are_not_read(tmp_path, monkeypatch):
     store = Store(tmp_path, (0.95,))
     measure_inline(store, CHEAP)
-    monkeypatch.setattr(store_module, "hash_sources", lambda: "another")
+    monkeypatch.setattr(store_module, "hash_sources", lambda packages: f"another {packages}")
     assert not store.read(("rankings",))["rankings", CHEAP.name].tally.draws
+
+
+def test_only_the_reviewed_piece_depends_on_the_rules(tmp_path, monkeypatch):
+    store = Store(tmp_path, (0.95,))
+    rest = Task(CHEAP.family, CHEAP.name, 1, CHEAP.levels)
+    measure_inline(store, CHEAP)
+    measure_inline(store, rest)
+    true = store_module.hash_sources
+    monkeypatch.setattr(
+        store_module, "hash_sources", lambda packages: true(packages) + "other rules" * ("findings" in packages)
+    )
+    assert store.read(("rankings",))["rankings", CHEAP.name].chunks == {1}
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ('"""Another docstring."""\n\n\ndef double(x):\n    # a comment\n    """More."""\n    return 2 * x\n', True),
+        ('"""A docstring."""\n\n\ndef double(x):\n    """Twice."""\n    return 3 * x\n', False),
+        ('"""A docstring."""\n\n\ndef double(x):\n    """Twice."""\n    return 2 * x\n\n\nCELLS = (1, 2)\n', True),
+    ],
+)
+def test_words_about_the_code_are_not_in_its_hash(tmp_path, text, same):
+    first, second = tmp_path / "first.py", tmp_path / "second.py"
+    first.write_text('"""A docstring."""\n\n\ndef double(x):\n    """Twice."""\n    return 2 * x\n', encoding="utf-8")
+    second.write_text(text, encoding="utf-8")
+    assert (hash_file(first) == hash_file(second)) is same
+
+
+# What only writes or carries, or checks which rules are muted: a number that comes out is the same. Options have their
+# defaults in the fingerprint, without the words of their help.
+WRITING = (
+    "__init__.py", "show/", "report/", "errors.py", "result.py", "review.py", "files/", "api/options.py",
+    "findings/review.py",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_all_code_that_a_draw_runs_is_in_the_fingerprint(family):
+    cells = list_cells(family, (0.95,)).values()
+    # One cell of every kind of the family, the fastest.
+    kinds = {type(cell): cell for cell in sorted(cells, key=lambda cell: -getattr(cell, "n", 0))}
+    ran: set[str] = set()
+    root = f"{store_module.SOURCES.as_posix()}/"
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        del argument
+        if event == "call" and frame.f_code.co_filename.startswith(root) and frame.f_code.co_name[0] != "<":
+            ran.add(frame.f_code.co_filename.removeprefix(root))
+
+    for cell in kinds.values():
+        # Elsewhere the truth only says what is tallied; what is asked does not depend on it.
+        truth = defaultdict(float, cell.find_truth() if family in ("comparisons", "gates") else {})
+        sys.setprofile(note)
+        try:
+            cell.draw(np.random.default_rng(1), truth, Tally())
+        finally:
+            sys.setprofile(None)
+    declared = tuple(
+        f"{name}/" if (store_module.SOURCES / name).is_dir() else f"{name}.py" for name in list_packages(family)
+    )
+    assert ran
+    assert sorted(path for path in ran if not path.startswith((*declared, *WRITING))) == []
+
+
+def test_another_level_gives_what_an_evaluation_at_that_level_gives():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 60)
+    options: dict[str, Any] = {
+        "score": np.clip(0.5 + 0.2 * (truth - 0.5) + 0.2 * rng.normal(size=60), 0.01, 0.99), "positive": 1,
+        "costs": {(0, 1): 1.0, (1, 0): 3.0},
+    }  # fmt: skip
+    found = list(list_estimates_at(heldout.evaluate(truth, **options), 0.8))
+    expected = heldout.evaluate(truth, **options, level=0.8).estimates
+    assert [e.name for e in found] == [e.name for e in expected]
+    np.testing.assert_allclose([(e.low, e.high) for e in found], [(e.low, e.high) for e in expected], rtol=1e-12)
 
 
 def test_all_cells_advance_alike(tmp_path):
@@ -121,6 +202,32 @@ def test_the_page_names_what_is_outside(tmp_path):
     page = write_report(store.read(("rankings",)), ("rankings",))
     assert "**roc_auc[positive] .880 ± .010 (too low .120, too high .000, width 0.5)**" in page
     assert f"1 of {len(list_cells('rankings'))} cells" in page
+
+
+def make_row(kind: Kind, misses: int, *, n: int = 1000, findings: tuple[str, ...] = ()) -> Row:
+    return Row("counts", f"cell {misses}", kind, "accuracy", 0.95, Outcome(n, 0, 0, misses), findings)
+
+
+def test_a_family_keeps_its_promise_or_the_page_says_what_it_does_not():
+    sound = [make_row("interval", 50)] * 9
+    assert ": kept; 100% of 9" in judge_family(sound, "counts")
+    # One of ten may leave the band, and may be far below where a finding says so.
+    assert ": kept" in judge_family([*sound, make_row("interval", 150, findings=("H024",))], "counts")
+    assert "1 are below .900 without a finding" in judge_family([*sound, make_row("interval", 150)], "counts")
+    assert "only 82% of 11" in judge_family([*sound, *[make_row("interval", 80)] * 2], "counts")
+    assert "1 of 2 tests" in judge_family([make_row("test", 50), make_row("test", 90)], "counts")
+    assert ": kept" in judge_family([make_row("gate", 60), make_row("finding", 60)], "counts")
+    assert "too few draws" in judge_family([make_row("interval", 2, n=40)], "counts")
+    # What is counted beside the promise does not count.
+    assert ": kept" in judge_family([*sound, make_row("beside", 400)], "counts")
+
+
+def test_only_findings_that_say_that_an_interval_may_miss_excuse_one():
+    tally = Tally()
+    tally.reviewed = 10
+    # Few groups, a wide interval, poor areas, and few cases of a class in four of ten draws.
+    tally.findings.update({"H024": 5, "H054": 10, "H003": 10, "H006": 4})
+    assert list_findings(tally) == ("H024",)
 
 
 def test_every_cell_has_a_name_of_its_own():

@@ -7,16 +7,17 @@ a false alarm and 20 for a miss, or the distance of the classes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.promises.cell import Cell, Tally, Truth, name_quantity
+from tests.promises.cell import Cell, Tally, Truth, list_estimates_at, name_quantity
 from tests.promises.score_worlds import Draw, share_classes
 
 import heldout
+from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import COUNTED
 from heldout.results.evaluation import Evaluation
 
@@ -73,20 +74,18 @@ class Counts(Cell):
             return np.array([[0.0, 1.0], [20.0, 0.0]])
         return np.abs(np.subtract.outer(np.arange(self.k), np.arange(self.k))).astype(np.float64)
 
-    def evaluate(self, table: NDArray[Any], level: float) -> Evaluation:
+    def evaluate(self, table: NDArray[Any]) -> Evaluation:
         """The default path."""
-        positive = 1 if self.k == 2 else None
         return heldout.evaluate(
             matrix=table,
             labels=list(range(self.k)),
-            positive=positive,
+            positive=1 if self.k == 2 else None,
             costs=self.costs(),
             cost_rows="truth",
-            level=level,
         )
 
     def find_truth(self) -> Truth:
-        whole = self.evaluate(np.rint(self.table() * WHOLE).astype(np.int64), 0.95)
+        whole = self.evaluate(np.rint(self.table() * WHOLE).astype(np.int64))
         names = self.names
         estimates = [e for e in whole.estimates if e.class_ is None or e.class_ in names]
         truth = {name_quantity(e, names): e.value for e in estimates}
@@ -96,18 +95,19 @@ class Counts(Cell):
 
     def draw(self, rng: np.random.Generator, truth: Truth, tally: Tally) -> None:
         table = rng.multinomial(self.n, self.table().ravel())
-        for level in self.levels:
-            tally.add_estimates(_estimates(self, tuple(table.tolist()), level), truth, self.names)
+        tally.add_estimates(_estimates(self, tuple(table.tolist())), truth, self.names)
         if tally.reviewing:
-            tally.review(self.evaluate(table.reshape(self.k, self.k), 0.95))
+            tally.review(self.evaluate(table.reshape(self.k, self.k)))
 
 
 # Small tables are drawn again and again.
 @lru_cache(maxsize=2000)
-def _estimates(cell: Counts, counts: tuple[int, ...], level: float) -> list[Any]:
-    evaluation = cell.evaluate(np.array(counts).reshape(cell.k, cell.k), level)
-    asked = [evaluation[f"{name}[{code}]"] for name in ASKED for code in cell.names]
-    return [e for e in (*evaluation.estimates, *asked) if e.class_ is None or e.class_ in cell.names]
+def _estimates(cell: Counts, counts: tuple[int, ...]) -> list[Estimate]:
+    """The estimates at all levels."""
+    whole = cell.evaluate(np.array(counts).reshape(cell.k, cell.k))
+    asked = (whole[f"{name}[{code}]"] for name in ASKED for code in cell.names)
+    wanted = tuple(e for e in (*whole.estimates, *asked) if e.class_ is None or e.class_ in cell.names)
+    return [e for level in cell.levels for e in list_estimates_at(replace(whole, estimates=wanted), level)]
 
 
 def _binary(text: str, share: float, recall: float, false_alarm: float, sizes: tuple[int, ...]) -> list[Counts]:
@@ -121,7 +121,8 @@ def _several(
     each = (recalls,) * k if isinstance(recalls, float) else recalls
     shares = share_classes(k, how)
     name = f"{k} classes {how}, {text}"
-    return [Counts(text=name, n=n, shares=shares, recalls=each, errors=errors) for n in sizes]
+    draws = 2000 if k <= 5 else 1000
+    return [Counts(text=name, n=n, shares=shares, recalls=each, errors=errors, draws=draws) for n in sizes]
 
 
 CELLS: tuple[Counts, ...] = (

@@ -9,16 +9,17 @@ sentence is about the counts, such as that a class has no case, is true wherever
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.promises.cell import Cell, Tally, Truth
+from tests.promises.cell import REVIEW, Cell, Tally, Truth
 
 import heldout
 from heldout.results.evaluation import Evaluation
 
+PACKAGES = REVIEW
 # What the distance of two normal distributions comes to: a ROC area of .92, and one of .76.
 GOOD, MEDIOCRE = 2.0, 1.0
 Given = Literal["scores", "classes", "costs"]
@@ -83,33 +84,30 @@ class SoundModel(Cell):
         del truth
         for finding in self.evaluate(rng).review.findings:
             if finding.outcome != "not applicable":
-                fired = finding.outcome == "fired" and finding.severity == "act"
-                tally.add_gate(finding.code, 0.95, passed=fired)
+                tally.add_finding(finding.code, fired=finding.outcome == "fired" and finding.severity == "act")
 
 
-def list_cells() -> list[SoundModel]:
-    """The cells: every size with every share and number of classes, and the others in turn."""
+def _cells() -> list[SoundModel]:
+    """Every size with every share and number of classes, and the others in turn."""
     cells = []
-    for n in (50, 200, 1000, 10_000, 100_000):
-        draws = 400 if n <= 1000 else 100 if n <= 10_000 else 20
+    for n in (50, 500, 10_000):
+        ways: tuple[tuple[float, Given], ...] = (
+            (GOOD, "scores"), (MEDIOCRE, "scores"), (GOOD, "classes"), (GOOD, "costs"),
+        )  # fmt: skip
         cells += [
-            SoundModel(n=n, share=share, apart=apart, given=given, draws=draws, chunk=20)
+            SoundModel(n=n, share=share, apart=apart, given=given)
             for share in (0.01, 0.03, 0.1, 0.3, 0.5)
-            for apart in (GOOD, MEDIOCRE)
-            for given in ("scores", "classes", "costs")
+            for apart, given in ways
         ]
+        cells += [SoundModel(n=n, share=share, apart=apart, folds=5) for share in (0.03, 0.3) for apart, _ in ways[:2]]
         cells += [
-            SoundModel(n=n, share=share, apart=apart, folds=5, draws=draws, chunk=20)
-            for share in (0.03, 0.3)
-            for apart in (GOOD, MEDIOCRE)
-        ]
-        cells += [
-            SoundModel(n=n, share=0, classes=classes, apart=apart, given=given, draws=draws // 4, chunk=20)
+            SoundModel(n=n, share=0, classes=classes, apart=apart, given=given)
             for classes in (3, 8, 20)
-            for apart in (GOOD, MEDIOCRE)
-            for given in ("scores", "classes")
+            for apart, given in ways[:3]
         ]
-    return cells
+    large = [SoundModel(n=100_000, share=share) for share in (0.01, 0.3)]
+    large.append(SoundModel(n=100_000, share=0, classes=20))
+    return [replace(cell, draws=100 if cell.n > 10_000 else 400, chunk=20) for cell in (*cells, *large)]
 
 
-CELLS = tuple(list_cells())
+CELLS = tuple(_cells())

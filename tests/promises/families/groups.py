@@ -2,18 +2,20 @@
 
 A case has normal evidence for its class, to which its group adds a part of its own, and so do the groups differ in how
 many positives they have; the truth is that of all rows of 60,000 groups. Unequal sizes are lognormal; in some worlds
-large groups are also the harder ones. Everything goes to `heldout.evaluate(score=, group=)`.
+large groups are also the harder ones, and in those with an ICC the size of a group goes with how easy it is. Everything
+goes to `heldout.evaluate(score=, group=)`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from tests.promises.cell import Cell, Tally, Truth, name_quantity
+from tests.promises.pair_worlds import COSTS, GroupCell
 
 import heldout
 
@@ -80,16 +82,47 @@ class Groups(Cell):
 
     def draw(self, rng: np.random.Generator, truth: Truth, tally: Tally) -> None:
         classes, scores, group = self.world.draw(self.groups, rng)
-        for level in self.levels:
-            evaluation = heldout.evaluate(
-                classes, score=scores, group=group, positive=1, labels=[0, 1], level=level
-            )  # fmt: skip
-            tally.add_estimates(evaluation.estimates, truth, NAMES)
-            if level == 0.95:
-                tally.review(evaluation)
+        evaluation = heldout.evaluate(classes, score=scores, group=group, positive=1, labels=[0, 1])
+        tally.add_evaluation(evaluation, self.levels, truth, NAMES)
 
 
-def _cells() -> list[Groups]:
+@dataclass(frozen=True, kw_only=True)
+class LatentGroups(Cell):
+    """Groups whose truth and scores have a part in common, and whose size goes with how easy they are."""
+
+    family: ClassVar[str] = "groups"
+
+    world: GroupCell
+
+    def __str__(self) -> str:
+        world = self.world
+        return (
+            f"{world.groups} groups of {world.size:g}, sizes {world.spread:g}, r {world.informative:g}, ICC "
+            f"{world.share:g} and {world.shared:g}, {world.prevalence:g} positive"
+        )
+
+    def find_truth(self) -> Truth:
+        truth, scores, _ = replace(self.world, groups=FRESH).draw(np.random.default_rng(141421))
+        whole = heldout.evaluate(truth, score=scores, positive=1, labels=[0, 1], costs=COSTS)
+        return {name_quantity(e, NAMES): e.value for e in whole.estimates if e.measure != "total_cost"}
+
+    def draw(self, rng: np.random.Generator, truth: Truth, tally: Tally) -> None:
+        classes, scores, group = self.world.draw(rng)
+        evaluation = heldout.evaluate(classes, score=scores, group=group, positive=1, labels=[0, 1], costs=COSTS)
+        tally.add_evaluation(evaluation, self.levels, truth, NAMES)
+
+
+LATENT = (
+    GroupCell(25, 14, 0.9, 0.3, 0.15, 0.25, 0.35, 1.6),
+    GroupCell(45, 9, 1.1, -0.3, 0.05, 0.15, 0.25, 1.4),
+    GroupCell(60, 20, 0.6, 0.5, 0.3, 0.4, 0.5, 2.0),
+    GroupCell(18, 10, 0.0, 0.0, 0.1, 0.3, 0.4, 1.5),
+    GroupCell(120, 6, 1.0, 0.4, 0.2, 0.05, 0.15, 2.2),
+    GroupCell(35, 12, 1.0, -0.5, 0.2, 0.5, 0.3, 1.8),
+)
+
+
+def _cells() -> list[Cell]:
     worlds = (
         (GroupWorld("equal", 8, 0.2), (15, 40, 200)),
         (GroupWorld("equal", 20, 0.05, distance=2.5, prevalence=0.25), (15, 60)),
@@ -99,7 +132,10 @@ def _cells() -> list[Groups]:
         (GroupWorld("unequal", 6, 0.5, distance=2.5), (30, 80)),
         (GroupWorld("harder if large", 12, 0.15), (30, 100)),
     )
-    return [Groups(world=world, groups=number, draws=1000, chunk=50) for world, numbers in worlds for number in numbers]
+    return [
+        *(Groups(world=world, groups=number, draws=600, chunk=50) for world, numbers in worlds for number in numbers),
+        *(LatentGroups(world=world, draws=500, chunk=25) for world in LATENT),
+    ]
 
 
 CELLS = tuple(_cells())

@@ -57,14 +57,10 @@ class Binary(Cell):
 
     def draw(self, rng: np.random.Generator, truth: Truth, tally: Tally) -> None:
         scores, positive = self.world.draw(self.n, rng)
-        for level in self.levels:
-            evaluation = heldout.evaluate(
-                positive.astype(np.int64), score=scores, positive=1, labels=[0, 1], level=level,
-                measures=[m.name for m in BINARY],
-            )  # fmt: skip
-            tally.add_estimates(evaluation.estimates, truth, {1: "positive"})
-            if level == 0.95:
-                tally.review(evaluation)
+        evaluation = heldout.evaluate(
+            positive.astype(np.int64), score=scores, positive=1, labels=[0, 1], measures=[m.name for m in BINARY]
+        )  # fmt: skip
+        tally.add_evaluation(evaluation, self.levels, truth, {1: "positive"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,24 +81,20 @@ class Several(Cell):
         order = np.argsort(share_classes(self.world.k, self.world.shares), kind="stable")
         return {int(order[-1]): "commonest", int(order[0]): "rarest"}
 
-    def evaluate(self, codes: NDArray[np.int64], scores: NDArray[np.float64], level: float) -> Evaluation:
+    def evaluate(self, codes: NDArray[np.int64], scores: NDArray[np.float64]) -> Evaluation:
         """The default path."""
         areas = [f"{name}[{code}]" for name in ("roc_auc", "average_precision") for code in self.names]
         measures = [*AVERAGED, *(m.name for m in OF_PROBABILITIES), *areas]
-        return heldout.evaluate(codes, score=scores, labels=list(range(self.world.k)), measures=measures, level=level)
+        return heldout.evaluate(codes, score=scores, labels=list(range(self.world.k)), measures=measures)
 
     def find_truth(self) -> Truth:
         codes, scores = self.world.draw(FRESH, np.random.default_rng(271828))
-        whole, names = self.evaluate(codes, scores, 0.95), self.names
+        whole, names = self.evaluate(codes, scores), self.names
         return {name_quantity(e, names): e.value for e in whole.estimates}
 
     def draw(self, rng: np.random.Generator, truth: Truth, tally: Tally) -> None:
         codes, scores = self.world.draw(self.n, rng)
-        for level in self.levels:
-            evaluation = self.evaluate(codes, scores, level)
-            tally.add_estimates(evaluation.estimates, truth, self.names)
-            if level == 0.95:
-                tally.review(evaluation)
+        tally.add_evaluation(self.evaluate(codes, scores), self.levels, truth, self.names)
 
 
 CALIBRATED = Forecasts(1.2, 1.8, text="calibrated")

@@ -46,14 +46,11 @@ class Scores(Cell):
 
     def draw(self, rng: np.random.Generator, truth: Truth, tally: Tally) -> None:
         scores, positive = self.world.draw(self.n, rng)
-        for level in self.levels:
-            evaluation = heldout.evaluate(
-                positive.astype(np.int64), score=scores, positive=1, labels=[0, 1], threshold=0.0,
-                measures=list(self.measures), level=level, replicates=REPLICATES,
-            )  # fmt: skip
-            tally.add_estimates(evaluation.estimates, truth, {1: "positive"})
-            if level == 0.95:
-                tally.review(evaluation)
+        evaluation = heldout.evaluate(
+            positive.astype(np.int64), score=scores, positive=1, labels=[0, 1], threshold=0.0,
+            measures=list(self.measures), replicates=REPLICATES,
+        )  # fmt: skip
+        tally.add_evaluation(evaluation, self.levels, truth, {1: "positive"})
 
 
 def _binormal(distance: float, prevalence: float, spread: float = 1.0, step: float = 0.0) -> ClassScores:

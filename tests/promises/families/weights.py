@@ -64,11 +64,8 @@ class Weights(Cell):
 
     def draw(self, rng: np.random.Generator, truth: Truth, tally: Tally) -> None:
         classes, scores, weight = self.world.draw(self.n, rng)
-        for level in self.levels:
-            evaluation = heldout.evaluate(classes, score=scores, weight=weight, positive=1, labels=[0, 1], level=level)
-            tally.add_estimates(evaluation.estimates, truth, NAMES)
-            if level == 0.95:
-                tally.review(evaluation)
+        evaluation = heldout.evaluate(classes, score=scores, weight=weight, positive=1, labels=[0, 1])
+        tally.add_evaluation(evaluation, self.levels, truth, NAMES)
 
 
 WORLDS = (

@@ -1,9 +1,8 @@
-"""Measures how often the intervals of importance hold the true value: of one known model, and over ten folds.
+"""Importance of a feature on a model card: of one known model, and over ten folds.
 
 Of a known model, importance is a mean over pairs of independent cases, found on a large fresh sample with losses worked
-out here. Over folds it may mean two things: the importance for the one model trained on all cases at hand, or the mean
-over such models; both are looked at. `python tests/promises/importance.py` prints both tables in some ten minutes;
-tests/cards/test_exchanges.py runs a part of them.
+out apart. Over ten folds it may mean two things: the importance for the one model trained on all cases at hand, which
+is what the card says and so the promise, or the mean over such models, which is counted beside it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
+from tests.promises.cell import Cell, Tally, Truth
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
 
 from heldout.cards.importance import MEASURES, FeatureImportance, FoldChanges, measure_importance
@@ -30,6 +30,7 @@ from heldout.intervals.dependence import Dependence
 from heldout.learners.problem import Problem
 from heldout.resampling.split_task import Classes
 
+PACKAGES = ("cards", "learners", "resampling")
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
@@ -163,10 +164,10 @@ def looking_at(model: Any, features: Floats, truth: Codes, setting: Setting, see
     )
 
 
-def found_in(changes: list[FoldChanges], setting: Setting, plan: Dependence) -> FeatureImportance:
+def found_in(changes: list[FoldChanges], setting: Setting, plan: Dependence, level: float = LEVEL) -> FeatureImportance:
     """The importance of x with its interval."""
     measure = MEASURES[setting.measure]
-    return measure_importance(["x"], changes, measure, plan, shuffles=setting.shuffles, level=LEVEL)["x"]
+    return measure_importance(["x"], changes, measure, plan, shuffles=setting.shuffles, level=level)["x"]
 
 
 @threadpool_limits.wrap(limits=1)
@@ -205,26 +206,30 @@ class FoldCoverage:
     bias: float
 
 
+def find_changes(setting: Setting, learner: str, rng: np.random.Generator, seed: int) -> tuple[list[FoldChanges], Any]:
+    """Draw a data set: what shuffling x changes in every one of ten folds, and the model trained on all of it."""
+    features, truth = setting.world.draw(setting.n, rng)
+    while np.bincount(truth, minlength=2).min() < FOLDS:
+        features, truth = setting.world.draw(setting.n, rng)
+    looking = looking_at(LEARNERS[learner], features, truth, setting, seed)
+    changes = []
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(features, truth)
+    for fold, (train, test) in enumerate(folds):
+        one = looking.changes(looking.fitted(train), train, test, fold)
+        assert one is not None
+        changes.append(one)
+    return changes, looking.fitted(np.arange(setting.n))
+
+
 @threadpool_limits.wrap(limits=1)
 def measure_folds(setting: Setting, learner: str, replicates: int) -> FoldCoverage:
     """Draw so many data sets, and look into the models of ten folds of each."""
     rng = np.random.default_rng(zlib.crc32(repr((setting, learner)).encode()))
-    estimator = LEARNERS[learner]
     plan = Dependence(setting.n, ratio=1 / (FOLDS - 1), independent=FOLDS)
     found = np.empty((replicates, 4))
     for number in range(replicates):
-        features, truth = setting.world.draw(setting.n, rng)
-        while np.bincount(truth, minlength=2).min() < FOLDS:
-            features, truth = setting.world.draw(setting.n, rng)
-        looking = looking_at(estimator, features, truth, setting, number)
-        changes = []
-        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=number).split(features, truth)
-        for fold, (train, test) in enumerate(folds):
-            one = looking.changes(looking.fitted(train), train, test, fold)
-            assert one is not None
-            changes.append(one)
+        changes, model = find_changes(setting, learner, rng, number)
         held = found_in(changes, setting, plan)
-        model = looking.fitted(np.arange(setting.n))
         true = true_importance(model, setting.world, setting.measure, rng, 20_000)
         found[number] = held.low, held.high, true, held.value
     low, high, own, value = found.T
@@ -272,28 +277,67 @@ def fold_settings() -> Iterator[tuple[Setting, str]]:
     yield Setting(World("normal", 0.0), 200), "logistic"
 
 
-def main(replicates: int = 3000, data_sets: int = 500) -> None:
-    """Print both tables."""
-    print("| known model: x | held | too high | too low | mean width | held by t over what cases receive |")
-    print("|---|---|---|---|---|---|")
-    for setting in settings():
-        one = measure_coverage(setting, replicates)
-        without = f" ({one.without} without)" if one.without else ""
-        print(
-            f"| {setting}{without} | {one.held:.3f} | {one.above:.3f} | {one.below:.3f} | {one.width:.4f} "
-            f"| {one.received_only:.3f} |",
-            flush=True,
-        )
-    print("\n| 10-fold: x | learner | held one model's | held the mean | mean width | value − mean |")
-    print("|---|---|---|---|---|---|")
-    for setting, learner in fold_settings():
-        over = measure_folds(setting, learner, data_sets)
-        print(
-            f"| {setting} | {learner} | {over.one_model:.3f} | {over.mean_model:.3f} | {over.width:.4f} "
-            f"| {over.bias:+.4f} |",
-            flush=True,
-        )
+@dataclass(frozen=True, kw_only=True)
+class KnownModel(Cell):
+    """The importance of x for a known model on so many cases."""
+
+    family: ClassVar[str] = "importance"
+
+    setting: Setting
+
+    def __str__(self) -> str:
+        return f"known model, {self.setting}"
+
+    def find_truth(self) -> Truth:
+        return {"importance": truth_of(self.setting.model, self.setting.world, self.setting.measure)}
+
+    def draw(self, rng: np.random.Generator, truth: Truth, tally: Tally) -> None:
+        setting, everything = self.setting, np.arange(self.setting.n)
+        features, classes = setting.world.draw(setting.n, rng)
+        looking = looking_at(setting.model, features, classes, setting, int(rng.integers(2**31)))
+        changes = looking.changes(setting.model, everything, everything, 0)
+        for level in self.levels:
+            one = found_in([changes] if changes else [], setting, Dependence(setting.n), level)
+            tally.add_interval("importance", level, one.low, one.high, truth["importance"])
 
 
-if __name__ == "__main__":
-    main()
+@dataclass(frozen=True, kw_only=True)
+class OverFolds(Cell):
+    """The importance of x over ten folds of a learner."""
+
+    family: ClassVar[str] = "importance"
+
+    setting: Setting
+    learner: str
+
+    def __str__(self) -> str:
+        return f"10-fold, {self.learner}, {self.setting}"
+
+    def find_truth(self) -> Truth:
+        rng = np.random.default_rng(1931)
+        values = []
+        for _ in range(300):
+            features, classes = self.setting.world.draw(self.setting.n, rng)
+            model = LEARNERS[self.learner].fit(features, classes)
+            values.append(true_importance(model, self.setting.world, self.setting.measure, rng, 20_000))
+        return {"importance": float(np.mean(values))}
+
+    @threadpool_limits.wrap(limits=1)
+    def draw(self, rng: np.random.Generator, truth: Truth, tally: Tally) -> None:
+        changes, model = find_changes(self.setting, self.learner, rng, int(rng.integers(2**31)))
+        own = true_importance(model, self.setting.world, self.setting.measure, rng, 20_000)
+        plan = Dependence(self.setting.n, ratio=1 / (FOLDS - 1), independent=FOLDS)
+        for level in self.levels:
+            one = found_in(changes, self.setting, plan, level)
+            tally.add_interval("importance", level, one.low, one.high, own)
+            tally.add_interval("importance, mean of models", level, one.low, one.high, truth["importance"], "beside")
+
+
+def _cells() -> list[Cell]:
+    return [
+        *(KnownModel(setting=setting, draws=2000 if setting.n < 1000 else 1000) for setting in settings()),
+        *(OverFolds(setting=setting, learner=name, draws=500, chunk=25) for setting, name in fold_settings()),
+    ]
+
+
+CELLS = tuple(_cells())
