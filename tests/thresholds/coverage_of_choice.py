@@ -26,9 +26,7 @@ SETTINGS = [
     ("f1", 0.2, 1.5, 200),
     ("f1", 0.2, 1.5, 1000),
     ("cost", 0.1, 1.5, 200),
-    ("cost", 0.1, 1.5, 1000),
     ("cost", 0.5, 2.5, 100),
-    ("cost", 0.5, 2.5, 500),
 ]
 
 
@@ -41,7 +39,7 @@ def true_values(by, share, shift, threshold):
     return share * 10 * (1 - tpr) + (1 - share) * fpr
 
 
-def simulate(by, share, shift, n, sets=400):
+def simulate(by, share, shift, n, sets=250):
     rng = np.random.default_rng(2)
     curve = true_values(by, share, shift, GRID)
     best = GRID[curve.argmin() if by == "cost" else curve.argmax()]
