@@ -201,6 +201,9 @@ def test_very_many_classes_are_not_drawn() -> None:
         assert ask(name, many).method == "effective-wilson"
     assert ask("macro f1", many).method == "stratified-wilson"
     assert ask("mcc[7]", many).method == "dirichlet"
+    # Nor for the one-sided limits of gates.
+    guarded = Estimator(many, one_sided=True).ask(read_quantity("macro f1", many.labels))
+    assert guarded.method == "effective-clopper-pearson"
 
 
 def test_every_kind_of_measure_has_a_default() -> None:
