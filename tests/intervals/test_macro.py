@@ -166,6 +166,10 @@ def test_a_class_that_is_never_predicted_may_have_any_precision() -> None:
     assert low < weighted_precision_limits(*once)[0]
 
 
+def test_nothing_is_known_where_no_class_that_occurs_is_predicted() -> None:
+    assert weighted_precision_limits(*sparse([[0, 3, 2], [0, 0, 0], [0, 0, 0]])) == pytest.approx((0, 1))
+
+
 @pytest.mark.parametrize(
     ("name", "classes", "n", "recall"),
     [("weighted precision", 30, 110, 0.5), ("weighted jaccard", 30, 110, 0.5), ("macro f1", 30, 110, 0.5)],

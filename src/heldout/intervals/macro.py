@@ -149,7 +149,8 @@ def _average_limits(
     total = float(support.sum())
     shares = support / max(total, 1.0) if by_support else np.full(len(support), 1 / len(support))
     cases = counts[0] + (b > 0) * counts[1] + (a > 0) * counts[2]
-    seen = cases > 0
+    # A class without a share in the average has no part in its variance either.
+    seen = (cases > 0) & (shares > 0)
     bounds = float(shares @ limits[0]), float(shares @ limits[1])
     if np.count_nonzero(seen) < 2:
         return bounds  # no pair of classes to confuse: the class's own limits are all there is
