@@ -13,9 +13,18 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import t as student
 
 from heldout.errors import ValuesError
-from heldout.intervals.macro import TableCells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
+from heldout.evidence import Confusion
+from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.macro import (
+    TableCells,
+    macro_f_limits,
+    macro_jaccard_limits,
+    macro_proportion_limits,
+    weighted_precision_limits,
+)
 from heldout.intervals.proportion import wilson
 from heldout.intervals.score_limits import f_score_limits
+from heldout.measures.catalogue import read_quantity
 
 ALL_RIGHT = [[20, 0, 0], [0, 20, 0], [0, 0, 20]]
 ONE_SMALL = [[30, 0, 0], [0, 28, 0], [0, 0, 2]]
@@ -57,10 +66,22 @@ def numeric_gradient(function: Callable[[np.ndarray], float], table: np.ndarray)
     return found
 
 
-def dense_limits(table: object, a: float, b: float, lows: np.ndarray, highs: np.ndarray) -> tuple[float, float]:
+def curvature(function: Callable[[np.ndarray], float], at: np.ndarray) -> np.ndarray:
+    found = np.zeros_like(at)
+    for place in range(len(at)):
+        step = np.zeros_like(at)
+        step[place] = 1e-3
+        found[place] = (function(at + step) - 2 * function(at) + function(at - step)) / 1e-6
+    return found
+
+
+def dense_limits(
+    table: object, a: float, b: float, lows: np.ndarray, highs: np.ndarray, *, by_support: bool = False
+) -> tuple[float, float]:
     """The interval from the whole table, numerical derivatives and Wilson's textbook formula."""
     matrix = np.asarray(table, dtype=float)
-    k = len(matrix)
+    k, total = len(matrix), matrix.sum()
+    shares = matrix.sum(axis=1) / total if by_support else np.full(k, 1 / k)
     added = np.full((k, k), 0.5 / (k * k - k))
     np.fill_diagonal(added, 0.5 / k)
     smooth = matrix + added
@@ -72,30 +93,43 @@ def dense_limits(table: object, a: float, b: float, lows: np.ndarray, highs: np.
     def delta(function: Callable[[np.ndarray], float]) -> float:
         return float(np.sum(smooth * numeric_gradient(function, smooth) ** 2))
 
-    def one(c: int, at: np.ndarray) -> float:
-        return float(values(at)[c]) / k
+    def average(at: np.ndarray) -> float:
+        # The case that was added changes no share: only what follows from the cases there are does.
+        weights = shares + (at - smooth).sum(axis=1) / total if by_support else shares
+        return float(weights @ values(at) / weights.sum())
 
-    variance = delta(lambda at: float(values(at).mean()))
+    def one(c: int, at: np.ndarray) -> float:
+        return float(values(at)[c]) * shares[c]
+
+    variance, bias = delta(average), 0.0
     singly = 0.0
     own = np.zeros(k)
-    sizes = matrix.sum(axis=0) + matrix.sum(axis=1) - np.diag(matrix)
+    sizes = matrix.sum(axis=0) + (a > 0) * (matrix.sum(axis=1) - np.diag(matrix))
     common = (np.sum(np.diag(matrix) / sizes) + 0.5) / (k + 1)
     for c in range(k):
         tp, m = matrix[c, c], sizes[c]
-        fn, fp = matrix[c].sum() - tp, matrix[:, c].sum() - tp
-        split = fn / (fn + fp) if fn + fp else 0.5
+        fn, fp = (a > 0) * (matrix[c].sum() - tp), matrix[:, c].sum() - tp
+        split = fn / (fn + fp) if fn + fp else 0.5 * (a > 0)
         three = np.array([tp + common, fn + (1 - common) * split, fp + (1 - common) * (1 - split)])
-        gradient = numeric_gradient(lambda x: float(x[0] / (x[0] + a * x[1] + b * x[2])), three)
+        unbiased = (m + 1) ** 2 / (m**2 + m + 1)
+
+        def value(x: np.ndarray) -> float:
+            return float(x[0] / (x[0] + a * x[1] + b * x[2]))
+
+        gradient = numeric_gradient(value, three)
         # The variance of one class from m + 1 cases, for m of them, and unbiased.
-        own[c] = np.sum(three * gradient**2) * (m + 1) / m * (m + 1) ** 2 / (m**2 + m + 1) / k**2
+        own[c] = np.sum(three * gradient**2) * (m + 1) / m * unbiased * shares[c] ** 2
         singly += delta(partial(one, c))
-    mean = values(smooth).mean()
+        bias += shares[c] * np.sum(three * curvature(value, three)) / 2 * (m + 1) / m * unbiased
+        if by_support:
+            bias += three[:2] @ gradient[:2] / total * unbiased
+    mean = average(smooth)
     n = mean * (1 - mean) / (variance * max(1, own.sum() / singly))
     t = student.ppf(0.975, max(4, own.sum() ** 2 / np.sum(own**2 / sizes)))
-    p = values(matrix).mean()
+    p = shares @ values(matrix) - bias
     centre, half = (p + t * t / 2 / n), t * np.sqrt(p * (1 - p) / n + t * t / 4 / n**2)
     low, high = (centre - half) / (1 + t * t / n), (centre + half) / (1 + t * t / n)
-    return max(low, lows.mean()), min(high, highs.mean())
+    return max(low, shares @ lows), min(high, shares @ highs)
 
 
 @pytest.mark.parametrize("table", [MIXED, [[28, 2], [3, 27]], [[9, 1, 0], [0, 40, 0], [1, 0, 3]]])
@@ -103,8 +137,10 @@ def dense_limits(table: object, a: float, b: float, lows: np.ndarray, highs: np.
 def test_macro_f_equals_the_dense_computation(table: object, beta: float) -> None:
     tp, fp, fn, cells = sparse(table)
     w = beta**2 / (1 + beta**2)
-    expected = dense_limits(table, w, 1 - w, *f_score_limits(tp, fp, fn, beta))
-    assert macro_f_limits(tp, fp, fn, cells, beta) == pytest.approx(expected, abs=1e-6)
+    for by_support in (False, True):
+        expected = dense_limits(table, w, 1 - w, *f_score_limits(tp, fp, fn, beta), by_support=by_support)
+        found = macro_f_limits(tp, fp, fn, cells, beta, by_support=by_support)
+        assert found == pytest.approx(expected, abs=2e-6)
 
 
 @pytest.mark.parametrize("table", [MIXED, ONE_SMALL])
@@ -112,6 +148,44 @@ def test_macro_jaccard_equals_the_dense_computation(table: object) -> None:
     tp, fp, fn, cells = sparse(table)
     expected = dense_limits(table, 1, 1, *wilson(tp, tp + fp + fn))
     assert macro_jaccard_limits(tp, fp, fn, cells) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("table", [MIXED, [[9, 1, 0], [0, 40, 0], [1, 0, 3]]])
+def test_weighted_precision_equals_the_dense_computation(table: object) -> None:
+    tp, fp, fn, cells = sparse(table)
+    expected = dense_limits(table, 0, 1, *wilson(tp, tp + fp), by_support=True)
+    assert weighted_precision_limits(tp, fp, fn, cells) == pytest.approx(expected, abs=2e-6)
+
+
+def test_a_class_that_is_never_predicted_may_have_any_precision() -> None:
+    # A tenth of the cases is of a class that is never predicted.
+    never = sparse([[40, 0, 5], [0, 45, 0], [10, 0, 0]])
+    once = sparse([[40, 0, 5], [0, 45, 0], [9, 0, 1]])
+    low, high = weighted_precision_limits(*never)
+    assert high - low > 0.08
+    assert low < weighted_precision_limits(*once)[0]
+
+
+def test_nothing_is_known_where_no_class_that_occurs_is_predicted() -> None:
+    assert weighted_precision_limits(*sparse([[0, 3, 2], [0, 0, 0], [0, 0, 0]])) == pytest.approx((0, 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "classes", "n", "recall"),
+    [("weighted precision", 30, 110, 0.5), ("weighted jaccard", 30, 110, 0.5), ("macro f1", 30, 110, 0.5)],
+)
+def test_averages_over_many_small_classes_hold_the_truth(name: str, classes: int, n: int, recall: float) -> None:
+    # Without taking off the bias these held it in .79, .87 and .88 of the draws.
+    errors = np.full((classes, classes), (1 - recall) / (classes - 1))
+    np.fill_diagonal(errors, recall)
+    truth = {"weighted precision": recall, "weighted jaccard": recall / (2 - recall), "macro f1": recall}[name]
+    rng, hits, draws = np.random.default_rng(0), 0, 300
+    for _ in range(draws):
+        table = rng.multinomial(n, errors.ravel() / classes).reshape(classes, classes)
+        found = Estimator(Confusion.of(table)).ask(read_quantity(name, range(classes)))
+        hits += found.low <= truth <= found.high
+    # 95 % of 300 is 285, with a standard deviation of 3.8.
+    assert hits >= 274
 
 
 def test_many_even_classes_approach_one_proportion() -> None:
@@ -178,4 +252,6 @@ def test_a_hundred_thousand_classes_need_no_square() -> None:
     row = np.arange(k)
     cells = TableCells(row, (row + 1) % k, np.ones(k))
     low, high = macro_f_limits(np.full(k, 9), np.ones(k), np.ones(k), cells)
-    assert 0.897 < low < 0.9 < high < 0.903
+    # 10 cases each: the mean of F lies .0045 below the F of the means, and the interval knows it.
+    assert low == pytest.approx(0.9)
+    assert 0.9045 < high < 0.9065

@@ -261,7 +261,7 @@ def test_weights_of_one_cost_one_case() -> None:
 def test_weights_of_one_change_no_method_by_much(method: str) -> None:
     truth, predicted = sample(400, 3, 0.7, seed=8)
     bare, ones = count(truth, predicted).confusion, count(truth, predicted, weight=np.ones(400)).confusion
-    names = ("accuracy", "recall[1]", "macro f1", "kappa", "lr+[1]", "expected cost")
+    names = ("accuracy", "recall[1]", "macro f1", "kappa", "lr+[1]", "expected cost", "no_information_rate")
     quantities = [read_quantity(name, bare.labels, costs=1.0 - np.eye(3)) for name in names]
     applicable = [each for each in quantities if METHODS[method].applies(Estimator(bare).subject(each))]
     assert applicable

@@ -75,8 +75,13 @@ class Estimator:
 
     def default(self, subject: Subject) -> Method:
         """The method that kept its promise best for this kind of quantity in simulation."""
-        found = "cluster-logit" if self.confusion.clusters is not None else _default_name(subject, self.level)
-        return METHODS[(self.one_sided and METHODS[found].one_sided) or found]
+        grouped = self.confusion.clusters is not None
+        default = METHODS["cluster-logit" if grouped else _default_name(subject, self.level)]
+        if not (self.one_sided and default.one_sided):
+            return default
+        guarded = METHODS[default.one_sided]
+        # Tables of very many classes are not drawn.
+        return guarded if guarded.applies(subject) else METHODS["effective-clopper-pearson"]
 
     def chosen(self, subject: Subject) -> Method:
         """The method asked for where it applies, otherwise the default."""
@@ -211,11 +216,13 @@ DEFAULTS: dict[Kind, str] = {
 
 def _default_name(subject: Subject, level: float) -> str:
     kind = subject.bound.measure.kind
+    if METHODS["largest-share"].applies(subject):
+        return "largest-share"
     if subject.axis == "micro" or (kind == "proportion" and subject.trials is not None):
         return "wilson"
     if subject.axis in ("class", "table") and kind != "agreement":
         return DEFAULTS[kind]
-    if subject.axis == "macro" and subject.confusion.n_classes != 2 and METHODS["stratified-wilson"].applies(subject):
+    if subject.confusion.n_classes != 2 and METHODS["stratified-wilson"].applies(subject):
         return "stratified-wilson"
     if subject.confusion.n_classes == 1 and subject.axis != "class":
         # A table of one cell has no spread to draw; its one class has.

@@ -29,7 +29,8 @@ class Dependence:
 
     `n` is the number of distinct cases that were tested. `factor` divides it. `ratio` is the size of a test part over
     that of its training part, and `independent` the number of splits of one repetition. `target` says which error is
-    estimated; `refused` says why there is no interval, where there is none.
+    estimated; `refused` says why there is no interval, where there is none. `alike` says that the factor is that of
+    every measure, also of those that ask of the classes.
     """
 
     n: int
@@ -38,6 +39,7 @@ class Dependence:
     independent: int = 1
     target: str = ""
     refused: str = ""
+    alike: bool = False
 
     def scale(self, measure: Measure, axis: str = "") -> float:
         """What to multiply the counts by, so that they count independent cases.
@@ -48,7 +50,7 @@ class Dependence:
         (0.667, 0.5)
         """
         plain = measure.kind == "proportion" and (measure.scope == "table" or measure.strata == "predicted")
-        by_class = self.factor > 1 and not plain and axis != "micro"
+        by_class = self.factor > 1 and not self.alike and not plain and axis != "micro"
         return 1 / (max(self.factor, BY_CLASS) if by_class else self.factor)
 
 

@@ -1,10 +1,10 @@
-"""Intervals for averages over classes: macro recall and precision, macro F-beta and macro Jaccard.
+"""Intervals for averages over classes: macro recall, macro and weighted precision, F-beta and Jaccard.
 
-One construction serves all of them (derivation in docs/statistics.md): Wilson's interval at the average, with
-the effective size at which a single proportion would have the variance of the average, and with Student's t
-in place of z because a few small classes may carry most of that variance. The variance is taken after adding
-a case, shared between right and wrong, so that a class without an error is not taken for certain. The result
-is cut to the mean of the class limits, which holds the truth whenever every class's own interval does.
+One construction serves all of them (derivation in docs/statistics.md): Wilson's interval at the average less
+its bias, with the effective size at which a single proportion would have the variance of the average, and with
+Student's t in place of z because a few small classes may carry most of that variance. The variance is taken
+after adding a case, shared between right and wrong, so that a class without an error is not taken for certain.
+The result is cut to the mean of the class limits, which holds the truth whenever every class's own interval does.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def macro_proportion_limits(successes: ArrayLike, trials: ArrayLike, level: floa
         np.asarray(successes, dtype=np.float64).ravel(),
         np.asarray(trials, dtype=np.float64).ravel(),
     )
-    _need_classes(sizes)
+    _check_classes(sizes)
     seen = sizes > 0
     low, high = wilson(hits, sizes, level)
     x, n = (hits, sizes) if seen.all() else (hits[seen], sizes[seen])
@@ -76,12 +76,13 @@ def macro_f_limits(
     *,
     level: float = 0.95,
     class_limits: tuple[Floats, Floats] | None = None,
+    by_support: bool = False,
 ) -> tuple[float, float]:
-    """Limits of macro F-beta from the counts of each class and the matrix off its diagonal.
+    """Limits of macro F-beta from the counts of each class and the matrix off its diagonal, or of weighted F-beta.
 
     The cells are needed because one wrong decision lowers two classes at once. A class that neither occurs
     nor is decided for is absent, as in `macro_proportion_limits`. `class_limits` are those of `f_score_limits`, where
-    they are known already.
+    they are known already. Weighted averages are `by_support`, the number of cases of each class.
 
     >>> none = TableCells(np.array([], int), np.array([], int), np.array([]))
     >>> low, high = macro_f_limits([20, 20, 20], [0, 0, 0], [0, 0, 0], none)
@@ -90,11 +91,18 @@ def macro_f_limits(
     """
     limits = f_score_limits(tp, fp, fn, beta, level) if class_limits is None else class_limits
     for_missed = 1 - 1 / (1 + beta * beta)
-    return _macro_overlap(_floats(tp, fp, fn), cells, (for_missed, 1 - for_missed), limits, level)
+    weights = for_missed, 1 - for_missed
+    return _average_limits(_floats(tp, fp, fn), cells, weights, limits, level, by_support=by_support)
 
 
 def macro_jaccard_limits(
-    tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, cells: TableCells, *, level: float = 0.95
+    tp: ArrayLike,
+    fp: ArrayLike,
+    fn: ArrayLike,
+    cells: TableCells,
+    *,
+    level: float = 0.95,
+    by_support: bool = False,
 ) -> tuple[float, float]:
     """Limits of the mean over classes of tp/(tp + fp + fn), like `macro_f_limits`.
 
@@ -105,38 +113,66 @@ def macro_jaccard_limits(
     """
     counts = _floats(tp, fp, fn)
     limits = wilson(counts[0], counts.sum(axis=0), level)
-    return _macro_overlap(counts, cells, (1.0, 1.0), limits, level)
+    return _average_limits(counts, cells, (1.0, 1.0), limits, level, by_support=by_support)
 
 
-def _macro_overlap(
-    counts: Floats, cells: TableCells, weights: tuple[float, float], limits: tuple[Floats, Floats], level: float
+def weighted_precision_limits(
+    tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, cells: TableCells, *, level: float = 0.95
 ) -> tuple[float, float]:
-    """Limits of the mean of tp/(tp + a·fn + b·fp), of which F-beta and Jaccard are two cases."""
-    classes = counts.shape[1]
-    _need_classes(counts[0])
+    """Limits of precision averaged by the number of cases of each class, like `macro_f_limits`.
+
+    A class that is never decided for is absent. Its share of the cases may have any precision.
+
+    >>> cells = TableCells(np.array([2]), np.array([0]), np.array([4.0]))
+    >>> low, high = weighted_precision_limits([20, 20, 0], [4, 0, 0], [0, 0, 4], cells)
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.673 0.970
+    """
+    counts = _floats(tp, fp, fn)
+    limits = wilson(counts[0], counts[0] + counts[1], level)
+    return _average_limits(counts, cells, (0.0, 1.0), limits, level, by_support=True)
+
+
+def _average_limits(
+    counts: Floats,
+    cells: TableCells,
+    weights: tuple[float, float],
+    limits: tuple[Floats, Floats],
+    level: float,
+    *,
+    by_support: bool,
+) -> tuple[float, float]:
+    """Limits of an average of tp/(tp + a·fn + b·fp), of which precision, F-beta and Jaccard are three cases."""
+    _check_classes(counts[0])
     a, b = weights
-    cases = counts.sum(axis=0)
-    seen = cases > 0
-    present = int(np.count_nonzero(seen))
-    bounds = float(np.mean(limits[0])), float(np.mean(limits[1]))
-    if present < 2:
+    support = counts[0] + counts[2]
+    total = float(support.sum())
+    shares = support / max(total, 1.0) if by_support else np.full(len(support), 1 / len(support))
+    cases = counts[0] + (b > 0) * counts[1] + (a > 0) * counts[2]
+    # A class without a share in the average has no part in its variance either.
+    seen = (cases > 0) & (shares > 0)
+    bounds = float(shares @ limits[0]), float(shares @ limits[1])
+    if np.count_nonzero(seen) < 2:
         return bounds  # no pair of classes to confuse: the class's own limits are all there is
-    tp, fp, fn = counts if present == classes else counts[:, seen]
-    m = cases[seen]
+    (tp, fp, fn), share, m = counts[:, seen], shares[seen], cases[seen]
     value = _overlap(tp, fp, fn, a, b)[0]
-    table_mean, table_variance, class_variances = _table_variance(counts, seen, cells, weights)
-    own = _smoothed_variances(tp, fp, fn, m, weights)
+    known = float(share.sum())
+    table_mean, table_variance, class_variances = _table_variance(
+        counts, seen, cells, weights, shares, total if by_support else np.inf
+    )
+    own, bias = _smoothed_moments(counts[:, seen], m, weights, share, total if by_support else np.inf)
     # The variance of the table knows how the classes move together, but its one added case is thinly spread;
     # the variances of the classes one by one have a case each.
     inflation = max(1.0, float(own.sum() / class_variances.sum()))
     return _combined(
-        estimate=float(value.mean()),
+        estimate=float(share @ value) / known,
         smoothed=table_mean,
-        variance=table_variance * inflation / classes**2,
+        variance=table_variance * inflation,
         df=_satterthwaite(own, m),
         bounds=bounds,
-        absent=1 - present / classes,
+        absent=1 - known,
         level=level,
+        bias=bias,
     )
 
 
@@ -147,41 +183,60 @@ def _overlap(tp: Floats, fp: Floats, fn: Floats, a: float, b: float) -> tuple[Fl
 
 
 def _table_variance(
-    counts: Floats, seen: NDArray[np.bool_], cells: TableCells, weights: tuple[float, float]
+    counts: Floats,
+    seen: NDArray[np.bool_],
+    cells: TableCells,
+    weights: tuple[float, float],
+    shares: Floats,
+    total: float,
 ) -> tuple[float, float, Floats]:
-    """At the table with one case added: the mean value, the δ-variance of the sum, and that of each class.
+    """At the table with one case added: the average, its δ-variance, and that of each class's part in it.
 
-    Half a case is spread over the k diagonal cells, half over the k(k-1) others, all classes seen. The
-    derivative is (1-v_i)/D_i for the diagonal cell i and A_i + B_j for the cell (i, j), A = -a·v/D and
-    B = -b·v/D, so that the sum over all the added cells needs no k×k table.
+    Half a case is spread over the k diagonal cells, half over the k(k-1) others, all classes seen. With shares
+    s the derivative is s_i(1-v_i)/D_i + C_i for the diagonal cell i and A_i + B_j + C_i for the cell (i, j),
+    A = -a·s·v/D and B = -b·s·v/D, so that the sum over all the added cells needs no k×k table. C is what a case
+    changes in the share of its class, (v_i - mean)/total, and 0 where the shares are given.
     """
     a, b = weights
     tp, fp, fn = counts[:, seen] + 0.5 / np.count_nonzero(seen)
-    k = tp.size
+    k, share = tp.size, shares[seen]
     value, whole = _overlap(tp, fp, fn, a, b)
-    right, missed, wrong = (1 - value) / whole, -a * value / whole, -b * value / whole
+    mean = float(share @ value / share.sum())
+    moved = (value - mean) / total
+    right, missed, wrong = share * (1 - value) / whole, -a * share * value / whole, -b * share * value / whole
+    each = tp * right * right + fn * missed * missed + fp * wrong * wrong
+    right, missed = right + moved, missed + moved
     full_missed, full_wrong = np.zeros(seen.size), np.zeros(seen.size)
     full_missed[seen], full_wrong[seen] = missed, wrong
     observed = np.sum(cells.count * np.square(full_missed[cells.row] + full_wrong[cells.column]))
     squares = (k - 1) * (missed @ missed + wrong @ wrong)
     products = 2 * (missed.sum() * wrong.sum() - missed @ wrong)
     added = 0.5 / (k * (k - 1)) * (squares + products)
-    diagonal = tp * right * right
-    each = diagonal + fn * missed * missed + fp * wrong * wrong
-    return float(value.mean()), float(diagonal.sum() + observed + added), each
+    return mean, float(tp @ (right * right) + observed + added), each
 
 
-def _smoothed_variances(tp: Floats, fp: Floats, fn: Floats, m: Floats, weights: tuple[float, float]) -> Floats:
-    """The variance of each class's value by itself, one case added at the common share of tp in m."""
+def _smoothed_moments(
+    counts: Floats, m: Floats, weights: tuple[float, float], share: Floats, total: float
+) -> tuple[Floats, float]:
+    """The variance of each class's part by itself, and the bias of the average, one case added to each class.
+
+    The case is added at the common share of tp in m. The bias has two parts: the value of a class is high where, by
+    chance, many of its cases were drawn, which raises its share too; and a ratio whose denominator is not the number
+    of its cases is not the ratio of the means.
+    """
     a, b = weights
+    tp, fp, fn = counts[0], (b > 0) * counts[1], (a > 0) * counts[2]
     hit = (tp + _common(tp / m)) / (m + 1)
     errors = fp + fn
     clean = errors == 0
-    missed = (1 - hit) * np.where(clean, 0.5, fn / np.where(clean, 1, errors))
+    missed = (1 - hit) * np.where(clean, 0.5 * (a > 0), fn / np.where(clean, 1, errors))
     wrong = 1 - hit - missed
     value, whole = _overlap(hit, wrong, missed, a, b)
+    unbiased = (m + 1) ** 2 / (m * m + m + 1)
     spread = hit * (1 - value) ** 2 + value * value * (a * a * missed + b * b * wrong)
-    return spread / (whole * whole) / m * ((m + 1) ** 2 / (m * m + m + 1))
+    with_share = b * wrong * value / whole / total
+    of_ratio = -share * value * (a * (1 - a) * missed + b * (1 - b) * wrong) / (whole * whole) / m
+    return share**2 * spread / (whole * whole) / m * unbiased, float(np.sum((with_share + of_ratio) * unbiased))
 
 
 def _combined(
@@ -193,15 +248,16 @@ def _combined(
     bounds: tuple[float, float],
     absent: float,
     level: float,
+    bias: float = 0.0,
 ) -> tuple[float, float]:
-    """Wilson with the effective size smoothed(1 - smoothed)/variance and t, cut to the mean class limits.
+    """Wilson about estimate - bias with the size smoothed(1 - smoothed)/variance and t, cut to the mean class limits.
 
     Absent classes, a share of all, may all be 0 or all be 1. The square of the bias that this would give
     the estimate is added to the variance; it is a bound, not an estimate, and costs no degrees of freedom.
     """
-    bias = absent * max(smoothed, 1 - smoothed)
-    size = smoothed * (1 - smoothed) / (variance + bias * bias)
-    low, high = wilson_at(estimate, size, t_value(level, df))
+    unknown = absent * max(smoothed, 1 - smoothed)
+    size = smoothed * (1 - smoothed) / (variance + unknown * unknown)
+    low, high = wilson_at(min(max(estimate - bias, 0.0), 1.0), size, t_value(level, df))
     return min(max(float(low), bounds[0]), estimate), max(min(float(high), bounds[1]), estimate)
 
 
@@ -222,6 +278,6 @@ def _floats(*counts: ArrayLike) -> Floats:
     return np.array([np.asarray(count, dtype=np.float64).ravel() for count in counts])
 
 
-def _need_classes(sizes: Floats) -> None:
+def _check_classes(sizes: Floats) -> None:
     if sizes.size == 0:
         raise ValuesError("An average over classes needs classes, and there are none.", hint="give one count each.")

@@ -13,7 +13,13 @@ from heldout.errors import OptionError
 from heldout.intervals import proportion
 from heldout.intervals.cluster_errors import cluster_spread, groups_behind
 from heldout.intervals.draws import MOST_CELLS, Draws, order_limits, share_limits
-from heldout.intervals.macro import TableCells, macro_f_limits, macro_jaccard_limits, macro_proportion_limits
+from heldout.intervals.macro import (
+    TableCells,
+    macro_f_limits,
+    macro_jaccard_limits,
+    macro_proportion_limits,
+    weighted_precision_limits,
+)
 from heldout.intervals.one_sided import (
     effective_clopper_pearson,
     guarded_class_limits,
@@ -135,6 +141,16 @@ def mid_p(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG0
     return _on_proportion(proportion.mid_p, subject, level)
 
 
+def _is_largest_share(subject: Subject) -> bool:
+    return "commonest" in subject.bound.measure.cells
+
+
+@method("largest-share", reference="derivations in docs/statistics.md", applies=_is_largest_share)
+def largest_share(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Clopper and Pearson's lower limit divided among the classes that may be the commonest, Wilson's upper limit."""
+    return proportion.largest_share_limits(subject.confusion.truth_totals * subject.scale, level)
+
+
 @method("normal", reference="Mitchell (1997), Machine Learning, ch. 5", applies=_always)
 def normal(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """The textbook z interval: estimate ± z standard errors; unreliable near 0 and 1 and for few cases."""
@@ -221,7 +237,8 @@ def dirichlet(subject: Subject, level: float, draws: Draws) -> Limits:
     if subject.axis == "class":
         values = subject.of_classes(draws.posterior_classes)
     else:
-        values = np.asarray(subject.of_tables(draws.posterior_tables))
+        # Drawn shares and rates go together once more, so the draws lie above the truth by twice the bias.
+        values = np.asarray(subject.of_tables(draws.posterior_tables)) - 2 * subject.share_bias
     return _within(subject, *order_limits(values, level))
 
 
@@ -251,13 +268,10 @@ def guarded_dirichlet(subject: Subject, level: float, draws: Draws) -> Limits:
 
 
 def _stratified_applies(subject: Subject) -> bool:
-    if subject.axis != "macro":
-        return False
-    return (
-        bool(subject.bound.measure.strata)
-        or subject.bound.measure.kind == "f"
-        or subject.bound.measure.name == "jaccard"
-    )
+    measure = subject.bound.measure
+    # Averaged by support, recall is a plain proportion.
+    strata = bool(measure.strata) if subject.axis == "macro" else measure.strata == "predicted"
+    return subject.axis in ("macro", "weighted") and (strata or measure.kind == "f" or measure.name == "jaccard")
 
 
 @method(
@@ -267,18 +281,23 @@ def _stratified_applies(subject: Subject) -> bool:
     one_sided="guarded-dirichlet",
 )
 def stratified_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
-    """Wilson's interval for a mean over classes, with the effective number of cases of the classes together."""
+    """Wilson's interval for an average over classes, with the effective number of cases of the classes together."""
     tp, fn, fp, _ = subject.corners.T
-    if subject.bound.measure.strata:
+    by_support = subject.axis == "weighted"
+    if subject.bound.measure.strata and not by_support:
         cells = {"tp": tp, "fn": fn, "fp": fp}
         top, bottom = subject.bound.pair(cells)
         return macro_proportion_limits(top, bottom, level)
     wrong = subject.confusion.truth != subject.confusion.predicted
     sparse = TableCells(subject.confusion.truth[wrong], subject.confusion.predicted[wrong], subject.counts[wrong])
+    if subject.bound.measure.strata:
+        low, high = weighted_precision_limits(tp, fp, fn, sparse, level=level)
+        # The false discovery rate is what precision leaves.
+        return (low, high) if subject.bound.measure.direction == "higher" else (1 - high, 1 - low)
     if subject.bound.measure.kind == "f":
         limits, beta = _class_f_limits(subject, level), subject.bound.parameters["beta"]
-        return macro_f_limits(tp, fp, fn, sparse, beta, level=level, class_limits=limits)
-    return macro_jaccard_limits(tp, fp, fn, sparse, level=level)
+        return macro_f_limits(tp, fp, fn, sparse, beta, level=level, class_limits=limits, by_support=by_support)
+    return macro_jaccard_limits(tp, fp, fn, sparse, level=level, by_support=by_support)
 
 
 def _bounded(subject: Subject) -> bool:
@@ -294,7 +313,7 @@ def _bounded(subject: Subject) -> bool:
 def effective_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Wilson's interval with the number of cases that gives a proportion the same standard error."""
     low, high = subject.bound.measure.range
-    share = (subject.value - low) / (high - low)
+    share = np.clip((subject.value - subject.share_bias - low) / (high - low), 0.0, 1.0)
     spread = subject.variance / (high - low) ** 2
     total = subject.confusion.n * subject.scale
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -98,6 +98,18 @@ class Subject:
             raw = (self.confusion.counts * self.gradient**2).sum()
         return np.asarray(raw / self.scale)
 
+    @cached_property
+    def share_bias(self) -> float:
+        """How far an average of rates by support lies above the truth on average, because shares and rates go together.
+
+        A class of which many cases happened to be drawn has a large share and, by the same cases, a high precision: the
+        covariance of the two is the sum of count times derivative over the class's own cases, TP and FN.
+        """
+        if self.axis != "weighted" or self.bound.measure.kind != "proportion":
+            return 0.0
+        own = (self.confusion.corners * per_class_gradient(self.bound, self.confusion))[:, :2]
+        return float(own.sum() / np.maximum(self.confusion.n * self.scale, 1.0))
+
     def of_classes(self, cells: dict[str, Any]) -> Any:
         """The value for draws of TP, FN, FP, TN."""
         return self.bound.value(cells)

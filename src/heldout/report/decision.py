@@ -106,7 +106,7 @@ def _measures(decision: Decision) -> Table:
     columns = (Column("measure"), Column("value", "right"), Column(f"{100 * decision.level:g} % interval"), Column(""))
     interval = decision.interval
     rows: list[tuple[Cell, ...]] = [
-        ("threshold", f"{interval.value:.6g}", f"{interval.low:.6g} – {interval.high:.6g}", None),
+        ("threshold", _threshold(interval.value), f"{_threshold(interval.low)} – {_threshold(interval.high)}", None),
     ]
     priced = () if decision.figures.costs is None else ("expected_cost", "total_cost")
     costs = [decision[name] for name in priced if decision.prevalence is None or name == "expected_cost"]
@@ -118,6 +118,10 @@ def _measures(decision: Decision) -> Table:
     floor = track_floor(distinct.values())
     rows += [_line(e, floor) for e in distinct.values()]
     return Table(columns, tuple(rows))
+
+
+def _threshold(value: float) -> str:
+    return f"{value:.6g}".replace("inf", "∞")
 
 
 def _line(e: Estimate, floor: float) -> tuple[Cell, ...]:
@@ -158,7 +162,7 @@ def _alternatives(decision: Decision) -> Table:
     sign = 1.0 if decision.lower else -1.0
     for other in decision.alternatives:
         e = other.estimate
-        threshold = "∞" if other.threshold == math.inf else f"{other.threshold:.6g}"
+        threshold = _threshold(other.threshold)
         worse = _worse(sign * (e.value - chosen.value), e.style)
         cells = (other.name, threshold, Number(e.value, e.style), Range(e.low, e.high, e.style), worse)
         rows.append((*cells, "met" if other.meets else "not met") if required else cells)

@@ -28,7 +28,12 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Honest:
-    """The figures when each case was judged at a threshold that was chosen without it."""
+    """The figures when each case was judged at a threshold that was chosen without it.
+
+    They estimate `TARGET`.
+    """
+
+    TARGET: ClassVar[str] = "what a threshold that is chosen in this way on so many cases gives on new cases"
 
     estimate: Estimate
     required: tuple[Estimate, ...]
@@ -48,8 +53,9 @@ class Decision(Result):
 
     Every threshold above `above` and up to `threshold` calls the same of these cases positive for certain. `criterion`
     is what was optimised, at the chosen threshold. Its interval reaches as far further to the bad side as the choice is
-    optimistic; `corrected` is its value less the optimism. `notes` say what is to be known of the cases it was chosen
-    from. `float(decision)` is the threshold.
+    optimistic; `corrected` is its value less the optimism. `interval` holds the thresholds that the cases do not rule
+    out as the best; where requirements decide, it is a bootstrap. `notes` say what is to be known of the cases it was
+    chosen from. `float(decision)` is the threshold.
     """
 
     schema: ClassVar[str] = "heldout/decision@1"

@@ -37,7 +37,8 @@ def warnings_of(decision: Decision, rule: SelectionRule, drawn: Resampled, *, co
             f"In {percent(drawn.unmet)} of the resampled sets of cases no threshold met the requirements; "
             "the interval of the threshold leaves them out."
         )
-    warnings += _few(decision)
+    if rule.requirements:
+        warnings += _few(decision)
     if math.isinf(decision.threshold) or math.isinf(decision.above):
         answer = "no" if math.isinf(decision.threshold) else "yes"
         warnings.append(f"The best is to answer {answer} to every case: by this rule the scores are of no use here.")

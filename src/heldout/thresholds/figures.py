@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from heldout.evidence import Confusion
 from heldout.intervals.count_estimator import Estimator
-from heldout.intervals.draws import CELL_PRIOR, order_limits, posterior_draws, share_limits
+from heldout.intervals.dependence import Dependence
+from heldout.intervals.draws import CELL_PRIOR, order_limits, posterior_draws
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import CATALOGUE, NAMED_F, find
 from heldout.measures.cells import CORNERS, Cells, class_cells
 from heldout.measures.quantity import Bound, Quantity
 from heldout.show.blocks import Style
 from heldout.thresholds.objective import Classes, Objective, quantity_values
-from heldout.thresholds.uncertainty import Resampled
 
 
 def reweight_to_prevalence(confusion: Confusion, prevalence: float) -> Confusion:
@@ -55,7 +55,8 @@ class Figures:
     """Makes estimates at one threshold.
 
     With a `prevalence`, recall and specificity are estimated from the cases and everything else follows from the two
-    and that prevalence, which is taken as known.
+    and that prevalence, which is taken as known. `plan` says how cases depend on each other that were judged at
+    thresholds chosen on the others.
     """
 
     confusion: Confusion
@@ -65,17 +66,19 @@ class Figures:
     level: float = 0.95
     seed: int = 0
     replicates: int = 999
+    plan: Dependence | None = None
 
     @cached_property
     def estimator(self) -> Estimator:
         """What makes the intervals at the prevalence of the cases."""
-        return Estimator(self.confusion, self.level, self.seed, self.replicates)
+        return Estimator(self.confusion, self.level, self.seed, self.replicates, plan=self.plan)
 
     @cached_property
     def weighted(self) -> Estimator:
         """What makes them where rows are grouped and the prevalence is another one."""
         share = self.prevalence if self.prevalence is not None else 0.5
-        return Estimator(reweight_to_prevalence(self.confusion, share), self.level, self.seed, self.replicates)
+        confusion = reweight_to_prevalence(self.confusion, share)
+        return Estimator(confusion, self.level, self.seed, self.replicates, plan=self.plan)
 
     def of_quantity(self, quantity: Quantity) -> Estimate:
         """A measure at this threshold."""
@@ -147,6 +150,8 @@ class Figures:
             squares = np.bincount(self.confusion.truth, weights=self.confusion.squares, minlength=2)
             scale = self.confusion.truth_totals / squares
             corners = corners * scale[[1, 1, 0, 0]]
+        if self.plan is not None:
+            corners = corners / self.plan.factor
         drawn = rng.standard_gamma(corners[:, None] + CELL_PRIOR, size=(len(CORNERS), posterior_draws(4)))
         return drawn[0] / (drawn[0] + drawn[1]), drawn[2] / (drawn[2] + drawn[3])
 
@@ -198,15 +203,10 @@ def stretch_interval(estimate: Estimate, optimism: float, objective: Objective) 
     return replace(estimate, low=low, high=high, method=f"{estimate.method} + optimism")
 
 
-def make_threshold_estimate(threshold: float, drawn: Resampled, level: float, n: int) -> Estimate:
-    """The chosen threshold with its bootstrap interval."""
-    tail = (1 - level) / 2
-    low: Any = np.nan
-    high: Any = np.nan
-    if not np.isnan(drawn.thresholds).all():
-        low, high = share_limits(drawn.thresholds, tail, 1 - tail)
-    ends = float(np.fmin(low, threshold)), float(np.fmax(high, threshold))
-    return Estimate("threshold", None, None, threshold, *ends, level, "bootstrap", n, style="plain")
+def make_threshold_estimate(threshold: float, ends: tuple[float, float], method: str, level: float, n: int) -> Estimate:
+    """The chosen threshold with its interval."""
+    low, high = min(ends[0], threshold), max(ends[1], threshold)
+    return Estimate("threshold", None, None, threshold, low, high, level, method, n, style="plain")
 
 
 def _style(quantity: Quantity) -> Style:

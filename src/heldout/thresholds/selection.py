@@ -20,6 +20,9 @@ from heldout.engines.score_sort import rank
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.ranking import Ranking, cut_at
+from heldout.intervals.dependence import Dependence
+from heldout.intervals.draws import share_limits
+from heldout.intervals.estimate import Estimate
 from heldout.predictions.case_values import check_weight
 from heldout.thresholds.decision import Alternative, Decision, Honest
 from heldout.thresholds.decision_warnings import bins_note, warnings_of
@@ -27,7 +30,16 @@ from heldout.thresholds.figures import Figures, make_threshold_estimate, stretch
 from heldout.thresholds.objective import Classes, probability_threshold, read_objective
 from heldout.thresholds.requirement import default_then, read_requirements
 from heldout.thresholds.selection_rule import Points, SelectionRule
-from heldout.thresholds.uncertainty import CrossFit, Resampled, cross_fit, make_folds, pool_folds, resample
+from heldout.thresholds.uncertainty import (
+    CROSS_FITTED,
+    CrossFit,
+    Resampled,
+    cross_fit,
+    find_unrejected_thresholds,
+    make_folds,
+    pool_folds,
+    resample,
+)
 
 
 @dataclass(frozen=True)
@@ -239,7 +251,7 @@ def _decide(
         criterion=stretch_interval(figures.of_objective(rule.objective), drawn.optimism, rule.objective),
         lower=rule.objective.lower,
         corrected=_correct(value, drawn, lower=rule.objective.lower),
-        interval=make_threshold_estimate(threshold, drawn, settings.level, figures.confusion.n_cases),
+        interval=_make_interval(ranking, points, index, settings, drawn),
         required=tuple(figures.of_quantity(requirement.quantity) for requirement in rule.requirements),
         requirements=tuple(requirement.text for requirement in rule.requirements),
         alternatives=_make_alternatives(ranking, points, settings, figures, others),
@@ -249,6 +261,22 @@ def _decide(
         notes=bins_note(ranking),
     )
     return replace(decision, warnings=warnings_of(decision, rule, drawn, counted=counted))
+
+
+def _make_interval(
+    ranking: Ranking, points: Points, index: int, settings: ThresholdOptions, drawn: Resampled
+) -> Estimate:
+    """The threshold with its interval: a bootstrap where requirements decide, for they move it as a quantile moves."""
+    threshold, level = float(points.thresholds[index]), settings.level
+    rows = ranking.rows or round(float(ranking.n))
+    if not settings.rule.requirements:
+        ends = find_unrejected_thresholds(ranking, settings.rule, points, index, level)
+        return make_threshold_estimate(threshold, ends, "not ruled out", level, rows)
+    ends = threshold, threshold
+    if not np.isnan(drawn.thresholds).all():
+        tail = (1 - level) / 2
+        ends = tuple(float(end) for end in share_limits(drawn.thresholds, tail, 1 - tail))  # type: ignore[assignment]
+    return make_threshold_estimate(threshold, ends, "bootstrap", level, rows)
 
 
 def _find_above(ranking: Ranking, index: int) -> float:
@@ -309,6 +337,7 @@ def _make_alternatives(
 
 
 def _make_honest(figures: Figures, settings: ThresholdOptions, crossed: CrossFit, counted: Confusion) -> Honest:
-    judged = replace(figures, confusion=counted)
+    plan = Dependence(counted.n_cases, CROSS_FITTED, target=Honest.TARGET, alike=True)
+    judged = replace(figures, confusion=counted, plan=plan)
     required = tuple(judged.of_quantity(requirement.quantity) for requirement in settings.rule.requirements)
     return Honest(judged.of_objective(settings.rule.objective), required, counted, crossed.thresholds, crossed.unmet)
