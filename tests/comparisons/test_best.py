@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,12 +17,19 @@ from heldout.comparisons.best import (
     level_of_all_pairs,
     level_of_the_best,
 )
+from heldout.comparisons.comparison import Comparison
 from heldout.errors import OptionError
 from heldout.measures.catalogue import read_quantity
 
 RNG = np.random.default_rng(11)
 N = 300
 TRUTH = RNG.random(N) < 0.45
+
+
+def compare(*models: Any, **options: Any) -> Any:
+    comparison = heldout.compare(*models, **options)
+    assert isinstance(comparison, Comparison)
+    return comparison
 
 
 def scored(gains, seed=3):
@@ -63,9 +71,10 @@ def test_without_a_covariance_the_levels_are_bonferronis(models):
 def test_the_best_of_equal_models_exceeds_its_truth_by_the_expected_maximum(models):
     joint = JointValues(np.full(models, 0.8), np.eye(models) * 0.01**2, math.inf, 1000)
     winner = find_winner(
-        [str(i) for i in range(models)], joint.values, joint, read_quantity("accuracy"), level=0.95, seed=4
+        [str(i) for i in range(models)], joint.values.tolist(), joint, read_quantity("accuracy"), level=0.95, seed=4
     )
     maximum = stats.norm.expect(lambda x: x * models * stats.norm.cdf(x) ** (models - 1))
+    assert winner is not None
     assert winner.excess == pytest.approx(0.01 * maximum, rel=0.03)
     assert winner.corrected == pytest.approx(0.8 - winner.excess)
     assert winner.limit < winner.corrected
@@ -74,14 +83,16 @@ def test_the_best_of_equal_models_exceeds_its_truth_by_the_expected_maximum(mode
 def test_a_winner_far_ahead_needs_no_correction():
     values = np.array([0.9, 0.6, 0.5])
     joint = JointValues(values, np.eye(3) * 0.01**2, math.inf, 1000)
-    assert find_winner("abc", values, joint, read_quantity("accuracy"), level=0.95, seed=0).excess < 1e-4
+    winner = find_winner("abc", values.tolist(), joint, read_quantity("accuracy"), level=0.95, seed=0)
+    assert winner is not None
+    assert winner.excess < 1e-4
 
 
 def test_the_covariance_of_areas_losses_and_shares_is_that_of_resampled_cases():
     names = list(EQUAL)[:3]
     design_scores = [np.asarray(EQUAL[name].predictions.scores.values) for name in names]
     rng = np.random.default_rng(8)
-    drawn = {"accuracy": [], "brier": []}
+    drawn: dict[str, list[Any]] = {"accuracy": [], "brier": []}
     for _ in range(1500):
         rows = rng.integers(0, N, N)
         drawn["accuracy"].append([((own >= 0.5) == TRUTH)[rows].mean() for own in design_scores])
@@ -91,14 +102,15 @@ def test_the_covariance_of_areas_losses_and_shares_is_that_of_resampled_cases():
     design = choose_design({name: EQUAL[name] for name in names}, paired=None)
     for measure, values in drawn.items():
         joint = design.joint(read_quantity(measure))
+        assert joint is not None
         assert np.allclose(joint.covariance, np.cov(np.array(values).T), rtol=0.15, atol=0)
 
 
 def test_equal_models_may_all_be_the_best_and_one_far_ahead_is_it():
-    equal = heldout.compare(EQUAL, measure=["accuracy", "roc_auc", "brier"])
+    equal = compare(EQUAL, measure=["accuracy", "roc_auc", "brier"])
     assert equal.verdict == "Any of the 6 may be the best by accuracy: none can be ruled out."
     assert str(equal).index("Any of the 6") < str(equal).index("cannot be told apart")
-    apart = heldout.compare(APART, measure=["accuracy", "roc_auc", "brier", "macro f1"])
+    apart = compare(APART, measure=["accuracy", "roc_auc", "brier", "macro f1"])
     for by in apart.best.measures:
         assert by.may_be_best == ("good",)
         assert by.method == "max-t"
@@ -108,7 +120,7 @@ def test_equal_models_may_all_be_the_best_and_one_far_ahead_is_it():
 
 
 def test_limits_for_all_pairs_are_wider_than_those_of_one_and_stand_in_the_rows():
-    found = heldout.compare(EQUAL, measure=["accuracy", "roc_auc", "brier", "f1"])
+    found = compare(EQUAL, measure=["accuracy", "roc_auc", "brier", "f1"])
     for pair, row in zip(found.pairs, found.rows(), strict=True):
         low, high = pair.together
         assert low < pair.tested.low
@@ -125,19 +137,19 @@ def test_splits_and_test_sets_of_their_own_have_a_best_too():
     features = np.random.default_rng(2).normal(size=(240, 2)) + truth[:, None]
     learners = ("naive-bayes", "knn:5", "majority")
     validated = heldout.validate(learners, features, truth, plan="5-fold", measures=[])
-    over = heldout.compare(validated, measure="accuracy").best
+    over = compare(validated, measure="accuracy").best
     assert over.measures[0].method == "max-t"
     assert "majority" not in str(over.may_be_best)
-    alone = heldout.compare(APART, measure=["accuracy", "roc_auc", "brier"], paired=False).best
+    alone = compare(APART, measure=["accuracy", "roc_auc", "brier"], paired=False).best
     assert {by.method for by in alone.measures} == {"max-t"}
     assert alone.may_be_best == ("good",)
 
 
 def test_two_and_a_control_have_no_best():
-    assert heldout.compare(APART["good"], APART["poor"]).best is None
-    assert heldout.compare(APART, control="poor", measure="accuracy").best is None
+    assert compare(APART["good"], APART["poor"]).best is None
+    assert compare(APART, control="poor", measure="accuracy").best is None
     with pytest.raises(OptionError, match="no best by 'recal'"):
-        heldout.compare(APART, measure="accuracy").best["recal"]
+        compare(APART, measure="accuracy").best["recal"]
 
 
 def test_verdict_and_findings_of_a_comparison_do_not_contradict_each_other():
@@ -145,7 +157,7 @@ def test_verdict_and_findings_of_a_comparison_do_not_contradict_each_other():
     seen = set()
     for gain in np.linspace(0.0, 0.5, 6):
         sides = scored({"a": 0.8, "b": 0.8 + gain, "c": 0.7}, seed=int(100 * gain))
-        found = heldout.compare(sides, measure="accuracy")
+        found = compare(sides, measure="accuracy")
         by, review = found.best.measures[0], found.review
         seen.add(len(by.may_be_best))
         told = {frozenset((p.a, p.b)): p.better for p in found.pairs}
@@ -166,11 +178,11 @@ def test_costs_that_are_not_told_apart_are_no_reason_to_choose():
     first[:6], second[60:73] = 0, 1
     costs = {(1, 0): 3.0, (0, 1): 1.0}
     sides = [heldout.evaluate(truth, answers, positive=1, costs=costs, measures=[]) for answers in (first, second)]
-    by_cost = heldout.compare(*sides, measure=["accuracy", "expected_cost"])
+    by_cost = compare(*sides, measure=["accuracy", "expected_cost"])
     assert by_cost["expected_cost"].better == "undecided"
     found = by_cost.review["H053"]
     assert (found.outcome, found.severity) == ("fired", "know")
     assert "cannot be told apart by cost" in found.advice
     assert "Choose" not in found.advice
-    untested = heldout.compare(*sides, measure="accuracy").review["H053"]
+    untested = compare(*sides, measure="accuracy").review["H053"]
     assert untested.advice.startswith("Compare them by cost")

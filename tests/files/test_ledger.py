@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,6 +36,7 @@ def test_uses_are_counted_by_the_cases_and_models_by_their_values(tmp_path):
     first = heldout.evaluate(TRUTH, wrong_in(0, 15), ledger=path)
     assert first.review["H073"].outcome == "passed"
     again = heldout.evaluate(TRUTH, wrong_in(0, 15), ledger=path)
+    assert again.earlier is not None
     assert (again.earlier.uses, again.earlier.others) == (1, 0)
     assert again.review["H073"].outcome == "passed"
     other = heldout.evaluate(TRUTH, wrong_in(3, 22), ledger=path)
@@ -46,6 +48,7 @@ def test_uses_are_counted_by_the_cases_and_models_by_their_values(tmp_path):
     error = (estimate.high - estimate.low) / (2 * 1.959964)
     assert found.facts["expected_excess"] == pytest.approx(error / np.sqrt(np.pi), rel=1e-4)
     elsewhere = heldout.evaluate(TRUTH[:100], wrong_in(3, 22)[:100], ledger=path)
+    assert elsewhere.earlier is not None
     assert elsewhere.earlier.uses == 0
     assert [entry.asked for entry in read_ledger(path)] == ["evaluate"] * 4
 
@@ -53,7 +56,8 @@ def test_uses_are_counted_by_the_cases_and_models_by_their_values(tmp_path):
 def test_a_comparison_and_a_gate_enter_what_they_saw(tmp_path):
     path = tmp_path / "ledger.jsonl"
     sides = {name: heldout.evaluate(TRUTH, wrong_in(*at)) for name, at in (("a", (0, 9)), ("b", (40, 20)))}
-    assert heldout.compare(sides, measure="accuracy", ledger=path).review["H072"].outcome == "passed"
+    comparison: Any = heldout.compare(sides, measure="accuracy", ledger=path)
+    assert comparison.review["H072"].outcome == "passed"
     gate = heldout.check(TRUTH, wrong_in(90, 12), require="accuracy >= 0.5", forbid="H073", ledger=path)
     assert not gate.passed
     assert "used 1 time before, for 2 other models" in str(gate)

@@ -54,7 +54,8 @@ def comparison(seed: int) -> Any:
 def best(seed: int) -> Any:
     given = data(seed)
     scores = (given["score"], given["other"], given["other"][::-1])
-    return heldout.compare(*(heldout.evaluate(given["truth"], score=score) for score in scores)).best
+    comparison: Any = heldout.compare(*(heldout.evaluate(given["truth"], score=score) for score in scores))
+    return comparison.best
 
 
 @cache

@@ -52,7 +52,7 @@ def tally_limits(tally: Tally, evaluation: Evaluation, truth: Truth, level: floa
     counts = replace(evaluation.estimator, **changes)
     scores = None if evaluation.scores is None else replace(evaluation.scores, **changes)
     for name, true in truth.items():
-        quantity = read_quantity(name, evaluation.labels, costs=evaluation.costs).check(evaluation.positive)
+        quantity = read_quantity(name, evaluation.labels, costs=evaluation.costs).resolve(evaluation.positive)
         try:
             found = quantity.check_scored(scores).ask(quantity) if quantity.is_score else counts.ask(quantity)
         except HeldoutError:
