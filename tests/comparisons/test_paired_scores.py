@@ -361,7 +361,6 @@ def weights(**options):
         ({"bound": find("brier")}, {"method": "delong"}, "does not compare by brier"),
         ({}, {"method": "delong_unpaired"}, "is for different cases"),
         ({"bound": find("accuracy")}, {}, "not a measure of scores"),
-        ({"bound": find("average_precision")}, weights(), "without weights"),
         ({}, weights(method="bootstrap"), "use delong"),
         ({}, {"groups": np.arange(3)}, "3 groups"),
         ({}, {"method": "bootstrap", "replicates": 9}, "9 replicates"),

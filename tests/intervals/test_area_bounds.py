@@ -152,27 +152,28 @@ def test_a_ranking_of_one_class_has_no_area_to_bound() -> None:
 
 
 # In order inside every bin of an eighth, which bins cannot see.
-HIDDEN = (SCORE * 8 % 1 > 0.5).astype(np.int64)
+HIDDEN = (SCORE * 16 % 1 > 0.5).astype(np.int64)
 
 
 @pytest.mark.parametrize("columns", [{}, {"weight": DRAW.integers(1, 9, N) / 8}, {"group": GROUP}, {"fold": FOLD}])
 def test_the_limits_from_bins_hold_whatever_the_order_inside_them(columns: dict[str, Any]) -> None:
     rows = evaluate(HIDDEN, score=SCORE, threshold=0.3, **columns)
-    bins = evaluate(in_bins(8, truth=HIDDEN, **columns))
+    # With fewer than 10 distinct scores the cases of a fold are not ranked within it.
+    bins = evaluate(in_bins(16, truth=HIDDEN, **columns))
     for name in ("roc_auc", "gini", "average_precision", "kolmogorov_smirnov", "partial_auc"):
         seen, exact = bins[name], rows[name]
         assert seen.bounds is not None
         lower, upper = seen.bounds
         assert lower <= exact.value <= upper
         assert seen.low <= exact.value <= seen.high
-        assert seen.method == f"{exact.method}, bins"
+        assert set(seen.method.split(", ")) == {*exact.method.split(", "), "bins"}
         assert seen.rows()[0]["bounds"] == [lower, upper]
         assert exact.bounds is None
         assert "bounds" not in exact.rows()[0]
     # As wide as without the bins, and what the bins leave open on each side.
     area = bins["roc_auc"]
     assert area.bounds is not None
-    assert area.width > area.bounds[1] - area.bounds[0] > 0.1
+    assert area.width > area.bounds[1] - area.bounds[0] > 0.05
 
 
 def test_limits_of_averages_of_classes_hold_whatever_the_order_inside_bins() -> None:

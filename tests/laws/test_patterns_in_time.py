@@ -13,7 +13,7 @@ from pathlib import Path
 from re import _parser  # type: ignore[attr-defined]  # the only way to ask which letters a pattern knows
 from typing import Any
 
-from heldout.gates.slice_terms import read_slice_term
+from heldout.gates.requirements import read_slice_term
 
 from heldout.costs import parse_costs
 from heldout.errors import HeldoutError

@@ -46,6 +46,8 @@ def test_where_interrupts_are_ignored_they_stay_so():
 
 def test_without_an_interrupt_the_command_runs_and_may_be_interrupted_as_ever(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["heldout", "--version"])
+    # Set for the processes that the command starts; put back after the test.
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(SystemExit) as end:
         import_module(START).main()

@@ -188,7 +188,12 @@ def compare_average_precision(
     if math.isnan(a) or math.isnan(b):
         n = len(units.classes)
         return PairTest(math.nan, -1.0, 1.0, level, INFLUENCE_T.name, math.nan, n, undefined=undefined)
-    return influence_test((a, b), first - second, units, level=level, reach=1.0)
+    return influence_test((a, b), first - second, units, level=level, reach=_reach_of_areas(first, second))
+
+
+def _reach_of_areas(first: Floats, second: Floats) -> float:
+    """The largest difference of two areas: none where the cases are ranked alike, as DeLong's interval says too."""
+    return 0.0 if np.array_equal(first, second) else 1.0
 
 
 def precision_influence(scores: Floats, units: CaseUnits) -> tuple[float, Floats]:
@@ -228,7 +233,7 @@ def compare_averaged_areas(
     if math.isnan(a) or math.isnan(b):
         n = len(units.classes)
         return PairTest(math.nan, -1.0, 1.0, level, INFLUENCE_T.name, math.nan, n, undefined=undefined)
-    return influence_test((a, b), first - second, units, level=level, reach=1.0)
+    return influence_test((a, b), first - second, units, level=level, reach=_reach_of_areas(first, second))
 
 
 def join_influences(sides: Sequence[tuple[float, Floats]], units: CaseUnits) -> JointValues:

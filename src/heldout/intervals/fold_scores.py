@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from heldout.intervals.fold_estimates import (
 from heldout.intervals.proportion import wilson
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.score_estimator import ScoreEstimator
-from heldout.measures.quantity import Quantity
+from heldout.measures.quantity import Bound, Quantity
 from heldout.show.numbers import share
 
 # Below these the places within the folds are too coarse (docs/statistics.md): a mean of so many cases of each class and
@@ -68,18 +68,22 @@ def _same(fold: Ranking) -> float:
     return float(np.square((fold.positives * 1.0 + fold.negatives) / fold.n).sum())
 
 
+Class = Literal["positives", "negatives"]
+
+
 # A measure that is the best of all thresholds, or that depends on how frequent positives are, is too good in a small
 # fold, and so is its mean over the folds: 300 cases with 30 positives, one scorer and 10 folds gave a mean of the
 # Kolmogorov-Smirnov statistic of .74 where the truth is .55. So it is made once, from one ranking of all cases. Models
 # of different folds score on different scales, so the ranking goes by the place of a case in its fold, which no
 # monotone change of the scores of a fold can move.
-def rank_within_folds(folds: Sequence[Ranking]) -> Ranking:
+def rank_within_folds(folds: Sequence[Ranking], first: Class | None = None) -> Ranking:
     """One ranking of the cases of all folds, by the place that each has among the cases of its fold.
 
     The place is the share of a fold's cases below it, where both classes weigh what they do over all folds: otherwise
     a fold that happens to hold more positives would push its negatives down. In a fold that lacks a class, a case is
     placed as its class is in the others. Cases of different folds at the same place are put one after the other, in
-    the order of the folds, because a tie between them would mean nothing.
+    the order of the folds, because a tie between them would mean nothing. Inside joined bins the cases of the class
+    that is `first` are placed as high, and those of the other as low, as can be.
 
     >>> fold = Ranking(np.array([0.9, 0.4, 0.1]), np.array([1, 0, 1]), np.array([0, 1, 0]))
     >>> both = rank_within_folds([fold, replace(fold, scores=np.exp(fold.scores))])
@@ -89,26 +93,35 @@ def rank_within_folds(folds: Sequence[Ranking]) -> Ranking:
     totals = np.array([[fold.n_positive, fold.n_negative] for fold in folds], dtype=np.float64)
     shares = totals.sum(axis=0) / totals.sum()
     complete = (totals > 0).all(axis=1)
-    places: list[Floats] = [np.empty(0)] * len(folds)
+    placed: dict[int, Ranking] = {}
     for index in np.flatnonzero(complete).tolist():
-        mass = _both(folds[index]) @ (shares / totals[index])
-        places[index] = 1 - (np.cumsum(mass) - mass / 2) + _turn(folds, index)
+        placed[index] = _place(folds[index], shares / totals[index], _turn(folds, index), first)
     for side in (0, 1):
         alone = np.flatnonzero((totals[:, side] > 0) & (totals[:, 1 - side] == 0))
         if len(alone):
             usual = _places_of_class(
-                [(places[at], _both(folds[at])[:, side]) for at in np.flatnonzero(complete).tolist()]
+                [(placed[at].scores, _both(placed[at])[:, side]) for at in np.flatnonzero(complete).tolist()]
             )
             for index in alone.tolist():
-                mass = _both(folds[index])[:, side] / totals[index, side]
-                below = 1 - (np.cumsum(mass) - mass / 2) + _turn(folds, index)
-                places[index] = below if usual is None else np.interp(below, *usual)
-    parts = [
-        replace(fold, scores=place, joined=None, ends=None)
-        for fold, place in zip(folds, places, strict=True)
-        if len(place)
-    ]
-    return _merge(parts)
+                below = _place(folds[index], np.eye(2)[side] / totals[index, side], _turn(folds, index), first)
+                placed[index] = below if usual is None else replace(below, scores=np.interp(below.scores, *usual))
+    return _merge([placed[index] for index in sorted(placed)])
+
+
+def _place(fold: Ranking, weights: Floats, turn: float, first: Class | None) -> Ranking:
+    """A fold with the places of its cases as scores; positives and negatives have these weights."""
+    mass = _both(fold) @ weights
+    below = np.cumsum(mass)
+    if first is None or fold.joined is None:
+        return replace(fold, scores=1 - (below - mass / 2) + turn, joined=None, ends=None)
+    parts = ordered(fold, first=first)
+    parted = fold.joined & (fold.positives > 0) & (fold.negatives > 0)
+    entry = np.repeat(np.arange(len(fold)), np.where(parted, 2, 1))
+    is_first = (parts.positives if first == "positives" else parts.negatives) > 0
+    # Just inside the bin, so that it is not tied with the next one.
+    reach = np.where(fold.joined[entry], mass[entry] * (0.5 - 1e-9), 0.0)
+    middle = (1 - (below - mass / 2))[entry]
+    return replace(parts, scores=middle + np.where(is_first, reach, -reach) + turn)
 
 
 def _both(fold: Ranking) -> Floats:
@@ -342,11 +355,9 @@ class FoldScores(ScoreEstimator):
         parts = self._stretch(quantity, self._estimate(bound, self._together[label], label, None))
         if self.resubstituted is not None or not any(fold.joined is not None for fold in self._rankings(label)):
             return parts
-        # The best and the worst order inside the bins of every fold: what moves up in its fold moves up here.
-        ends = sorted(
-            float(bound.value({"ranking": rank_within_folds([ordered(f, first=first) for f in self._rankings(label)])}))
-            for first in ("positives", "negatives")
-        )
+        # The best and the worst places inside the bins of every fold: the places of the scores lie between.
+        best, worst = (rank_within_folds(self._rankings(label), first) for first in ("positives", "negatives"))
+        ends = _certain_ends(bound, best, worst)
         value, method = parts["value"], parts["method"] + BINS
         certain = min(ends[0], value), max(ends[1], value)
         low, high = allowing(value, (parts["low"], parts["high"]), certain, bound.measure.range)
@@ -388,6 +399,20 @@ class FoldScores(ScoreEstimator):
             "undefined": "",
             "style": "share" if bound.measure.bounded else "plain",
         }
+
+
+def _certain_ends(bound: Bound, best: Ranking, worst: Ranking) -> tuple[float, float]:
+    """Between what a measure lies whose ranking lies between two others, of which one is better at every threshold."""
+    low, high = sorted(float(bound.value({"ranking": order})) for order in (best, worst))
+    if bound.measure.component == "largest gap":
+        # It may lie on either side of the diagonal: certain is what one order leaves above it, or the other below.
+        low = max(0.0, float(_gaps(worst).max(initial=0.0)), float((-_gaps(best)).max(initial=0.0)))
+    return low, high
+
+
+def _gaps(ranking: Ranking) -> Floats:
+    """True less false positive rate at every threshold."""
+    return np.asarray(ranking.tp / float(ranking.n_positive) - ranking.fp / float(ranking.n_negative))
 
 
 def _over_folds(method: str) -> str:

@@ -18,7 +18,7 @@ from tests.promises.cell import Cell, Tally, Truth
 
 import heldout
 
-PACKAGES = ("comparisons",)
+PACKAGES = ("comparisons", "api/compare", "api/contestants")
 MEASURES = ("accuracy", "roc_auc", "brier")
 LEVEL = 0.95
 SHARED, OWN, STEEP, POSITIVE = 0.9, 0.6, 1.8, 0.35
