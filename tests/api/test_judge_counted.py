@@ -23,7 +23,9 @@ N = 400
 NAMES = np.array(["no", "yes"])
 COSTS = {("yes", "no"): 10, ("no", "yes"): 1}
 # Rules that look at single rows unless the predicted classes were made from the scores at a threshold.
-ROWS = ("H023", "H011")
+ROWS = ("H011", "H023")
+# Rules that look at nothing but single rows.
+ROWS_ALONE = ("H029", "H065", "H067")
 ROLES = ("truth", "predicted", "weight", "group", "fold", "id")
 
 
@@ -146,7 +148,7 @@ def count_rows(columns: dict[str, Any], **options: Any) -> Counted:
 def both(columns: dict[str, Any]) -> tuple[Evaluation, Evaluation]:
     """The evaluation of the rows and that of what was counted of them."""
     judged = {name: columns[name] for name in ("costs", "measures") if name in columns}
-    return evaluate(**columns), evaluate(count_rows(columns), **judged)
+    return evaluate(**columns, mute=ROWS_ALONE), evaluate(count_rows(columns), **judged, mute=ROWS_ALONE)
 
 
 def document(seen: Evaluation, without: tuple[str, ...]) -> dict[str, Any]:
