@@ -13,10 +13,9 @@ from pathlib import Path
 from re import _parser  # type: ignore[attr-defined]  # the only way to ask which letters a pattern knows
 from typing import Any
 
-from heldout.gates.requirements import read_slice_term
-
 from heldout.costs import parse_costs
 from heldout.errors import HeldoutError
+from heldout.gates.requirements import read_slice_term
 
 SOURCE = Path(__file__).parents[2] / "src" / "heldout"
 # Where text from files, from the page and from others' programs is read; the rest reads what the caller wrote.
