@@ -177,7 +177,7 @@ def vote_of_neighbours(problem: Problem) -> tuple[NDArray[np.int64], Floats] | s
 
     >>> corners = np.repeat([[0.0, 0.0], [0.0, 9.0], [9.0, 0.0], [9.0, 9.0]], 8, axis=0) + np.arange(32)[:, None] / 99
     >>> truth = np.repeat([0, 1, 1, 0], 8)
-    >>> vote_of_neighbours(Problem(corners, truth, truth, (0, 1)))[1].sum()
+    >>> float(vote_of_neighbours(Problem(corners, truth, truth, (0, 1)))[1].sum())
     0.0
     """
     if hasattr(problem.features, "tocsr"):

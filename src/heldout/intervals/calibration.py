@@ -153,7 +153,7 @@ def smooth_limits(ranking: Ranking, quantile: float | None = None, level: float 
     >>> seen = Ranking(np.array([0.8, 0.5, 0.2]), np.array([18, 10, 2]), np.array([2, 10, 18]))
     >>> low, high = smooth_limits(seen)
     >>> print(f"{low:.2f} {high:.2f}")
-    0.00 0.14
+    0.00 0.18
     """
     curve = smooth_calibration(ranking)
     groups = curve.bins.groups

@@ -158,7 +158,7 @@ def part_limits(probabilities: Probabilities, part: str, level: float = 0.95) ->
     >>> seen = tally(np.tile([0.1, 0.3, 0.8, 0.9], 20), np.tile([False, True, True, True], 20))
     >>> low, high = part_limits(seen, "resolution")
     >>> print(f"{low:.3f} {high:.3f}")
-    0.089 0.250
+    0.140 0.239
     """
     bins, n = probabilities.reliability, probabilities.n_kish
     bounds = (-1.0, 0.25) if part == "resolution" else (0.0, 1.0)

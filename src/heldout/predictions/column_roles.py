@@ -179,7 +179,8 @@ def group_like(names: Iterable[Any], values: Callable[[Any], Any]) -> tuple[tupl
 def repeated_values(names: Iterable[Any], values: Callable[[Any], Any], most: int) -> tuple[tuple[str, Coded], ...]:
     """The columns among `names` of at most so many rows whose values are keys and repeat: no amounts with fractions.
 
-    >>> [name for name, _ in repeated_values(["a", "b"], {"a": ["x", "x", "y"], "b": [0.5, 0.5, 1]}.get, 10)]
+    >>> import numpy as np
+    >>> [name for name, _ in repeated_values(["a", "b"], {"a": ["x", "x", "y"], "b": np.array([0.5, 0.5, 1])}.get, 10)]
     ['a']
     """
     repeated = []
