@@ -19,7 +19,7 @@ from typing import Any
 from heldout.errors import FileError
 
 # Said of the same fault by all who find it.
-OTHER_LOCATION = "choose another place, or check that you may write there and that the disk is not full."
+OTHER_LOCATION = "check that the folder exists, that you may write there, and that the disk is not full."
 # What ends a process that does not handle it, and can be handled; SIGINT comes as KeyboardInterrupt.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 _BESIDE = ".tmp"
