@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from heldout.arguments import closest, listing
-from heldout.arrays import Floats, Integers
+from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.evidence.probabilities import Probabilities, ProbabilityGroups, Reliability, SparseSums, sums_by
 from heldout.evidence.ranking import Ranking
@@ -107,19 +107,26 @@ def bin_ranking(ranking: Ranking, edges: Floats) -> RankedBins:
     >>> bin_ranking(seen, np.array([0.0, 0.5, 1.0])).reliability.gap.round(9)
     array([-1. , -0.6])
     """
-    where, number = np.searchsorted(edges[1:-1], ranking.scores), len(edges) - 1
     p = ranking.scores
-    hits, misses = (np.asarray(side, dtype=np.float64) for side in (ranking.positives, ranking.negatives))
-    heavy_hits, heavy_misses = (
-        plain if squares is None else squares
-        for plain, squares in ((hits, ranking.positive_squares), (misses, ranking.negative_squares))
-    )
     q = 1.0 - p
+    hits, misses = (np.asarray(side, dtype=np.float64) for side in (ranking.positives, ranking.negatives))
+    # Scores run from the highest down, so the cases of a bin stand side by side.
+    starts = np.concatenate([[0], len(p) - np.searchsorted(p[::-1], edges[1:-1], side="right")[::-1]])
+    empty = np.diff(starts, append=len(p)) == 0
 
     def total(values: Floats) -> Floats:
-        return sums_by(where, values, number)
+        if not len(p):
+            return np.zeros(len(starts))
+        return np.where(empty, 0.0, np.add.reduceat(values, np.minimum(starts, len(p) - 1)))[::-1]
 
-    weight, squares = total(hits + misses), total(heavy_hits + heavy_misses)
+    both, spread, missed = hits + misses, p * q, hits * q**2 + misses * p**2
+    weight, expected, seen = total(both), total(both * spread), total(missed)
+    squares, noise, expected_noise = weight, seen, expected
+    if ranking.positive_squares is not None and ranking.negative_squares is not None:
+        heavy_hits, heavy_misses = ranking.positive_squares, ranking.negative_squares
+        squares = total(heavy_hits + heavy_misses)
+        noise = total(heavy_hits * q**2 + heavy_misses * p**2)
+        expected_noise = total((heavy_hits + heavy_misses) * spread)
     # How many rows are behind a sum of weights is not kept in a ranking; Kish's (Σw)² / Σw² never exceeds it.
     cases = weight**2 / np.where(squares > 0, squares, 1.0)
     reliability = ChosenBins(
@@ -127,20 +134,21 @@ def bin_ranking(ranking: Ranking, edges: Floats) -> RankedBins:
         weight=weight,
         observed=total(hits),
         gap=total(hits * q - misses * p),
-        squares=total(hits * q**2 + misses * p**2),
-        spread=total((hits + misses) * p * q),
-        noise=total(heavy_hits * q**2 + heavy_misses * p**2),
-        expected_noise=total((heavy_hits + heavy_misses) * p * q),
+        squares=seen,
+        spread=expected,
+        noise=noise,
+        expected_noise=expected_noise,
         borders=edges,
     )
     whole, heavy = float(weight.sum()), float(squares.sum())
-    return RankedBins(reliability, squares, whole, whole**2 / heavy if heavy else 0.0, _groups(ranking, where, number))
+    return RankedBins(reliability, squares, whole, whole**2 / heavy if heavy else 0.0, _groups(ranking, edges))
 
 
-def _groups(ranking: Ranking, where: Integers, bins: int) -> ProbabilityGroups | None:
+def _groups(ranking: Ranking, edges: Floats) -> ProbabilityGroups | None:
     groups = ranking.groups
     if groups is None:
         return None
+    where, bins = np.searchsorted(edges[1:-1], ranking.scores), len(edges) - 1
     p = ranking.scores[groups.place]
     gaps = np.asarray(groups.positives * (1.0 - p) - groups.negatives * p, dtype=np.float64)
     weight = sums_by(groups.group, np.asarray(groups.positives + groups.negatives, dtype=np.float64), len(groups.keys))
