@@ -13,7 +13,7 @@ from heldout.curves import calibration
 from heldout.engines.probability_sums import tally
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
-from heldout.evidence.probability_bins import BinChoice, with_bins
+from heldout.evidence.probability_bins import BinChoice, bin_ranking, with_bins
 from heldout.intervals.calibration import smooth_limits
 from heldout.measures.catalogue import find
 
@@ -128,3 +128,26 @@ def test_counted_evidence_has_the_curve_and_the_bins(tmp_path):
     document = json.loads(counted.curve("calibration").to_json())
     assert document["kind"] == "calibration"
     assert counted.curve("calibration").y == pytest.approx(rows.curve("calibration").y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bins_of_a_ranking_hold_what_a_count_of_rows_gives(weighted):
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        n = int(rng.integers(1, 60))
+        p = rng.random(n).round(int(rng.integers(1, 4)))
+        truth, weight = rng.random(n) < p, rng.random(n) + 0.1 if weighted else np.ones(n)
+        # Bins without cases, also at the ends, and probabilities on edges.
+        edges = np.unique([0.0, 1.0, *rng.random(int(rng.integers(0, 6))).round(2)])
+        seen = bin_ranking(rank(p, truth, weight=weight if weighted else None), edges).reliability
+        where = np.searchsorted(edges[1:-1], p)
+        for name, values in {
+            "weight": weight,
+            "observed": weight * truth,
+            "gap": weight * (truth - p),
+            "squares": weight * (truth - p) ** 2,
+            "noise": weight**2 * (truth - p) ** 2,
+            "expected_noise": weight**2 * p * (1 - p),
+        }.items():
+            expected = np.bincount(where, values, minlength=len(edges) - 1)
+            assert getattr(seen, name) == pytest.approx(expected, abs=1e-12), name

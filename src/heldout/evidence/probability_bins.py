@@ -112,12 +112,13 @@ def bin_ranking(ranking: Ranking, edges: Floats) -> RankedBins:
     hits, misses = (np.asarray(side, dtype=np.float64) for side in (ranking.positives, ranking.negatives))
     # Scores run from the highest down, so the cases of a bin stand side by side.
     starts = np.concatenate([[0], len(p) - np.searchsorted(p[::-1], edges[1:-1], side="right")[::-1]])
-    empty = np.diff(starts, append=len(p)) == 0
+    met = np.diff(starts, append=len(p)) > 0
 
     def total(values: Floats) -> Floats:
-        if not len(p):
-            return np.zeros(len(starts))
-        return np.where(empty, 0.0, np.add.reduceat(values, np.minimum(starts, len(p) - 1)))[::-1]
+        sums = np.zeros(len(starts))
+        if len(p):
+            sums[met] = np.add.reduceat(values, starts[met])
+        return sums[::-1]
 
     both, spread, missed = hits + misses, p * q, hits * q**2 + misses * p**2
     weight, expected, seen = total(both), total(both * spread), total(missed)
