@@ -186,3 +186,18 @@ def test_costs_that_are_not_told_apart_are_no_reason_to_choose():
     assert "Choose" not in found.advice
     untested = compare(*sides, measure="accuracy").review["H053"]
     assert untested.advice.startswith("Compare them by cost")
+
+
+def test_one_group_says_nothing_of_the_best_and_the_order_of_the_models_does_not_matter():
+    shares = {"a": 0.7, "b": 0.75, "c": 0.9}
+    answers = {name: np.where(RNG.random(N) < right, TRUTH, ~TRUTH) for name, right in shares.items()}
+    one = {name: heldout.evaluate(TRUTH, answer, group=np.zeros(N)) for name, answer in answers.items()}
+    assert compare(one, measure="accuracy").best["accuracy"].winner is None
+    group = np.sort(RNG.integers(0, 40, N) ** 2 // 40)
+    sides = {name: heldout.evaluate(TRUTH, answer, group=group) for name, answer in answers.items()}
+    limits = {
+        compare({name: sides[name] for name in names}, measure="accuracy").best["accuracy"].winner.limit
+        for names in ("abc", "bca", "cab")
+    }
+    assert max(limits) - min(limits) < 2e-3
+    assert min(limits) < compare(sides, measure="accuracy").best["accuracy"].winner.value

@@ -77,3 +77,15 @@ def test_independent_rows_are_seldom_called_alike():
     # The levels that are named would give 7.5 and 1.5.
     assert alarms[0] <= 15
     assert alarms[1] <= 6
+
+
+def test_scores_of_two_values_are_no_order_of_the_rows():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 600)
+    # Errors in blocks of ten rows.
+    wrong = np.repeat(rng.random(60) < 0.3, 10)
+    predicted = np.where(wrong, 1 - truth, truth)
+    score = np.where(rng.random(600) < 0.04, 0.9, 0.1)
+    alone = heldout.evaluate(truth, predicted, positive=1).review["H029"]
+    beside = heldout.evaluate(truth, predicted, score=score, positive=1).review["H029"]
+    assert (alone.outcome, beside.outcome) == ("fired", "fired")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ import pytest
 from tests.promises import store as store_module
 from tests.promises.cell import Cell, Key, Kind, Outcome, Tally, Truth, list_estimates_at
 from tests.promises.measurement import Progress, Task, list_tasks, run_task, run_tasks
-from tests.promises.register import FAMILIES, list_cells
+from tests.promises.register import FAMILIES, list_cells, load_family
 from tests.promises.report import Row, judge_family, list_findings, scale_coverage, write_report
 from tests.promises.store import Store, hash_file, list_packages
 
@@ -235,3 +236,10 @@ def test_every_cell_has_a_name_of_its_own():
         cells = list_cells(family)
         assert cells
         assert {cell.family for cell in cells.values()} == {family}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_declared_packages_are_there(family):
+    folder = Path(heldout.__file__).parent
+    declared = getattr(load_family(family), "PACKAGES", ())
+    assert [name for name in declared if not (folder / name).is_dir() and not (folder / f"{name}.py").is_file()] == []

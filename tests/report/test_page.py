@@ -10,6 +10,8 @@ import pytest
 from tests.report.moved import COSTS, churn
 
 import heldout
+from heldout.intervals.score_methods import score_method_names
+from heldout.report.explanations import method_words
 from heldout.show.blocks import Block, Facts, Note, Number, Prose, Section, Table, Title
 from heldout.show.chart import Chart
 from heldout.show.explorer import Explorer
@@ -190,3 +192,7 @@ def test_hostile_column_names_stay_text_and_short(name, tmp_path):
     assert "<script>alert(1)" not in page
     assert "<img src=x" not in page
     assert "x" * 300 not in page
+
+
+def test_every_interval_method_of_scores_is_explained():
+    assert [name for name in score_method_names() if method_words(name) == name] == []

@@ -55,15 +55,20 @@ class JointValues:
 
     @property
     def errors(self) -> Floats:
-        """The standard errors of the values."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        """The standard errors of the values; 0 where they are rounding alone."""
+        variances = np.diag(self.covariance)
+        return np.sqrt(np.where(variances > self._nothing, variances, 0.0))
 
     def error_of(self, a: int, b: int) -> float:
         """The standard error of the difference of two values; 0 where it is rounding alone."""
         sigma = self.covariance
         variance = float(sigma[a, a] + sigma[b, b] - 2 * sigma[a, b])
-        scale = max(float(np.abs(self.values).max(initial=0.0)), 1.0)
-        return math.sqrt(variance) if variance > (ROUNDING * scale) ** 2 else 0.0
+        return math.sqrt(variance) if variance > self._nothing else 0.0
+
+    @property
+    def _nothing(self) -> float:
+        """The largest variance that rounding alone may give."""
+        return float(ROUNDING * max(float(np.abs(self.values).max(initial=0.0)), 1.0)) ** 2
 
 
 @lru_cache(maxsize=1)

@@ -236,8 +236,10 @@ def compare_averaged_areas(
     return influence_test((a, b), first - second, units, level=level, reach=_reach_of_areas(first, second))
 
 
-def join_influences(sides: Sequence[tuple[float, Floats]], units: CaseUnits) -> JointValues:
+def join_influences(sides: Sequence[tuple[float, Floats]], units: CaseUnits) -> JointValues | None:
     """The values of several classifiers on the same cases with their covariance, from the influences of the cases.
+
+    None where a variance is not known, as with one group only.
 
     >>> units = CaseUnits(np.zeros(4, dtype=np.int64))
     >>> first, second = np.array([0.1, -0.1, 0.1, -0.1]), np.array([0.1, 0.1, -0.1, -0.1])
@@ -247,6 +249,8 @@ def join_influences(sides: Sequence[tuple[float, Floats]], units: CaseUnits) -> 
     """
     influences = np.stack([influence for _, influence in sides])
     spreads = [influence_spread(influence, units) for influence in influences]
+    if not all(math.isfinite(spread.variance) for spread in spreads):
+        return None
     if units.group is not None:
         keys, code = np.unique(units.group, return_inverse=True)
         influences = np.stack([sums_by(code, influence, len(keys)) for influence in influences])
@@ -254,10 +258,10 @@ def join_influences(sides: Sequence[tuple[float, Floats]], units: CaseUnits) -> 
     # The variances are those of one classifier alone, which allow for groups and weights; the correlations are plain.
     plain, errors = np.sqrt(np.diag(products)), np.sqrt([spread.variance for spread in spreads])
     scale = np.divide(errors, plain, out=np.zeros_like(errors), where=plain > 0)
-    first = spreads[0]
-    return JointValues(
-        np.array([value for value, _ in sides]), products * np.outer(scale, scale), first.df, first.effective
-    )  # fmt: skip
+    # The fewest, so that it does not matter who is named first.
+    df, effective = (min(getattr(spread, name) for spread in spreads) for name in ("df", "effective"))
+    values = np.array([value for value, _ in sides])
+    return JointValues(values, products * np.outer(scale, scale), df, effective)
 
 
 def check_dependent_method(method: str | None, measure: str) -> None:

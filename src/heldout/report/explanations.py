@@ -195,6 +195,28 @@ SCORE_METHODS = {
         "Hall (1992), Journal of the Royal Statistical Society B 54",
     ),
     "influence": ("standard error from the influence of each case", "Hampel (1974), JASA 69"),
+    "bias-corrected": (
+        "standard error from the influence of each case, about the value less what few cases in a bin add to it",
+        "Ferro & Fricker (2012), Quarterly Journal of the Royal Meteorological Society 138",
+    ),
+    "bias-corrected-shares": (
+        "standard error from the influence of each case, about the value less what few cases in a bin add to it",
+        "Ferro & Fricker (2012), Quarterly Journal of the Royal Meteorological Society 138",
+    ),
+    "wilson-spread": ("Wilson's limits of the share of positives, as a variance", "Wilson (1927)"),
+    "smooth-inversion": (
+        "all values that a test of calibration along the smooth curve does not reject",
+        "derivations in docs/statistics.md",
+    ),
+    "hanley-mcneil": (
+        "a variance from the area and the numbers of cases alone",
+        "Hanley & McNeil (1982), Radiology 143",
+    ),
+    "newcombe": ("inverts a test with Hanley and McNeil's variance", "Newcombe (2006), Statistics in Medicine 25"),
+    "bootstrap": ("percentiles of resampled values", "Efron & Tibshirani (1993), ch. 13"),
+    "stratified-bootstrap": ("percentiles of values resampled within the classes", "Efron & Tibshirani (1993), ch. 13"),
+    "bca": ("percentiles of resampled values, corrected for bias and skewness", "Efron (1987), JASA 82"),
+    "cluster-bootstrap": ("percentiles of values with whole groups resampled", "Field & Welsh (2007), JRSS B 69"),
     "test-inversion": ("all values that a test of calibration does not reject", "derivations in docs/statistics.md"),
     "wald": ("estimate ± z standard errors of the recalibration fit", "Cox (1958), Biometrika 45"),
     "wilson": ("inverts the score test of a proportion", "Wilson (1927)"),

@@ -26,7 +26,7 @@ from heldout.results.evaluation import Evaluation
 
 PACKAGES = (
     "gates", "comparisons", "thresholds", "studies", "findings/slice_basis", "findings/slice_search", "api/check",
-    "api/baseline", "api/compare", "api/contestants",
+    "api/compare", "api/contestants",
 )  # fmt: skip
 WHOLE = 10**10
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
