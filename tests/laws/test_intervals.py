@@ -18,7 +18,8 @@ from heldout.evidence import Confusion
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.methods import METHODS, Method
-from heldout.measures.catalogue import COUNTED
+from heldout.intervals.proportion import wilson
+from heldout.measures.catalogue import COUNTED, read_quantity
 
 KINDS = ("plain", "weighted", "grouped", "grouped and weighted")
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
@@ -207,8 +208,20 @@ def test_a_total_is_n_times_the_mean(method: str) -> None:
             assert (total.low, total.high) == pytest.approx((n * mean.low, n * mean.high), rel=1e-9), f"{table}, {kind}"
 
 
+@every_full_table
+def test_the_largest_share_does_not_know_the_names_of_the_classes(table: list[list[int]]) -> None:
+    rows = np.asarray(table)
+    turned = rows[::-1, ::-1]
+    one, two = (Estimator(Confusion.of(counts)).ask(read_quantity("no_information_rate")) for counts in (rows, turned))
+    assert (one.low, one.high) == pytest.approx((two.low, two.high), abs=1e-12)
+    # A maximum of shares is at least 1/k; its lower limit is no higher than that of one share, its upper limit the same.
+    alone = wilson(one.value * rows.sum(), rows.sum(), 0.95)
+    assert one.low <= max(alone[0], 1 / len(rows)) + 1e-12
+    assert one.high == pytest.approx(alone[1], abs=1e-12)
+
+
 def test_every_method_has_a_law_beside_its_range() -> None:
-    assert {*methods_on("accuracy", "recall"), *methods_on("total_cost")} == set(METHODS)
+    assert {*methods_on("accuracy", "recall"), *methods_on("total_cost"), "largest-share"} == set(METHODS)
 
 
 @every_table

@@ -21,7 +21,7 @@ from heldout.intervals.estimate import ClassEstimates, Estimate, round_cases
 from heldout.intervals.methods import METHODS, Method, find_method
 from heldout.intervals.target import Axis, Subject
 from heldout.measures.catalogue import find
-from heldout.measures.declare import Kind
+from heldout.measures.declare import Kind, Measure
 from heldout.measures.quantity import Bound, Quantity, per_class
 from heldout.show.blocks import Style
 from heldout.show.escape import visible
@@ -214,14 +214,24 @@ DEFAULTS: dict[Kind, str] = {
 }
 
 
+def default_count_method(measure: Measure) -> str:
+    """What the default interval of a measure of counts is called, of one class or of all cases.
+
+    >>> from heldout.measures.catalogue import find
+    >>> default_count_method(find("recall").measure), default_count_method(find("no_information_rate").measure)
+    ('wilson', 'largest-share')
+    """
+    return "largest-share" if "commonest" in measure.cells else DEFAULTS[measure.kind]
+
+
 def _default_name(subject: Subject, level: float) -> str:
-    kind = subject.bound.measure.kind
-    if METHODS["largest-share"].applies(subject):
-        return "largest-share"
+    kind, usual = subject.bound.measure.kind, default_count_method(subject.bound.measure)
+    if usual == "largest-share":
+        return usual
     if subject.axis == "micro" or (kind == "proportion" and subject.trials is not None):
         return "wilson"
     if subject.axis in ("class", "table") and kind != "agreement":
-        return DEFAULTS[kind]
+        return usual
     if subject.confusion.n_classes != 2 and METHODS["stratified-wilson"].applies(subject):
         return "stratified-wilson"
     if subject.confusion.n_classes == 1 and subject.axis != "class":

@@ -11,7 +11,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion
 from heldout.findings.review import RULE_CATALOGUE, find_rule
 from heldout.findings.rule import Rule
-from heldout.intervals.count_estimator import DEFAULTS
+from heldout.intervals.count_estimator import default_count_method
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, FoldEstimate
 from heldout.intervals.methods import METHODS
@@ -60,7 +60,7 @@ def entry(measure: Measure) -> tuple[tuple[str, str], ...]:
         ("range", f"{_end(measure.low)} to {_end(measure.high)}, {DIRECTIONS[measure.direction]}"),
         ("undefined", f"when {measure.undefined}"),
         ("of", _made_from(measure)),
-        ("interval", DEFAULTS[measure.kind] if measure.name in COUNTED else default_score_method(measure)),
+        ("interval", default_count_method(measure) if measure.name in COUNTED else default_score_method(measure)),
         ("also called", ", ".join(measure.aliases) or "-"),
         ("reference", measure.reference),
     ]
