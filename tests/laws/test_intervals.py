@@ -214,7 +214,7 @@ def test_the_largest_share_does_not_know_the_names_of_the_classes(table: list[li
     turned = rows[::-1, ::-1]
     one, two = (Estimator(Confusion.of(counts)).ask(read_quantity("no_information_rate")) for counts in (rows, turned))
     assert (one.low, one.high) == pytest.approx((two.low, two.high), abs=1e-12)
-    # A maximum of shares is at least 1/k; its lower limit is no higher than that of one share, its upper limit the same.
+    # A maximum of shares is at least 1/k; its lower limit is no higher than that of one share, its upper one the same.
     low, high = (float(limit) for limit in wilson(one.value * rows.sum(), rows.sum(), 0.95))
     assert one.low <= max(low, 1 / len(rows)) + 1e-12
     assert one.high == pytest.approx(high, abs=1e-12)
