@@ -16,7 +16,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion
 from heldout.intervals.cluster_errors import effective_scale
 from heldout.intervals.dependence import Dependence
-from heldout.intervals.draws import DRAWN_LEVEL, MOST_CELLS, Draws
+from heldout.intervals.draws import DRAWN_LEVEL, Draws, can_draw_tables
 from heldout.intervals.estimate import ClassEstimates, Estimate, round_cases
 from heldout.intervals.methods import METHODS, Method, find_method
 from heldout.intervals.target import Axis, Subject
@@ -237,8 +237,9 @@ def _default_name(subject: Subject, level: float) -> str:
     if subject.confusion.n_classes == 1 and subject.axis != "class":
         # A table of one cell has no spread to draw; its one class has.
         return "effective-wilson"
-    drawn = subject.axis == "class" or subject.confusion.n_classes**2 <= MOST_CELLS
-    return "dirichlet" if drawn and level <= DRAWN_LEVEL and not _plenty(subject.confusion) else "effective-wilson"
+    is_class = subject.axis == "class"
+    drawn = level <= DRAWN_LEVEL if is_class else can_draw_tables(subject.confusion.n_classes, level)
+    return "dirichlet" if drawn and not _plenty(subject.confusion) else "effective-wilson"
 
 
 def _plenty(confusion: Confusion) -> bool:

@@ -29,6 +29,18 @@ CELL_PRIOR = 0.5
 TABLE_PRIOR = 1.0
 # Larger tables than this are not drawn: their intervals come in closed form.
 MOST_CELLS = 20_000
+# Nor are so many of them, as very high levels take, that they fill memory: this is .2 GB.
+MOST_NUMBERS = 25_000_000
+
+
+def can_draw_tables(classes: int, level: float) -> bool:
+    """Whether whole tables of so many classes are drawn at a level.
+
+    >>> can_draw_tables(100, 0.95), can_draw_tables(100, 0.999), can_draw_tables(3, 0.9999), can_draw_tables(200, 0.95)
+    (True, False, True, False)
+    """
+    cells = classes**2
+    return cells <= MOST_CELLS and level <= DRAWN_LEVEL and cells * posterior_draws(cells, level) <= MOST_NUMBERS
 
 
 def posterior_draws(numbers_per_draw: int, level: float = 0.95) -> int:
