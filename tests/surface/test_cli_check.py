@@ -284,3 +284,14 @@ def test_engines_are_named_in_python_too(parts):
     with pytest.raises(OptionError, match="An evaluation was given together with engine, passes"):
         check(evaluate("rows.csv"), require="accuracy > 0", engine="stream", passes=2)
     assert check(parts, require="accuracy > 0.5", engine="stream", tolerance=1e-3, passes=1).passed
+
+
+@pytest.mark.parametrize("form", ["--json", "--html", "--markdown"])
+@pytest.mark.parametrize("kept", ["--ledger", "--costs"])
+def test_no_report_overwrites_the_ledger_or_the_costs(run, here, kept, form):
+    file = here / "kept.csv"
+    file.write_text("" if kept == "--ledger" else "truth,predicted,cost\nno,yes,1\nyes,no,5\n", encoding="utf-8")
+    before = file.read_bytes()
+    status, _, error = run("rows.csv", "--require", "recall >= 0.5", kept, str(file), form, str(file))
+    assert (status, file.read_bytes()) == (2, before)
+    assert "would overwrite" in error

@@ -102,3 +102,27 @@ def test_what_is_wrong_is_said_in_two_sentences(run, words, text):
     assert (status, out) == (2, "")
     assert text in err
     assert "Traceback" not in err
+
+
+def test_a_prevalence_needs_a_positive_class(run, tmp_path):
+    (tmp_path / "three.csv").write_text("truth,predicted\na,a\nb,b\nc,c\n", encoding="utf-8")
+    status, _, err = run("evaluate", str(tmp_path / "three.csv"), "--prevalence", "0.1")
+    assert status == 2
+    assert "no class is the positive one" in err
+
+
+def test_a_threshold_for_another_prevalence_is_not_judged_on_these_cases(run):
+    status, out, _ = run(
+        "thresholds", DIABETES, "--score", "p_tested_positive", "--maximize", "f1", "--prevalence", ".1"
+    )
+    assert status == 0
+    assert "where 10 % are positive" in " ".join(out.split())
+    assert "on these cases," not in " ".join(out.split())
+
+
+def test_test_sets_without_a_class_in_common_are_not_compared(run, tmp_path):
+    (tmp_path / "one.csv").write_text("truth,predicted\na,a\nb,b\n", encoding="utf-8")
+    (tmp_path / "two.csv").write_text("truth,predicted\nx,x\ny,x\n", encoding="utf-8")
+    status, _, err = run("compare", str(tmp_path / "one.csv"), str(tmp_path / "two.csv"), "--different-cases")
+    assert status == 2
+    assert "have no class in common" in err

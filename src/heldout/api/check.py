@@ -271,7 +271,7 @@ def check(
         evaluation.positive,
         undecided,
         evaluation.source.name,
-        _columns(evaluation),
+        evaluation.source.describe_guesses(),
         "" if compared is None else compared.name,
         "" if compared is None else compared.how,
         (*notes, *(() if compared is None else compared.notes)),
@@ -357,9 +357,3 @@ def _lost(evaluation: Evaluation) -> bool:
 def _is_name(column: Any) -> bool:
     several = isinstance(column, list | tuple) and all(isinstance(one, str) for one in column)
     return column is None or isinstance(column, str) or several
-
-
-def _columns(evaluation: Evaluation) -> str:
-    source = evaluation.source
-    guessed = f" ({listing(source.guessed)} guessed from the column names)" if source.guessed else ""
-    return source.sentence() + guessed if source.columns else ""

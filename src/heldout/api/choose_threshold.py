@@ -141,7 +141,7 @@ def _told(decision: Decision, source: Source, notes: Sequence[str]) -> Decision:
     """The choice with what was read, and what is to be said of that; a column of folds has no use here."""
     folds = [note for role, _, note in source.unused if role == "fold"]
     kept = [note for note in notes if note not in folds]
-    return replace(decision, columns=_read(source), notes=(*kept, *decision.notes))
+    return replace(decision, columns=source.describe_guesses(without="predicted"), notes=(*kept, *decision.notes))
 
 
 def _check_classes(counted: Counted, positive: Label | None, labels: Sequence[Label] | None) -> None:
@@ -166,11 +166,3 @@ def _several(labels: Sequence[Label]) -> OptionError:
         f"A threshold tells two classes apart. There are {len(labels)}: {listing(labels)}.",
         hint="choose two of them, or the class of least expected cost with heldout.thresholds.classes.decide.",
     )
-
-
-def _read(source: Source) -> str:
-    """Which columns were read, and which of them were guessed."""
-    read = [(role, column) for role, column in source.columns if role != "predicted"]
-    guessed = [role for role in source.guessed if role != "predicted"]
-    guesses = f" ({listing(guessed)} guessed from the column names)" if guessed else ""
-    return ", ".join(f"{role} = {column}" for role, column in read) + guesses

@@ -63,7 +63,8 @@ def recalibrate(
         level=level,
         seed=seed,
     )
-    return replace(outcome, notes=(*outcome.notes, *evaluation.notes))
+    read = evaluation.source.describe_guesses()
+    return replace(outcome, notes=(*filter(None, [read]), *outcome.notes, *evaluation.notes))
 
 
 def _evaluated(data: Any, options: dict[str, Any]) -> Evaluation:

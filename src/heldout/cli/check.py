@@ -108,7 +108,7 @@ def check(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     if junit == STANDARD_OUTPUT:
         raise FileError("--junit writes a file, which CI servers look for.", hint="name it, as in --junit gate.xml.")
-    outputs.check([predictions, baseline, requirements], more={} if junit is None else {"junit": junit})
+    outputs.check([predictions, baseline, requirements], options, more={"junit": junit})
     from heldout.api.check import check as run
     from heldout.gates.requirements import read_requirement_file
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -138,9 +139,10 @@ def compare(
     paths = list(files or [])
     if not paths:
         raise OptionError("There is nothing to compare.", hint="heldout compare model_a.csv model_b.csv.")
-    outputs.check(paths)
+    outputs.check(paths, options)
     learners = options.pop("learners", [])
-    _check_chart(chart, paths, outputs, learners=bool(learners))
+    kept = [*paths, options.get("costs"), options.get("ledger")]
+    _check_chart(chart, kept, outputs, learners=bool(learners))
     options |= {"control": control, "correction": correction, "margin": margin, "rope": rope}
     options |= {"margin_kind": "equivalence" if equivalence else "non-inferiority"}
     options |= {"measure": options.pop("measures", None)}
@@ -172,7 +174,7 @@ def _refuse(names: tuple[str, ...], options: dict[str, Any], *, learners: bool) 
         raise OptionError(f"For {kinds[0]} only, and here are {kinds[1]}: {', '.join(given)}.", hint=hint)
 
 
-def _check_chart(chart: str | None, inputs: list[str], outputs: Outputs, *, learners: bool) -> None:
+def _check_chart(chart: str | None, inputs: Sequence[str | None], outputs: Outputs, *, learners: bool) -> None:
     """Refuse a chart that could not be drawn or written, before anything is computed."""
     if chart is None:
         return

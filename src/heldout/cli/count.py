@@ -136,7 +136,7 @@ def merge(
     paths = list(files or [])
     outputs = replace(outputs, chosen="measures" in options)
     charts = options.pop("charts", [])
-    outputs.check(paths, [path for _, path in charts])
+    outputs.check(paths, options, charts=[path for _, path in charts])
     target = None if output is None else check_output(output, paths)
     from heldout.api.count import merge as run
 

@@ -67,7 +67,7 @@ def evaluate(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     outputs = replace(outputs, chosen="measures" in options)
     charts = options.pop("charts", [])
-    outputs.check([predictions, options.get("matrix")], [path for _, path in charts])
+    outputs.check([predictions], options, charts=[path for _, path in charts])
     deliver_evaluation(_evaluate(predictions, options), charts, outputs)
 
 

@@ -93,7 +93,7 @@ def validate(
     learners = options.pop("learners", [])
     check_data(data, learners, "validate")
     outputs = replace(outputs, chosen="measures" in options, predictions=predictions)
-    outputs.check([data])
+    outputs.check([data], options)
     if predictions is not None and len(learners) > 1:
         raise OptionError(
             "--predictions writes the predictions of one learner, and there are several.",
@@ -185,7 +185,7 @@ def learn(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     learner = options.pop("learner", None)
     check_data(data, learner, "learn")
-    outputs.check([data])
+    outputs.check([data], options)
     if chart is not None:
         check_chart(chart)
     from heldout.api.learning_curve import learning_curve
@@ -298,7 +298,7 @@ def card(
         return
     learner = options.pop("learner", None)
     check_data(data, learner, "card")
-    outputs.check([data, answers])
+    outputs.check([data, answers], options)
     from heldout.cards.api import card as make
 
     with learners_may_print():

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from heldout.arguments import closest
 from heldout.errors import FileError, HeldoutError, OptionError
@@ -121,6 +121,8 @@ def write_files(files: dict[str, tuple[str, str]]) -> None:
 
 
 OWN_NAME = "give each file its own name."
+# Options whose values may name files that are read.
+READ_OPTIONS = ("costs", "matrix")
 STANDARD_OUTPUT = "-"
 LAYOUTS = ("heldout", "weka")
 FORMS = ("json", "html", "markdown", "latex")
@@ -150,18 +152,28 @@ class Outputs:
         return {form: path for form, path in named.items() if path is not None}
 
     def check(
-        self, inputs: Sequence[str | None], charts: Sequence[str] = (), more: Mapping[str, str] | None = None
+        self,
+        inputs: Sequence[str | None],
+        options: Mapping[str, Any],
+        *,
+        charts: Sequence[str] = (),
+        more: Mapping[str, str | None] | None = None,
     ) -> None:
-        """Refuse what cannot work before anything is computed: also what would overwrite another file."""
+        """Refuse what cannot work before anything is computed: also what would overwrite another file.
+
+        Of the `options` of the command those count that name files: costs and a matrix are read, a ledger is kept.
+        """
         self._check_layout()
         forms = self.forms()
+        inputs = [*inputs, *(options[name] for name in READ_OPTIONS if isinstance(options.get(name), str))]
+        others = {name: path for name, path in {**(more or {}), "ledger": options.get("ledger")}.items() if path}
         on_screen = [f"--{form}" for form, path in forms.items() if path == STANDARD_OUTPUT]
         if len(on_screen) > 1:
             raise OptionError(
                 f"Two forms cannot share standard output: {' and '.join(on_screen)}.",
                 hint="write one of them to a file.",
             )
-        written = [*forms.items(), *(more or {}).items(), *(("chart", path) for path in charts)]
+        written = [*forms.items(), *others.items(), *(("chart", path) for path in charts)]
         old = any(path != STANDARD_OUTPUT and _is_file(path) for _, path in written)
         taken = {_identify(file): "the input" for path in inputs if path for file in _input_files(path, inside=old)}
         for form, path in written:

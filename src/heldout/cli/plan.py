@@ -59,7 +59,7 @@ def plan(
       heldout plan 'accuracy >= 0.8' --pilot 45/50 --power 0.7
       heldout plan accuracy --value 0.9 --n 300
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
-    outputs.check([])
+    outputs.check([], options)
     from heldout.api.plan_study import plan_study
 
     options |= {"paired": False} if different_cases else {}

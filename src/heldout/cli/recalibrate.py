@@ -50,7 +50,7 @@ def recalibrate(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     from heldout.api.recalibrate import recalibrate as run
 
-    outputs.check([predictions])
+    outputs.check([predictions], options)
     chosen: dict[str, Any] = {"score": score, "calibrators": calibrators or None, "folds": folds}
     deliver(
         run(predictions, **options, **{name: value for name, value in chosen.items() if value is not None}), outputs

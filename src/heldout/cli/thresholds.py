@@ -90,7 +90,7 @@ def thresholds(
       heldout thresholds predictions.csv --score p_yes --grid 11
       heldout thresholds 'predictions/*.parquet' --score p_yes --maximize youden --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
-    outputs.check([predictions])
+    outputs.check([predictions], options)
     if grid is not None:
         from heldout.api.evaluate import evaluate
         from heldout.evidence.storage import is_evidence_file

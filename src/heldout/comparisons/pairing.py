@@ -277,6 +277,7 @@ def choose_design(contestants: Mapping[str, Contestant], *, paired: bool | None)
     }
     lacking = [name for name, own in evaluations.items() if own.predictions is None and name not in lazy]
     if paired is False or (lacking and paired is None):
+        _check_shared_classes(evaluations)
         return IndependentCases(evaluations, counted=tuple(lacking))
     if lacking:
         raise OptionError(
@@ -293,6 +294,18 @@ def choose_design(contestants: Mapping[str, Contestant], *, paired: bool | None)
         note = f"not all come in folds, so the folds of {listing(in_folds)} are not used"
         cases = replace(cases, notes=(*cases.notes, note))
     return PairedCases(evaluations, paired=cases)
+
+
+def _check_shared_classes(evaluations: Mapping[str, Evaluation]) -> None:
+    """Refuse test sets that have no class in common: they are of different tasks."""
+    first, *others = evaluations.items()
+    for name, own in others:
+        if not set(own.labels) & set(first[1].labels):
+            raise OptionError(
+                f"{first[0]} and {name} have no class in common: {listing(first[1].labels, most=5)}, and "
+                f"{listing(own.labels, most=5)}.",
+                hint="compare classifiers of the same classes; check that the labels are spelt alike.",
+            )
 
 
 def _pair_lazy(lazy: dict[str, LazyContestant], rest: Sequence[str]) -> PairingDesign:

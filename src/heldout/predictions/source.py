@@ -66,6 +66,16 @@ class Source:
         """Which columns were read, e.g. "truth = actual, predicted = predicted"."""
         return ", ".join(f"{role} = {column}" for role, column in self.columns)
 
+    def describe_guesses(self, *, without: str = "") -> str:
+        """Which columns were read, but for one role, and which of them were guessed.
+
+        >>> Source("a.csv", (("truth", "y"), ("score", "p")), ("score",)).describe_guesses()
+        'truth = y, score = p (score guessed from the column names)'
+        """
+        read = ", ".join(f"{role} = {column}" for role, column in self.columns if role != without)
+        guessed = [role for role in self.guessed if role != without]
+        return f"{read} ({listing(guessed)} guessed from the column names)" if read and guessed else read
+
 
 @dataclass(frozen=True, slots=True)
 class NamedFrame:

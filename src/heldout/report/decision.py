@@ -78,7 +78,8 @@ def _cases(decision: Decision) -> str:
 def _verdict(decision: Decision) -> str:
     chosen = decision.criterion
     title = titled(chosen)
-    sentences = [f"{title[0].upper()}{title[1:]} is {_figure(chosen)} on these cases"]
+    where = "on these cases" if decision.prevalence is None else f"where {percent(decision.prevalence)} are positive"
+    sentences = [f"{title[0].upper()}{title[1:]} is {_figure(chosen)} {where}"]
     others = [
         f"{number(other.estimate.value, other.estimate.style)} for {other.name}"
         for other in decision.alternatives

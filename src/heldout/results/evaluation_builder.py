@@ -205,6 +205,11 @@ def judge(
         chosen = counted_positive(counted, settings.positive, confusion.labels)
         notes = [*notes, *counted_notes(counted)]
         folded = folded if counted.folds is None else Folded(counted_dependence(counted))
+    if settings.prevalence is not None and chosen is None:
+        raise OptionError(
+            "The prevalence in use is that of the positive class, and no class is the positive one.",
+            hint="name it with positive= (--positive), or leave out prevalence= (--prevalence).",
+        )
     costs = None if settings.costs is None else cost_matrix(settings.costs, confusion, settings.cost_rows)
     estimator = _count_estimator(confusion, _folds(predictions, counted, confusion), settings, folded)
     estimator.check()
