@@ -117,7 +117,7 @@ def test_a_threshold_for_another_prevalence_is_not_judged_on_these_cases(run):
     )
     assert status == 0
     assert "where 10 % are positive" in " ".join(out.split())
-    assert "on these cases," not in " ".join(out.split())
+    assert "] on these cases" not in " ".join(out.split())
 
 
 def test_test_sets_without_a_class_in_common_are_not_compared(run, tmp_path):

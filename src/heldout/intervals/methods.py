@@ -147,7 +147,7 @@ def _is_largest_share(subject: Subject) -> bool:
 
 @method("largest-share", reference="derivations in docs/statistics.md", applies=_is_largest_share)
 def largest_share(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
-    """Clopper and Pearson's lower limit divided among the classes that may be the commonest, Wilson's upper limit."""
+    """Wilson's limits; the lower one corrected for continuity and for the classes that may be the commonest."""
     return proportion.largest_share_limits(subject.confusion.truth_totals * subject.scale, level)
 
 

@@ -224,8 +224,8 @@ def largest_share_limits(counts: ArrayLike, level: float = 0.95) -> tuple[float,
     """Limits of the share of the commonest class, whichever class that is.
 
     The largest of several counts is too large in a sample, because chance decides which it is. The lower limit is
-    Clopper and Pearson's with its error divided by the number of classes that may be the commonest (Bonferroni), and
-    at least 1/k. Of the upper limit nothing is taken off: the commonest class has no larger share here.
+    Wilson's with continuity correction, its error divided by the number of classes that may be the commonest
+    (Bonferroni), and at least 1/k. Of the upper limit nothing is taken off: no class has a larger share here.
 
     >>> low, high = largest_share_limits([22, 20, 18])
     >>> print(f"{low:.3f} {high:.3f}")
@@ -236,6 +236,6 @@ def largest_share_limits(counts: ArrayLike, level: float = 0.95) -> tuple[float,
     low, high = (float(limit) for limit in wilson(top, total, level))
     contenders = int(np.count_nonzero(top - sizes <= CONTENDING * np.sqrt(top + sizes)))
     if contenders > 1 and total > 0:
-        low = max(float(clopper_pearson(top, total, 1 - (1 - level) / contenders)[0]), 1 / len(sizes))
+        low = max(float(wilson_cc(top, total, 1 - (1 - level) / contenders)[0]), 1 / len(sizes))
         low = min(low, top / total)
     return low, high
