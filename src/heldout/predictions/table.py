@@ -184,23 +184,9 @@ def assemble(
     ('no', 'yes')
     """
     check_missing_word(missing)
-    called = called or {}
-    weight = None if weight is None else weights(weight, called.get("weight", "weight"))
     given = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "fold": fold, "id": id}
-    counting = weighted_rows(weight)
-    columns: dict[str, Any] = {
-        role: READERS[role](take_rows(values, counting, called.get(role, role)), called.get(role, role))
-        for role, values in given.items()
-        if values is not None
-    }
-    if score is not None:
-        columns["score"] = score.values
-    if counting is not None:
-        notes = [*notes, weightless_note(int((~counting).sum()))]
-        if score is not None and len(score) == len(counting):
-            columns["score"] = score.values[counting]
-        slices = [column.taken(counting) if len(column) == len(counting) else column for column in slices]
-    rows = None if counting is None else rows_of(counting)
+    columns, slices, rows, weightless = _read_columns(given, score, slices, called or {})
+    notes = [*notes, weightless_note(weightless)] if weightless else notes
     _same_length(columns, slices)
     columns, gaps, keep = _without_missing(columns, missing, rows)
     if keep is not None:
@@ -253,6 +239,29 @@ def assemble(
         lost=lost,
         missing=gaps,
     )
+
+
+def _read_columns(
+    given: Mapping[str, Any], score: RawScores | None, slices: Sequence[SliceColumn], called: Mapping[str, str]
+) -> tuple[dict[str, Any], Sequence[SliceColumn], NDArray[Any] | None, int]:
+    """The columns and slices without rows of weight 0, the places of the others if not all, and how many are gone."""
+    weight = given["weight"]
+    if weight is not None:
+        weight = weights(weight, called.get("weight", "weight"))
+    counting = weighted_rows(weight)
+    columns: dict[str, Any] = {}
+    for role, values in {**given, "weight": weight}.items():
+        if values is not None:
+            name = called.get(role, role)
+            columns[role] = READERS[role](take_rows(values, counting, name), name)
+    if score is not None:
+        columns["score"] = score.values
+    if counting is None:
+        return columns, slices, None, 0
+    if score is not None and len(score) == len(counting):
+        columns["score"] = score.values[counting]
+    slices = [column.taken(counting) if len(column) == len(counting) else column for column in slices]
+    return columns, slices, rows_of(counting), int((~counting).sum())
 
 
 def rows_of(kept: NDArray[Any]) -> NDArray[Any]:
