@@ -1,6 +1,7 @@
 """Limits of areas and losses with groups of unequal size, against groups left out and influences by hand."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy.stats import t
 from sklearn.metrics import average_precision_score, roc_auc_score
 from tests.intervals.group_oracle import class_parts, deviations, spread
 
+import heldout
 from heldout import evaluate
 from heldout.engines.probability_sums import tally
 from heldout.engines.score_sort import rank
@@ -130,3 +132,57 @@ def test_more_unequal_groups_have_wider_limits():
         found = evaluate(truth, np.where(right, 0, 1), labels=[0, 1], group=group)["accuracy"]
         widths.append(found.width)
     assert widths[1] > 1.5 * widths[0]
+
+
+# Seven cases, five of which are answered rightly at one half: their truth, scores and weights.
+TRUTH, SCORES, WEIGHTS = [1, 1, 0, 1, 0, 0, 1], [0.9, 0.4, 0.2, 0.8, 0.6, 0.1, 0.7], [1, 2, 0.5, 1.3, 0.7, 1.1, 0.9]
+COUNTS = (
+    "accuracy",
+    "f1",
+    "mcc",
+    "precision",
+    "positive_likelihood_ratio",
+    "diagnostic_odds_ratio",
+    "balanced_accuracy",
+)
+SCORED = ("roc_auc", "average_precision", "brier", "log_loss", "calibration_slope", "brier_skill")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("groups", [3, 10, 30])
+def test_equal_groups_are_worth_no_more_cases_than_there_are_groups(groups, weighted):
+    rows = np.tile(np.arange(7), groups)
+    columns: dict[str, Any] = {"score": np.array(SCORES)[rows], "weight": np.array(WEIGHTS)[rows] if weighted else None}
+    options: dict[str, Any] = {"positive": 1, "measures": [*COUNTS, *SCORED]}
+    grouped = evaluate(np.array(TRUTH)[rows], **columns, **options, group=np.repeat(np.arange(groups), 7))
+    single = evaluate(np.array(TRUTH)[rows], **columns, **options)
+    for name in options["measures"]:
+        assert grouped[name].width >= single[name].width > 0, name
+    # Copies of one row are worth one row: a share has the interval of as many cases as there are groups.
+    share, z2 = grouped["accuracy"].value, 1.959963984540054**2
+    half = math.sqrt(z2 * share * (1 - share) / groups + z2**2 / (4 * groups**2)) / (1 + z2 / groups)
+    assert grouped["accuracy"].width >= 2 * half * (1 - 1e-9)
+
+
+def test_equal_groups_do_not_pass_a_gate_by_their_equality():
+    right = np.tile(np.arange(7) < 5, 3)
+    truth, group = np.tile([0, 1, 0, 1, 0, 1, 0], 3), np.repeat(np.arange(3), 7)
+    predicted = np.where(right, truth, 1 - truth)
+    for required, passes in (("accuracy >= 0.71", False), ("accuracy >= 0.05", True)):
+        assert heldout.check(truth, predicted, group=group, require=required).passed is passes
+
+
+def test_a_variance_over_groups_is_nothing_only_where_it_is_rounding():
+    shares = np.full(4, 0.25)
+    for size, zero in ((1e-16, True), (1e-6, False)):
+        sums = np.array([1.0, -1.0, 1.0, -1.0]) * size
+        assert (group_spread(sums, shares, even_pulls(shares, 40), independent=1e-3).variance == 0) is zero
+
+
+def test_groups_that_differ_in_one_case_of_a_hundred_thousand_keep_their_variance():
+    group = np.repeat(np.arange(10), 10_000)
+    right = np.tile(np.arange(10_000) % 5 > 0, 10)
+    right[0] = True
+    truth = np.zeros(len(group), dtype=int)
+    found = evaluate(truth, np.where(right, 0, 1), labels=[0, 1], group=group, measures=["accuracy"])["accuracy"]
+    assert 0 < found.width < 1e-4

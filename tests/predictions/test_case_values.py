@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,7 +34,7 @@ WEIGHTS = {
 def test_weights_of_any_kind_are_numbers(kind):
     seen = heldout.count(["a", "a", "b"], ["a", "b", "b"], weight=WEIGHTS[kind]).confusion
     assert seen.matrix.tolist() == [[1, 2], [0, 0]]
-    assert seen.cases.tolist() == [1, 1, 1]
+    assert seen.cases.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,88 @@ def test_weights_that_cannot_be_used_are_refused(weight, said):
 def test_a_case_of_weight_zero_does_not_count():
     seen = heldout.evaluate(["a", "b", "b"], ["a", "a", "b"], weight=[1, 0, 1])
     assert seen["accuracy"].value == 1
+    assert "1 row of weight 0 was left out" in seen.notes
+
+
+def weightless_rows() -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows that count, and the same with others of weight 0, some of which lack a value or are of another class."""
+    rng, n = np.random.default_rng(5), 300
+    counting = pl.DataFrame(
+        {
+            "truth": rng.choice(["a", "b"], n),
+            "score": rng.random(n).round(3),
+            "weight": rng.integers(1, 4, n) / 2,
+            "group": rng.integers(0, 20, n),
+            "fold": rng.integers(0, 3, n),
+            "age": rng.normal(40, 10, n),
+            "sex": rng.choice(["f", "m"], n),
+        }
+    )
+    empty = pl.DataFrame(
+        {
+            "truth": ["a", "b", "c", "b"] * 10,
+            "score": [None, 0.2, 0.9, 0.4] * 10,
+            "weight": [0.0] * 40,
+            "group": range(100, 140),
+            "fold": [9] * 40,
+            "age": [500.0] * 40,
+            "sex": ["x"] * 40,
+        },
+        schema_overrides={"group": pl.Int64, "fold": pl.Int64},
+    )
+    return counting, pl.concat([counting[:150], empty, counting[150:]])
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream", "lazy"])
+def test_rows_of_weight_zero_change_nothing_but_a_note(tmp_path, engine):
+    seen = []
+    for name, frame in zip(("counting", "all"), weightless_rows(), strict=True):
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+        source: Any = {"memory": frame, "lazy": frame.lazy(), "stream": tmp_path / f"{name}.parquet"}[engine]
+        options: dict[str, Any] = {"engine": "stream"} if engine == "stream" else {}
+        seen.append(
+            heldout.evaluate(
+                source, truth="truth", score="score", weight="weight", group="group", fold="fold",
+                slices=["age", "sex"], positive="b", **options,
+            )
+        )  # fmt: skip
+    first, second = seen
+    assert [x.name for x in first] == [x.name for x in second]
+    # A lazy frame adds up its groups in any order.
+    numbers = [np.array([(x.value, x.low, x.high, x.n) for x in evaluation], dtype=float) for evaluation in seen]
+    np.testing.assert_allclose(numbers[0], numbers[1], rtol=1e-9)
+    assert str(first.slices()) == str(second.slices())
+    assert set(seen[1].notes) - set(seen[0].notes) == {"40 rows of weight 0 were left out"}
+
+
+def test_rows_of_weight_zero_in_batches_are_added_up():
+    evidence = heldout.Evidence(labels=["a", "b"])
+    for weight in ([1, 0, 1], [0, 2, 1], [1, 1, 1]):
+        evidence.update(["a", "b", "b"], ["a", "a", "b"], weight=weight)
+    seen = heldout.evaluate(evidence)
+    assert seen.confusion.n_cases == 7
+    assert "2 rows of weight 0 were left out" in seen.notes
+
+
+def test_a_group_of_weight_zero_says_nothing_of_how_groups_differ():
+    truth, predicted = [1, 1, 0, 1, 0, 1], [1, 0, 0, 1, 0, 1]
+    alone = heldout.evaluate(truth, predicted, group=["a"] * 6, weight=[1] * 6)["accuracy"]
+    both = heldout.evaluate(truth * 2, predicted * 2, group=["a"] * 6 + ["b"] * 6, weight=[1] * 6 + [0] * 6)["accuracy"]
+    assert (both.low, both.high) == (alone.low, alone.high) == (0, 1)
+
+
+def test_recalibration_leaves_out_rows_of_weight_zero():
+    rng = np.random.default_rng(3)
+    score = rng.random(120)
+    truth = (rng.random(120) < score).astype(int)
+    empty = np.r_[truth, 1 - truth[:30]], np.r_[score, score[:30]], np.r_[np.ones(120), np.zeros(30)]
+    one, two = (heldout.recalibrate(t, score=s, weight=w, seed=1) for t, s, w in ((truth, score, np.ones(120)), empty))
+    assert repr(one.changes) == repr(two.changes)
+
+
+def test_a_bad_weight_is_named_by_its_row_behind_rows_of_weight_zero():
+    with pytest.raises(heldout.HeldoutError, match="Row 3 has -1"):
+        heldout.count([0, 1, 1], [0, 1, 1], weight=[0, 1, -1])
 
 
 DATES = [dt.date(2020, 1, 1), dt.date(2021, 1, 1), dt.date(2020, 1, 1)]

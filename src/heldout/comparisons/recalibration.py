@@ -20,7 +20,7 @@ from heldout.engines.score_sort import rank
 from heldout.evidence.losses import LOSSES, CaseProbabilities
 from heldout.evidence.probabilities import Moments, sums_by
 from heldout.intervals.group_leverage import even_pulls, group_spread
-from heldout.intervals.losses import hall, mean_limits
+from heldout.intervals.losses import equal_groups_moments, hall, mean_limits
 from heldout.intervals.quantiles import t_value
 from heldout.measures.catalogue import find
 from heldout.measures.recalibration import logit, recalibrate
@@ -267,7 +267,10 @@ def difference_limits(
     independent = float(moments.about(moments.mean)[1, 2]) / moments.weight**2
     kish = moments.weight**2 / float(moments.sums[1, 0])
     spread = group_spread(sums, shares, even_pulls(shares, kish), independent=independent)
-    return hall(moments.mean, spread.variance, float((sums**3).sum()), float(t_value(level, spread.df)))
+    variance, third = spread.variance, float((sums**3).sum())
+    if variance == 0:
+        variance, third = equal_groups_moments(moments, spread.effective)
+    return hall(moments.mean, variance, third, float(t_value(level, spread.df)))
 
 
 def _changes(

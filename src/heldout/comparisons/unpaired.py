@@ -31,7 +31,7 @@ from heldout.evidence.joint_counts import GapSums
 from heldout.evidence.labels import join_labels
 from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Probabilities
-from heldout.intervals.cluster_errors import cluster_spread, effective_scale
+from heldout.intervals.cluster_errors import cluster_spread, effective_scale, equal_groups_variance
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.draws import CELL_PRIOR, MOST_CELLS, Draws, order_limits, posterior_draws
 from heldout.intervals.methods import METHODS
@@ -218,7 +218,11 @@ class _Side:
 
     @cached_property
     def _grouped_spread(self) -> tuple[Any, Any]:
-        return cluster_spread(self.subject)
+        variance, df = cluster_spread(self.subject)
+        if (variance == 0).any():
+            # Groups that all show the same say nothing of how much groups differ.
+            variance = np.where(variance == 0, equal_groups_variance(self.subject, df + 1), variance)
+        return variance, df
 
     @property
     def variance(self) -> float:

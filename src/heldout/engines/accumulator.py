@@ -19,7 +19,7 @@ from heldout.evidence import Confusion, Label, join_labels, sort_labels
 from heldout.evidence.confusion import Counts
 from heldout.evidence.counted import Counted
 from heldout.evidence.storage import load, save
-from heldout.predictions.case_values import ask_for_positive, may_be_score, raw_scores
+from heldout.predictions.case_values import ask_for_positive, may_be_score, raw_scores, weighted_rows, weights
 from heldout.predictions.label_encoding import check_label_list, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, usual_pair, usual_positive
 from heldout.predictions.slice_plans import slice_values, slices_of_arrays
@@ -52,9 +52,10 @@ class Batch:
         if self._is_plain():
             # The same as below, without asking what kind of frame an array is, which takes longer than a small batch.
             raw = None if self.score is None else raw_scores(self.score)
-            divided, notes = slices_of_arrays(self.slices)
             given = {role: values for role, values in self.roles.items() if values is not None}
             given |= {} if self.data is None else {"truth": self.data}
+            given |= {"weight": weights(given["weight"])} if "weight" in given else {}
+            divided, notes = slices_of_arrays(self.slices, weighted_rows(given.get("weight")))
             return assemble(**given, score=raw, notes=notes, slices=divided, **asked.options())
         options = {name: value for name, value in asked.options().items() if name != "against_rest"}
         return gather(self.data, dict(self.roles), score=self.score, slices=self.slices, **options)[0]

@@ -17,7 +17,7 @@ from heldout.engines.memory import check_once, left_out
 from heldout.engines.memory import counted as counted_of
 from heldout.errors import ColumnError, LabelError, ValuesError
 from heldout.evidence import Label, join_labels
-from heldout.evidence.counted import Counted, added_gaps
+from heldout.evidence.counted import Counted, added_gaps, join_notes
 from heldout.evidence.partitions import is_value, join_slices
 from heldout.evidence.probabilities import joined as joined_reasons
 from heldout.predictions.case_values import Scores
@@ -210,7 +210,7 @@ class BufferedCounts:
         self.given += given
         self.lost += lost
         self.gaps = added_gaps(self.gaps, gaps)
-        self.notes |= dict.fromkeys(predictions.notes)
+        self.notes = dict.fromkeys(join_notes(*self.notes, *predictions.notes))
         self.joined_types |= dict.fromkeys(predictions.joined_types)
         if predictions.id is not None:
             self.notes[NO_IDS] = None
@@ -260,7 +260,7 @@ class BufferedCounts:
             lost=total.lost + self.lost,
             missing=added_gaps(total.missing, self.gaps),
             declared=total.declared or self.declared,
-            notes=tuple(dict.fromkeys([*total.notes, *self.notes])),
+            notes=join_notes(*total.notes, *self.notes),
             joined_types=tuple(dict.fromkeys([*total.joined_types, *self.joined_types])),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -22,6 +23,27 @@ from heldout.values import differing
 ROLES = ("truth", "predicted", "weight", "group", "fold", "id", "score")
 # With a score for each of more classes than this, only each class against the rest is kept.
 MOST_PAIRWISE = 50
+WEIGHTLESS = re.compile(r"([\d,]+) rows? of weight 0 (?:was|were) left out")
+
+
+def weightless_note(number: int) -> str:
+    """What is said of rows that were left out because their weight is 0.
+
+    >>> weightless_note(5)
+    '5 rows of weight 0 were left out'
+    """
+    return f"{number:,} {'row of weight 0 was' if number == 1 else 'rows of weight 0 were'} left out"
+
+
+def join_notes(*notes: str) -> tuple[str, ...]:
+    """The notes on several parts of the rows, each once; rows of weight 0 are added up.
+
+    >>> join_notes("1 row of weight 0 was left out", "another", "2 rows of weight 0 were left out")
+    ('3 rows of weight 0 were left out', 'another')
+    """
+    numbers = {note: int(told[1].replace(",", "")) for note in notes if (told := WEIGHTLESS.fullmatch(note))}
+    total = weightless_note(sum(numbers.get(note, 0) for note in notes))
+    return tuple(dict.fromkeys(total if note in numbers else note for note in notes))
 
 
 def class_columns(classes: int) -> int:
@@ -205,7 +227,7 @@ class Counted:
             lost=self.lost + other.lost,
             missing=added_gaps(self.missing, other.missing),
             declared=self.declared or other.declared,
-            notes=tuple(dict.fromkeys([*self.notes, *other.notes])),
+            notes=join_notes(*self.notes, *other.notes),
             joined_types=tuple(dict.fromkeys([*self.joined_types, *other.joined_types])),
         )
 

@@ -18,7 +18,15 @@ from heldout.arrays import Floats
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.probability_bins import RankedBins
 from heldout.evidence.ranking import RankedGroups, Ranking
-from heldout.intervals.group_leverage import MOST_SHARE, even_pulls, group_freedom, group_spread, leverage_factors
+from heldout.intervals.areas import kish_sizes
+from heldout.intervals.group_leverage import (
+    EQUAL_GROUPS,
+    MOST_SHARE,
+    even_pulls,
+    group_freedom,
+    group_spread,
+    leverage_factors,
+)
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.calibration_curve import CalibrationCurve, smooth_calibration, weighted_quantile
@@ -369,4 +377,8 @@ def _grouped_coefficient(ranking: Ranking, groups: RankedGroups, fit: LogisticFi
     whole = float(((counts[0] + counts[1].astype(np.float64)) * deviation**2).sum())
     pulls = sums((groups.positives + groups.negatives) * deviation[groups.place]) / math.sqrt(whole)
     spread = group_spread(scores @ row, shares, pulls, independent=independent)
-    return (number - 1) / number * float(moves @ moves), spread.df
+    variance = (number - 1) / number * float(moves @ moves)
+    if variance <= EQUAL_GROUPS * independent:
+        # Groups that all show the same say nothing of how much groups differ: there are no more cases than groups.
+        variance = independent * max(sum(kish_sizes(ranking)) / spread.effective, 1.0)
+    return variance, spread.df

@@ -12,7 +12,13 @@ from heldout.arrays import Floats
 from heldout.evidence import Confusion
 from heldout.evidence.confusion import Clusters
 from heldout.evidence.probabilities import sums_by
-from heldout.intervals.group_leverage import class_shares, group_freedom, group_spread, leverage_factors
+from heldout.intervals.group_leverage import (
+    EQUAL_GROUPS,
+    class_shares,
+    group_freedom,
+    group_spread,
+    leverage_factors,
+)
 from heldout.intervals.target import Subject
 from heldout.measures.cells import class_cells
 
@@ -36,6 +42,30 @@ def cluster_spread(subject: Subject) -> tuple[Any, Any]:
     shares, pulls = class_shares(clusters.group, truth, clusters.count, spread, own, clusters.number)
     found = group_spread(sums, shares, pulls, independent=float(by_cell.sum()))
     return np.asarray(found.variance), np.asarray(found.df)
+
+
+def equal_groups_size(subject: Subject, groups: Any) -> Any:
+    """The number of cases that a bounded measure is worth where every group shows the same.
+
+    No more than there are groups, and no more than give a proportion the variance that independent cases have: how much
+    groups differ is not known then, and cases of one group may be copies of each other.
+    """
+    low, high = subject.bound.measure.range
+    share = (np.asarray(subject.value) - low) / (high - low)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        single = share * (1 - share) * (high - low) ** 2 / independent_variance(subject)
+    return np.where(single > 0, np.minimum(groups, single), groups)
+
+
+def independent_variance(subject: Subject) -> Any:
+    """The variance that independent cases would have; with weights that of the effective number of cases."""
+    return subject.scaled(subject.scale * effective_scale(subject)).variance
+
+
+def equal_groups_variance(subject: Subject, groups: Any) -> Any:
+    """The variance of independent cases, of which there are no more than groups."""
+    cases = subject.confusion.n * subject.scale * effective_scale(subject)
+    return independent_variance(subject) * np.maximum(cases / groups, 1.0)
 
 
 def groups_behind(subject: Subject) -> Any:
@@ -133,12 +163,14 @@ def _class_spread(subject: Subject, clusters: Clusters) -> tuple[Floats, Floats]
         squares = others + by_class(moved - away * leverage_factors(base, number) ** 2)
         effect = tn**2 * float((met.size**2).sum()) + by_class(plain - away)
     else:
+        others = np.zeros(k)
         squares, effect = by_class(moved), by_class(plain)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(independent > 0, effect / independent, 1.0)
     df = group_freedom((power_sum(2, 0), power_sum(1, 2), power_sum(0, 4)), power_sum(0, 2), ratio)
-    # Terms cancel where no group moves the class at all; rounding must not leave less than nothing.
-    return np.asarray(number / (number - 1) * np.maximum(squares, 0.0)), np.asarray(df)
+    # Terms cancel where no group moves the class at all; what rounding leaves of them is nothing.
+    squares = np.where(squares <= EQUAL_GROUPS * (independent + others), 0.0, squares)
+    return np.asarray(number / (number - 1) * squares), np.asarray(df)
 
 
 def _size_classes(sizes: Floats, most: int) -> tuple[Floats, NDArray[np.int64]]:

@@ -30,13 +30,17 @@ from heldout.measures.ranking_batch import inner
 MOST_SHARE = 0.999
 # Groups whose Σa² is within this of 1 are single cases but for rounding.
 SINGLE_CASES = 1e-6
+# A variance over groups below this part of that of independent cases is rounding: every group shows the same. One case
+# that differs among n makes it about 1/n; rounding makes it about n times the square of 1e-16.
+EQUAL_GROUPS = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSpread:
     """The variance of an estimate, the degrees of freedom of its t, and the effective number of groups.
 
-    `factors` are what the sum of each group was multiplied by to allow for its leverage.
+    The variance is exactly 0 where every group shows the same: that says nothing of how much groups differ. `factors`
+    are what the sum of each group was multiplied by to allow for its leverage.
     """
 
     variance: float
@@ -104,6 +108,7 @@ def group_spread(sums: Floats, shares: Floats, pulls: Floats, *, independent: fl
     factors = leverage_factors(shares)
     moved = sums * factors
     variance = number / (number - 1) * float(moved @ moved) if number > 1 else np.inf
+    variance = 0.0 if variance <= EQUAL_GROUPS * independent else variance
     squares = pulls**2
     powers = float(shares @ shares), float(shares @ squares), float(squares @ squares)
     effect = float(sums @ sums) / independent if independent > 0 else 1.0
@@ -185,4 +190,6 @@ def ranked_spread(ranking: Ranking, up: Floats, down: Floats, *, by_class: bool 
     moved = [part * leverage_factors(own, many) for part, own, many in zip(sums, held, met, strict=True)]
     within = sum(many / max(many - 1, 1) * float(part @ part) for many, part in zip(met, moved, strict=True))
     across = 2 * number / (number - 1) * float(moved[0] @ moved[1])
-    return replace(found, variance=max(within + across, 0.0), df=min(found.df, max(min(met) - 1.0, 1.0)))
+    variance = within + across
+    variance = 0.0 if variance <= EQUAL_GROUPS * max(independent, within) else variance
+    return replace(found, variance=variance, df=min(found.df, max(min(met) - 1.0, 1.0)))

@@ -91,7 +91,26 @@ def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) ->
     moments = probabilities.losses[loss]
     spread, third = _group_moments(probabilities, groups, loss)
     variance = 0.0 if spread.variance <= ALIKE * moments.mean**2 else spread.variance
+    if variance == 0:
+        variance, third = equal_groups_moments(moments, spread.effective)
     return _within(hall(moments.mean, variance, third, float(t_value(level, spread.df))), bounds)
+
+
+def equal_groups_moments(moments: Moments, groups: float) -> tuple[float, float]:
+    """The variance and the third moment of a mean where every group has the same, as of so many single cases.
+
+    How much groups differ is not known then, and cases of one group may be copies of each other. Both are 0 where all
+    cases are alike.
+
+    >>> variance, third = equal_groups_moments(Moments.of(np.array([0.0, 0.5, 0.0, 0.5])), 2)
+    >>> variance, third
+    (0.0625, 0.0)
+    """
+    sums = moments.about(moments.mean)
+    spread, skew = float(sums[0, 2]) / moments.weight, float(sums[0, 3]) / moments.weight
+    if spread <= ALIKE * moments.mean**2:
+        return 0.0, 0.0
+    return spread / max(groups - 1, 1.0), skew / max(groups, 1.0) ** 2
 
 
 def loss_bounds(probabilities: Probabilities, loss: str) -> Limits:

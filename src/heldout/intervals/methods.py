@@ -11,7 +11,12 @@ import numpy as np
 from heldout.arguments import closest, listing, method_key
 from heldout.errors import OptionError
 from heldout.intervals import proportion
-from heldout.intervals.cluster_errors import cluster_spread, groups_behind
+from heldout.intervals.cluster_errors import (
+    cluster_spread,
+    equal_groups_size,
+    equal_groups_variance,
+    groups_behind,
+)
 from heldout.intervals.draws import MOST_CELLS, Draws, order_limits, share_limits
 from heldout.intervals.macro import (
     TableCells,
@@ -357,10 +362,26 @@ def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:  # no
     behind = groups_behind(subject)
     variance, df = cluster_spread(subject)
     critical = t_value(level, np.maximum(np.minimum(df, behind - 1), 1))
-    low, high = _transformed(subject, variance / subject.scale, critical, level, behind, bounds=_entries(subject))
+    size = behind
+    if (variance == 0).any():
+        variance, size = _equal_groups(subject, variance, np.minimum(behind, df + 1))
+    low, high = _transformed(subject, variance / subject.scale, critical, level, size, bounds=_entries(subject))
     # One group with such cases says nothing of how groups differ.
     floor, ceiling = subject.bound.measure.range
     return np.where(behind < 2, floor, low), np.where(behind < 2, ceiling, high)
+
+
+def _equal_groups(subject: Subject, variance: Any, groups: Any) -> tuple[Any, Any]:
+    """The variance and the number of cases to go by where all groups show the same, which leaves no variance.
+
+    A measure without an upper bound has the variance of independent cases, as if there were no more than groups.
+    """
+    if np.isfinite(subject.bound.measure.range).all():
+        behind = groups_behind(subject)
+        return variance, np.where(variance == 0, equal_groups_size(subject, groups), behind)
+    if subject.bound.costs is not None:
+        return variance, groups
+    return np.where(variance == 0, equal_groups_variance(subject, groups), variance), groups
 
 
 def _entries(subject: Subject) -> tuple[float, float] | None:

@@ -108,6 +108,12 @@ def _by_order(tables: Sequence[Predictions], names: Sequence[str]) -> tuple[Code
     sizes = {name: predictions.n for name, predictions in zip(names, tables, strict=True)}
     if len(set(sizes.values())) > 1:
         raise other_sizes(sizes)
+    kept = [np.arange(predictions.n) if predictions.rows is None else predictions.rows for predictions in tables]
+    if not all(np.array_equal(kept[0], own) for own in kept[1:]):
+        raise ValuesError(
+            "Other rows have the weight 0, and were left out, of one classifier than of another.",
+            hint="give all classifiers the same weights, or name the id of each case (id=, --id).",
+        )
     return tuple(np.arange(predictions.n) for predictions in tables)
 
 

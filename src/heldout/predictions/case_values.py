@@ -75,11 +75,41 @@ def is_number(value: Any) -> bool:
     return True
 
 
-def check_weight(weight: NDArray[np.float64]) -> None:
-    """Refuse weights that are negative, not finite, all zero, or beyond what can be squared."""
+def weighted_rows(weight: NDArray[np.float64] | None) -> NDArray[np.bool_] | None:
+    """Which rows have another weight than 0; None where all have one, and where none has, which is refused later.
+
+    >>> weighted_rows(np.array([1.0, 0.0, np.nan])).tolist()
+    [True, False, True]
+    """
+    if weight is None:
+        return None
+    keep = weight != 0
+    return None if keep.all() or not keep.any() else np.asarray(keep)
+
+
+def take_rows(values: Any, keep: NDArray[np.bool_] | None, name: str) -> Any:
+    """The rows to keep of any column; a column of another length is as it was, and is refused later.
+
+    >>> take_rows(["a", "b", "c"], np.array([True, False, True]), "truth").tolist()
+    ['a', 'c']
+    """
+    if values is None or keep is None:
+        return values
+    column = unwrap(values, name)
+    if len(column) == len(keep):
+        column = column[keep] if isinstance(column, np.ndarray) else column.filter(keep.tolist())
+    return column if isinstance(column, np.ndarray) else column.to_native()
+
+
+def check_weight(weight: NDArray[np.float64], rows: NDArray[Any] | None = None) -> None:
+    """Refuse weights that are negative, not finite, all zero, or beyond what can be squared.
+
+    `rows` are the places of the cases among the rows that were given, where some were left out.
+    """
     bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
     if len(bad):
-        raise refuse_weights(f"Row {int(bad[0]) + 1:,} has {weight[bad[0]]:g}.")
+        row = int(bad[0]) if rows is None else int(rows[bad[0]])
+        raise refuse_weights(f"Row {row + 1:,} has {weight[bad[0]]:g}.")
     check_weight_range(float(weight[weight > 0].min(initial=np.inf)), float(weight.max(initial=0.0)))
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from heldout.arguments import listing
 from heldout.errors import ColumnError, HeldoutError, OptionError, ValuesError
 from heldout.evidence import Label
-from heldout.predictions.case_values import groups, weights
+from heldout.predictions.case_values import groups, take_rows, weights
 from heldout.predictions.column_roles import check_column, is_usual
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import BLOCK, Coded, is_missing
@@ -481,12 +481,21 @@ def slice_names(asked: Any, names: Sequence[Any], source: str) -> list[Any]:
 
 
 def slices_of_columns(
-    asked: Any, names: Sequence[Any], source: str, taken: Iterable[Any], values: Callable[[Any], Any]
+    asked: Any,
+    names: Sequence[Any],
+    source: str,
+    taken: Iterable[Any],
+    values: Callable[[Any], Any],
+    keep: NDArray[np.bool_] | None = None,
 ) -> tuple[tuple[SliceColumn, ...], list[str]]:
     """The slices of a table, and sentences about what was put together or left out; `taken` have another role."""
     if isinstance(asked, Mapping):
-        return slices_of_arrays(asked)
-    return chosen_slices(asked, names, source, taken, lambda name: slice_column(values(name), str(name)))
+        return slices_of_arrays(asked, keep)
+
+    def divide(name: Any) -> SliceColumn:
+        return slice_column(take_rows(values(name), keep, str(name)), str(name))
+
+    return chosen_slices(asked, names, source, taken, divide)
 
 
 def chosen_slices(
@@ -533,8 +542,8 @@ def lack_slices(source: str) -> ColumnError:
     )
 
 
-def slices_of_arrays(asked: Any) -> tuple[tuple[SliceColumn, ...], list[str]]:
-    """The slices of arrays, given by name.
+def slices_of_arrays(asked: Any, keep: NDArray[np.bool_] | None = None) -> tuple[tuple[SliceColumn, ...], list[str]]:
+    """The slices of arrays, given by name; of the rows to `keep` alone, where that is given.
 
     >>> slices_of_arrays({"sex": ["f", "m", "f"]})[0][0].labels
     ('f', 'm')
@@ -546,7 +555,7 @@ def slices_of_arrays(asked: Any) -> tuple[tuple[SliceColumn, ...], list[str]]:
             f"slices={shorten(visible(repr(asked)), 60)} names columns, but no data frame or file was given.",
             hint="give the values by name: slices={'age': ages, 'sex': sexes}.",
         )
-    return _noted([slice_column(values, str(name)) for name, values in asked.items()])
+    return _noted([slice_column(take_rows(values, keep, str(name)), str(name)) for name, values in asked.items()])
 
 
 def _noted(columns: list[Divided]) -> tuple[tuple[Divided, ...], list[str]]:

@@ -23,6 +23,8 @@ from heldout.predictions.case_values import (
     may_be_score,
     raw_scores,
     score_columns,
+    weighted_rows,
+    weights,
 )
 from heldout.predictions.column_roles import (
     USUAL_NAMES,
@@ -215,8 +217,11 @@ def gather(
             )
     given: dict[str, Any] = {role: roles.get(role) for role in ROLES}
     raw = None if score is None else raw_scores(score)
-    divided, slice_notes = slices_of_arrays(slices)
-    notes = [*_index_notes([*given.values(), score]), *slice_notes]
+    notes = _index_notes([*given.values(), score])
+    if given["weight"] is not None:
+        given["weight"] = weights(given["weight"])
+    divided, slice_notes = slices_of_arrays(slices, weighted_rows(given["weight"]))
+    notes += slice_notes
     return assemble(**given, score=raw, notes=notes, slices=divided, **asked.options()), Source()
 
 
@@ -395,11 +400,14 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     if values["predicted"] is None and raw is None:
         raise no_scores(columns, wanted)
     used = [*wanted.values(), *scores.names]
-    divided, slice_notes = slices_of_columns(asked.slices, columns.names, columns.name, used, columns.values)
+    called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
+    if values["weight"] is not None:
+        values["weight"] = weights(values["weight"], called.get("weight", "weight"))
+    keep = weighted_rows(values["weight"])
+    divided, slice_notes = slices_of_columns(asked.slices, columns.names, columns.name, used, columns.values, keep)
     sliced = [x.name for x in divided]
     idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], sliced)
     notes = [*columns.notes, *(note for *_, note in idle), *([scores.note] if scores.note else [])]
-    called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
     predictions = assemble(
         **values, score=raw, notes=[*notes, *slice_notes], called=called, slices=divided, **asked.options()
     )

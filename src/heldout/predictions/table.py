@@ -16,8 +16,18 @@ from heldout.arguments import Missing, listing
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Label, join_labels, sort_labels
 from heldout.evidence.confusion import NAME_EVERY_CLASS
+from heldout.evidence.counted import weightless_note
 from heldout.evidence.labels import places
-from heldout.predictions.case_values import RawScores, Scores, check_weight, groups, settle_scores, weights
+from heldout.predictions.case_values import (
+    RawScores,
+    Scores,
+    check_weight,
+    groups,
+    settle_scores,
+    take_rows,
+    weighted_rows,
+    weights,
+)
 from heldout.predictions.case_values import against_rest as one_against_rest
 from heldout.predictions.label_encoding import HEAD, Coded, as_label, check_label_list, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, renamed, suspicions, usual_pair
@@ -76,8 +86,8 @@ class Predictions:
     says that the labels were declared, so that classes without a case stay classes. `threshold` is set where the
     prediction was made from the scores. `fold` says which split of a resampling plan made a prediction, and `id` which
     case it is about, where a case was predicted more than once. `slices` divide the cases. `rows` are the places, from
-    0, of the cases among the rows that were given, where some of those were left out; `given` is how many were given,
-    `lost` how many of them were left out, and `missing` in how many each role lacked a value.
+    0, of the cases among the rows that were given, where some of those were left out; `given` is how many were given
+    with a weight above 0, `lost` how many of them were left out, and `missing` in how many each role lacked a value.
     """
 
     truth: Coded
@@ -167,6 +177,7 @@ def assemble(
 ) -> Predictions:
     """Check the columns and bring them together; `called` says what errors call them.
 
+    Rows of weight 0 are left out first, so that all is as if they were not there; slices may be without them already.
     `against_rest` asks for two classes: of more, the positive one and all the others together.
 
     >>> assemble(["no", "yes"], ["yes", "yes"]).labels
@@ -174,19 +185,15 @@ def assemble(
     """
     check_missing_word(missing)
     given = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "fold": fold, "id": id}
-    columns: dict[str, Any] = {
-        role: READERS[role](values, (called or {}).get(role, role))
-        for role, values in given.items()
-        if values is not None
-    }
-    if score is not None:
-        columns["score"] = score.values
+    columns, slices, rows, weightless = _read_columns(given, score, slices, called or {})
+    notes = [*notes, weightless_note(weightless)] if weightless else notes
     _same_length(columns, slices)
-    columns, gaps, keep = _without_missing(columns, missing)
+    columns, gaps, keep = _without_missing(columns, missing, rows)
     if keep is not None:
         slices = [column.taken(keep) for column in slices]
+        rows = rows_of(keep) if rows is None else rows[keep]
     if "weight" in columns:
-        check_weight(columns["weight"])
+        check_weight(columns["weight"], rows)
     lost = 0 if keep is None else len(keep) - int(keep.sum())
     joined, of_labels = "", []
     if predicted is not None:
@@ -205,7 +212,7 @@ def assemble(
         raw = RawScores(columns["score"], score.names)
         if against_rest and len(names) > 2:
             columns["truth"], names, raw = one_against_rest(columns["truth"], names, kept, raw)
-        scores = settle_scores(raw, names, kept, None if keep is None else rows_of(keep))
+        scores = settle_scores(raw, names, kept, rows)
         if predicted is None:
             columns["predicted"] = scores.predicted(names, kept, threshold)
             threshold = None if scores.per_class else scores.default_threshold() if threshold is None else threshold
@@ -227,11 +234,34 @@ def assemble(
         positive=kept,
         threshold=threshold,
         slices=tuple(slices),
-        rows=None if keep is None else rows_of(keep),
+        rows=rows,
         given=None if keep is None else len(keep),
         lost=lost,
         missing=gaps,
     )
+
+
+def _read_columns(
+    given: Mapping[str, Any], score: RawScores | None, slices: Sequence[SliceColumn], called: Mapping[str, str]
+) -> tuple[dict[str, Any], Sequence[SliceColumn], NDArray[Any] | None, int]:
+    """The columns and slices without rows of weight 0, the places of the others if not all, and how many are gone."""
+    weight = given["weight"]
+    if weight is not None:
+        weight = weights(weight, called.get("weight", "weight"))
+    counting = weighted_rows(weight)
+    columns: dict[str, Any] = {}
+    for role, values in {**given, "weight": weight}.items():
+        if values is not None:
+            name = called.get(role, role)
+            columns[role] = READERS[role](take_rows(values, counting, name), name)
+    if score is not None:
+        columns["score"] = score.values
+    if counting is None:
+        return columns, slices, None, 0
+    if score is not None and len(score) == len(counting):
+        columns["score"] = score.values[counting]
+    slices = [column.taken(counting) if len(column) == len(counting) else column for column in slices]
+    return columns, slices, rows_of(counting), int((~counting).sum())
 
 
 def rows_of(kept: NDArray[Any]) -> NDArray[Any]:
@@ -311,7 +341,7 @@ def _same_length(columns: dict[str, Any], slices: Sequence[SliceColumn] = ()) ->
 
 
 def _without_missing(
-    columns: dict[str, Any], missing: Missing
+    columns: dict[str, Any], missing: Missing, rows: NDArray[Any] | None = None
 ) -> tuple[dict[str, Any], dict[str, int], NDArray[np.bool_] | None]:
     """The columns without the rows that lack a value, how many each lacks, and which rows were kept if not all."""
     gaps: dict[str, NDArray[np.bool_]] = {}
@@ -328,7 +358,7 @@ def _without_missing(
     counts = ", ".join(f"{name} in {number:,}" for name, number in lacking.items())
     lost = np.logical_or.reduce(list(gaps.values()))
     if missing == "refuse":
-        first = int(np.flatnonzero(lost)[0])
+        first = int(np.flatnonzero(lost)[0] if rows is None else rows[lost][0])
         lost_rows = int(lost.sum())
         what = "rows has a missing value" if lost_rows == 1 else "rows have missing values"
         where = f"it is row {first + 1:,}" if lost_rows == 1 else f"the first is row {first + 1:,}"

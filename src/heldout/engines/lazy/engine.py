@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Codes
 from heldout.engines.lazy.label_pass import SettledLabels, blanked, is_nan, kept, settle, with_scores
-from heldout.engines.lazy.roles import LazyRoles, collected, lazy_roles, unreadable
+from heldout.engines.lazy.roles import LazyRoles, collected, lazy_roles, unreadable, without_weightless
 from heldout.engines.lazy.score_pass import Budget, LazyScores, finer, on_grid
 from heldout.engines.lazy.sum_tables import ConfusionCells, keyed
 from heldout.engines.memory import MOST_PAIRED, refuse_copies, refuse_repeated
@@ -352,9 +352,9 @@ def count_lazy(
     >>> counted.confusion.matrix.tolist(), source.sentence()
     ([[1, 1], [0, 1]], 'truth = y, predicted = p')
     """
-    found, notes = with_scores(
-        lazy_roles(frame, name, roles, asked, from_file=from_file, withheld=withheld or {}), asked
-    )
+    every = lazy_roles(frame, name, roles, asked, from_file=from_file, withheld=withheld or {})
+    counting, weightless = without_weightless(every)
+    found, notes = with_scores(counting, asked)
     idle = idle_columns(found.columns, list(found.wanted), [str(column) for column in found.slices])
     settled = settle(found, asked, [*(note for *_, note in idle), *notes])
     _check_once(found)
@@ -384,7 +384,7 @@ def count_lazy(
         lost=settled.first.lost,
         missing=settled.first.missing,
         declared=seen.keep_labels,
-        notes=(*seen.notes, *slice_notes),
+        notes=(*seen.notes, *slice_notes, *weightless),
         joined_types=seen.joined_types,
     )
     if why := impossible(counted):

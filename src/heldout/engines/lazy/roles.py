@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from heldout.arguments import listing
 from heldout.engines.lazy.sum_tables import collect_native
 from heldout.errors import ColumnError, HeldoutError
+from heldout.evidence.counted import weightless_note
 from heldout.predictions.case_values import CONVERT_TO_NUMBERS, may_be_score, refuse_content
 from heldout.predictions.column_roles import check_column
 from heldout.predictions.label_encoding import refuse_labels
@@ -206,3 +207,25 @@ def collected(frame: nw.LazyFrame[Any], what: str) -> nw.DataFrame[Any]:
             hint="check which columns were chosen: classes, folds and groups are far fewer than rows.",
         )
     return table
+
+
+def without_weightless(roles: LazyRoles) -> tuple[LazyRoles, list[str]]:
+    """The same without the rows of weight 0, and what is said of them; where all have that weight, it is refused later.
+
+    >>> import narwhals.stable.v2 as nw, polars as pl
+    >>> frame = nw.from_native(pl.LazyFrame({"y": [0, 1, 1], "w": [1.0, 0.0, None]}))
+    >>> kept, notes = without_weightless(LazyRoles(frame, Columns({}, "", every=["y", "w"]), {"weight": "w"}, ()))
+    >>> kept.given.collect().shape, notes
+    ((2, 2), ['1 row of weight 0 was left out'])
+    """
+    import narwhals.stable.v2 as nw
+
+    if "weight" not in roles.wanted or not roles.kinds[roles.wanted["weight"]].is_numeric():
+        return roles, []
+    weight = nw.col(roles.wanted["weight"])
+    columns = roles.given.select((weight == 0).cast(nw.Int64).alias("empty"))
+    sums = columns.select(nw.col("empty").sum().alias("empty"), nw.len().alias("rows")).collect()
+    empty, rows = (int(sums.get_column(name).to_list()[0] or 0) for name in ("empty", "rows"))
+    if empty in (0, rows):
+        return roles, []
+    return replace(roles, given=roles.given.filter(weight.is_null() | (weight != 0))), [weightless_note(empty)]

@@ -154,7 +154,7 @@ def check_numbers(batches: Batches, roles: StreamRoles) -> None:
 
 
 def present(batches: Batches, roles: StreamRoles) -> pl.Expr:
-    """Whether no role of a row lacks its value."""
+    """Whether no role of a row lacks its value, and its weight is not 0."""
     import polars as pl
 
     columns = [*roles.wanted.values(), *roles.scores]
@@ -163,6 +163,8 @@ def present(batches: Batches, roles: StreamRoles) -> pl.Expr:
         pl.col(name).is_not_null() & pl.col(name).is_not_nan() if kinds[name].is_float() else pl.col(name).is_not_null()
         for name in columns
     ]
+    if "weight" in roles.wanted:
+        there.append(pl.col(roles.wanted["weight"]) != 0)
     return reduce(and_, there)
 
 
@@ -287,8 +289,15 @@ def _binned(counts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def slice_plans(batches: Batches, names: Sequence[str], asked: Any) -> tuple[tuple[SlicePlan, ...], list[str]]:
-    """The plans of the slice columns, and sentences about what was put together or left out."""
+def slice_plans(
+    batches: Batches, names: Sequence[str], asked: Any, weight: str | None = None
+) -> tuple[tuple[SlicePlan, ...], list[str]]:
+    """The plans of the slice columns, and sentences about what was put together or left out.
+
+    Rows whose `weight`, by the name of its column, is 0 are not looked at.
+    """
+    import polars as pl
+
     if not names:
         return (), []
     every = isinstance(asked, str) and asked == EVERY
@@ -296,7 +305,8 @@ def slice_plans(batches: Batches, names: Sequence[str], asked: Any) -> tuple[tup
     kinds = batches.kinds(names)
     counts = {name: ValueCounts(name, kinds[name]) for name in names if name not in classes}
     out: set[str] = set(classes)
-    for frame in batches.frames([name for name in names if name in counts]):
+    for whole in batches.frames(list(dict.fromkeys([*counts, *([weight] if weight else [])]))):
+        frame = whole.filter(pl.col(weight).is_null() | (pl.col(weight) != 0)) if weight else whole
         for name, value_counts in counts.items():
             try:
                 if name not in out:
@@ -337,13 +347,14 @@ def _plan(counts: ValueCounts, *, every: bool) -> SlicePlan | None:
 class ValueFaults:
     """What was met in some rows; places of rows are those in the whole, and -1 where there is none.
 
-    `missing` is how often each role lacked a value, `lost` in how many rows one did, and `no_score` in how many a score
-    was missing or not finite. `infinite` counts scores of whole rows that are not finite. `light` and `heavy` are the
-    ends of the weights above 0. `low` and `high` are the ends of the scores, `off` how far the scores of a row are from
-    a sum of 1 at the most, and `total` that sum.
+    `weightless` rows have the weight 0 and are counted nowhere else. `missing` is how often each role lacked a value,
+    `lost` in how many rows one did, and `no_score` in how many a score was missing or not finite. `infinite` counts
+    scores of whole rows that are not finite. `light` and `heavy` are the ends of the weights above 0. `low` and `high`
+    are the ends of the scores, `off` how far the scores of a row are from a sum of 1 at the most, and `total` that sum.
     """
 
     rows: int = 0
+    weightless: int = 0
     lost: int = 0
     missing: Mapping[str, int] = field(default_factory=dict)
     first_lost: int = -1
@@ -364,6 +375,7 @@ class ValueFaults:
         further = other if other.off > self.off else self
         return ValueFaults(
             rows=self.rows + other.rows,
+            weightless=self.weightless + other.weightless,
             lost=self.lost + other.lost,
             missing={
                 role: self.missing.get(role, 0) + other.missing.get(role, 0)
@@ -441,14 +453,16 @@ class ValueFaults:
         return describe_unused(names, self.no_score, batches.where(self.first_no_score)) if self.no_score else ""
 
 
-def check_unchanged(counted: Counted, batches: Batches, *, parts: bool = True) -> None:
+def check_unchanged(counted: Counted, batches: Batches, *, parts: bool = True, weightless: int = 0) -> None:
     """Refuse counts of several readings that do not fit together, because files changed in between.
 
-    Without `parts` only the numbers of rows are looked at, which takes no time.
+    `weightless` rows are not among those that were counted. Without `parts` only the numbers of rows are looked at,
+    which takes no time.
     """
     why = impossible(counted) if parts else ""
-    if batches.rows is not None and counted.rows != batches.rows:
-        why = f"it had {batches.rows:,} rows and then {counted.rows:,}"
+    rows = counted.rows + weightless
+    if batches.rows is not None and rows != batches.rows:
+        why = f"it had {batches.rows:,} rows and then {rows:,}"
     if why:
         raise ValuesError(
             f"{batches.name} changed while it was read: {why}.",

@@ -30,7 +30,7 @@ from heldout.engines.stream.rows import LabelledScores, RowReader
 from heldout.engines.stream.two_classes import BatchSums, StreamBins, SurpriseError, TwoClasses
 from heldout.errors import HeldoutError, OptionError, ValuesError
 from heldout.evidence import Label
-from heldout.evidence.counted import Counted, ScoreTally, class_columns, sided
+from heldout.evidence.counted import Counted, ScoreTally, class_columns, sided, weightless_note
 from heldout.evidence.probabilities import Probabilities, Unfit
 from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.files.batches import Batches
@@ -282,10 +282,11 @@ def count_stream(
     """
     chosen = stream_roles(batches, roles, asked)
     quick = _quickly(batches, chosen, asked, tolerance, passes)
-    counted = quick if quick is not None else _thoroughly(batches, chosen, asked, tolerance, passes)
+    if quick is None:
+        return _thoroughly(batches, chosen, asked, tolerance, passes)
     # Two classes are counted in one reading, so nothing but the number of rows can differ.
-    check_unchanged(counted[0], batches, parts=quick is None)
-    return counted
+    check_unchanged(quick[0], batches, parts=False)
+    return quick
 
 
 def _quickly(
@@ -343,7 +344,7 @@ def _thoroughly(
     labels = _classes(batches.frames([given.wanted["truth"]]), given) if needs_classes else ()
     roles = with_scores(batches, given, asked, labels)
     check_numbers(batches, roles)
-    plans, slice_notes = slice_plans(batches, roles.slices, asked.slices)
+    plans, slice_notes = slice_plans(batches, roles.slices, asked.slices, roles.wanted.get("weight"))
     sliced = tuple(plan.name for plan in plans)
     roles = replace(roles, slices=sliced)
     if "id" in roles.wanted:
@@ -387,9 +388,10 @@ def _thoroughly(
         lost=seen.lost,
         missing=seen.in_order(),
         declared=like.keep_labels,
-        notes=(*batches.notes, *like.notes),
+        notes=(*batches.notes, *like.notes, *([weightless_note(seen.weightless)] if seen.weightless else [])),
         joined_types=like.joined_types,
     )
+    check_unchanged(counted, batches, weightless=seen.weightless)
     return counted, _source(batches, roles, like, sliced)
 
 
@@ -470,9 +472,14 @@ def _refuse_all(batches: Batches, roles: StreamRoles, asked: ReadOptions) -> Non
     if roles.scores:
         parts["score"] = pl.any_horizontal([absent(name) for name in roles.scores])
     seen = ValueFaults()
-    for frame in batches.frames(list(kinds)):
+    weight = roles.wanted.get("weight")
+    for whole in batches.frames(list(kinds)):
+        frame = whole.filter(pl.col(weight).is_null() | (pl.col(weight) != 0)) if weight else whole
         gaps = frame.select(expression.sum().alias(role) for role, expression in parts.items()).row(0, named=True)
         seen += ValueFaults(
             rows=len(frame), lost=len(frame), missing={r: int(n) for r, n in gaps.items() if n}, first_lost=0
         )
+    if not seen.rows and weight:
+        # No row but those of weight 0.
+        seen.check_weight(batches)
     seen.check_missing(batches, asked.missing)

@@ -182,15 +182,19 @@ class RowReader:
         self.apart = "group" in roles.wanted
 
     def piece(self, frame: pl.DataFrame, start: int) -> CountedBatch:
-        """Count a batch, whose first row is that place in the whole."""
+        """Count a batch, whose first row is that place in the whole; rows of weight 0 are only told."""
+        given = len(frame)
+        frame, places = self._weighted(frame, start)
+        if not len(places):
+            return CountedBatch(ValueFaults(weightless=given))
         columns = self._columns(frame)
         gaps = _gaps(columns)
         lost = np.logical_or.reduce(list(gaps.values())) if gaps else None
-        seen = self._seen(columns, gaps, lost, start, len(frame))
+        seen = replace(self._seen(columns, gaps, lost, places), weightless=given - len(frame))
         keep = None if lost is None else ~lost
         if keep is not None:
             columns = {role: _taken(column, keep) for role, column in columns.items()}
-        places = start + (np.arange(len(frame)) if keep is None else np.flatnonzero(keep))
+            places = places[keep]
         if not len(places):
             return CountedBatch(seen)
         if "weight" in columns:
@@ -201,6 +205,14 @@ class RowReader:
             return CountedBatch(seen)
         predictions = self._predictions(frame, columns, keep)
         return self._counted(predictions, seen)
+
+    def _weighted(self, frame: pl.DataFrame, start: int = 0) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """The rows whose weight is not 0, and their places in the whole."""
+        places = start + np.arange(len(frame))
+        if "weight" not in self.roles.wanted:
+            return frame, places
+        keep = weights(frame.get_column(self.roles.wanted["weight"]), self.roles.called["weight"]) != 0
+        return (frame, places) if keep.all() else (frame.filter(keep), places[keep])
 
     def _columns(self, frame: pl.DataFrame) -> dict[str, Any]:
         wanted, called = self.roles.wanted, self.roles.called
@@ -226,18 +238,18 @@ class RowReader:
         return columns
 
     def _seen(
-        self, columns: dict[str, Any], gaps: dict[str, NDArray[np.bool_]], lost: Any, start: int, rows: int
+        self, columns: dict[str, Any], gaps: dict[str, NDArray[np.bool_]], lost: Any, places: NDArray[np.int64]
     ) -> ValueFaults:
-        no_score, first = 0, -1
+        rows, no_score, first = len(places), 0, -1
         if "score" in columns:
             bad = ~np.isfinite(columns["score"]).reshape(rows, -1).all(axis=1)
             no_score = int(np.count_nonzero(bad))
-            first = start + int(bad.argmax()) if no_score else -1
+            first = int(places[bad.argmax()]) if no_score else -1
         return ValueFaults(
             rows=rows,
             lost=0 if lost is None else int(np.count_nonzero(lost)),
             missing={role: int(np.count_nonzero(gap)) for role, gap in gaps.items()},
-            first_lost=-1 if lost is None else start + int(lost.argmax()),
+            first_lost=-1 if lost is None else int(places[lost.argmax()]),
             no_score=no_score,
             first_no_score=first,
         )
@@ -279,6 +291,9 @@ class RowReader:
 
     def scored(self, frame: pl.DataFrame) -> LabelledScores | None:
         """The scores of the rows that lack nothing; None where there is no such row."""
+        frame, places = self._weighted(frame)
+        if not len(places):
+            return None
         columns = self._columns(frame)
         gaps = _gaps(columns)
         keep = ~np.logical_or.reduce(list(gaps.values())) if gaps else None
