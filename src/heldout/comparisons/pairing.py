@@ -300,7 +300,9 @@ def _check_shared_classes(evaluations: Mapping[str, Evaluation]) -> None:
     """Refuse test sets that have no class in common: they are of different tasks."""
     first, *others = evaluations.items()
     for name, own in others:
-        if not set(own.labels) & set(first[1].labels):
+        # Labels of different types, such as 1 and "1", may be the same classes; they are joined later.
+        alike = {type(label) for label in own.labels} == {type(label) for label in first[1].labels}
+        if alike and not set(own.labels) & set(first[1].labels):
             raise OptionError(
                 f"{first[0]} and {name} have no class in common: {listing(first[1].labels, most=5)}, and "
                 f"{listing(own.labels, most=5)}.",
