@@ -121,3 +121,10 @@ def test_the_front_door_and_the_command(tmp_path):
             heldout.recalibrate(evaluation, **bad)
     with pytest.raises(OptionError, match="no"):
         heldout.recalibrate(heldout.evaluate([0, 1, 1], [0, 1, 0]))
+
+
+def test_a_calibrator_that_was_not_tried_is_named():
+    p, truth = np.linspace(0.05, 0.95, 60), np.arange(60) % 2 == 0
+    seen = compare_calibrators(p, truth, calibrators=["logistic"])
+    with pytest.raises(OptionError, match=r"'isotonic' by brier was not tried\. There are: logistic by brier"):
+        seen.change("isotonic", "brier")

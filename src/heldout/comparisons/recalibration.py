@@ -14,9 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import listing
 from heldout.arrays import Floats, Integers
 from heldout.engines.probability_sums import tally
 from heldout.engines.score_sort import rank
+from heldout.errors import OptionError
 from heldout.evidence.losses import LOSSES, CaseProbabilities
 from heldout.evidence.probabilities import Moments, sums_by
 from heldout.intervals.group_leverage import even_pulls, group_spread
@@ -126,14 +128,21 @@ class Recalibration(Result):
         """The answer in one sentence."""
         if self.recommended is None:
             return (
-                "No calibrator lowers the Brier score beyond what chance allows: leave the probabilities as they are."
+                f"No calibrator is shown to lower the Brier score on these {count(self.n)} cases: there is no reason "
+                "to change the probabilities."
             )
         return f"Recalibrate ({self.recommended}): it lowers the Brier score on cases it was not fitted to."
 
     def change(self, calibrator: str, measure: str) -> Change:
         """What a calibrator changes in a measure."""
         name = find(measure).name
-        return next(one for one in self.changes if (one.calibrator, one.measure) == (calibrator, name))
+        for one in self.changes:
+            if (one.calibrator, one.measure) == (calibrator, name):
+                return one
+        known = dict.fromkeys(f"{one.calibrator} by {one.measure}" for one in self.changes)
+        raise OptionError(
+            f"{calibrator!r} by {name} was not tried. There are: {listing(known, most=12)}.", hint="use one of these."
+        )
 
     def rows(self) -> list[dict[str, object]]:
         """One row for each calibrator and measure; the value is the difference."""
