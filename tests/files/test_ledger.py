@@ -83,7 +83,8 @@ def test_without_a_ledger_nothing_is_read_or_written(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "content", [b"{}\n", b"not json\n", b'{"schema": "heldout/other@1"}\n', b"\xff\n", b'{"schema']
+    "content",
+    [b"{}\n", b"not json\n", b'{"schema": "heldout/other@1"}\n', b"\xff\n", b'{"schema', b"[" * 100_000 + b"\n"],
 )
 def test_a_file_that_is_no_ledger_is_refused_and_left_as_it_is(tmp_path, content):
     path = tmp_path / "notes.txt"

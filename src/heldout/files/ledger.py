@@ -108,7 +108,7 @@ def read_ledger(path: str | Path) -> tuple[LedgerEntry, ...]:
     for place, line in enumerate(lines[:-1], 1):
         try:
             entries.append(LedgerEntry.from_document(json.loads(line)))
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             raise FileError(f"{target} is not a ledger: line {place:,} is no entry of one.", hint=UNTOUCHED) from None
     return tuple(entries)
 
@@ -152,17 +152,17 @@ def enter_use(
     """
     from importlib.metadata import version
 
-    held = tuple(dict.fromkeys(one for one in cases if one))
-    before = [entry for entry in read_ledger(path) if set(entry.cases) & set(held)]
-    made = tuple(LedgerValue(name, measure, float(value)) for (name, measure), value in values.items())
-    measure = made[0].measure if made else ""
-    now = {_model(one) for one in made if one.measure == measure}
+    fingerprints = tuple(dict.fromkeys(one for one in cases if one))
+    before = [entry for entry in read_ledger(path) if set(entry.cases) & set(fingerprints)]
+    judged = tuple(LedgerValue(name, measure, float(value)) for (name, measure), value in values.items())
+    measure = judged[0].measure if judged else ""
+    now = {_model(one) for one in judged if one.measure == measure}
     # A model that is judged once more is no further choice: models count by their names and values.
     seen = {_model(one) for entry in before for one in entry.values if one.measure == measure}
     time = datetime.now(UTC).isoformat(timespec="seconds")
-    append_entry(path, LedgerEntry(time, asked, held, made, version("heldout")))
+    append_entry(path, LedgerEntry(time, asked, fingerprints, judged, version("heldout")))
     first = before[0].time if before else ""
-    return EarlierUses(str(path), bool(held), len(before), len(seen - now), len(now), measure, first)
+    return EarlierUses(str(path), bool(fingerprints), len(before), len(seen - now), len(now), measure, first)
 
 
 def _model(value: LedgerValue) -> tuple[str, str]:
