@@ -19,8 +19,10 @@ help:
 
 setup: .venv/.made ## make .venv with everything that running and testing needs
 
+# Compiled once: processes that tests start otherwise compile everything again where Python may write no bytecode.
 .venv/.made: pyproject.toml uv.lock | $(OWN_UV)
-	$(RUN_UV) sync --frozen --python '$(PYTHON_RANGE)'
+	$(RUN_UV) sync --frozen --compile-bytecode --python '$(PYTHON_RANGE)'
+	$(PYTHON) -m compileall -q src
 	@touch $@
 
 # Debian ships python3 without ensurepip, and then `python3 -m venv` cannot work.

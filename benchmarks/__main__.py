@@ -23,7 +23,7 @@ def main() -> None:
     )
     parser.add_argument(
         "--only",
-        choices=("counts", "ranking", "probabilities", "resampling", "comparison", "page", "scale"),
+        choices=("counts", "ranking", "probabilities", "resampling", "comparison", "page", "scale", "startup"),
         help="the races of one kind alone",
     )
     asked = parser.parse_args()
@@ -38,7 +38,7 @@ def main() -> None:
         held = page_memory(10_000_000 // shrink)
         print(json.dumps(held))
         _write("page-memory", {"memory": held}, measured_on, quick=quick)
-    if asked.only is None:
+    if asked.only in (None, "startup"):
         _before_the_races(measured_on, shrink, quick=quick)
 
     # Imported late: the peers are heavy, and would swell the memory that the processes above start from.

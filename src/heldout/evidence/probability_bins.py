@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heldout.arguments import closest, listing
 from heldout.arrays import Floats
@@ -17,6 +19,8 @@ Strategy = Literal["uniform", "quantile"]
 STRATEGIES: tuple[Strategy, ...] = ("uniform", "quantile")
 MOST_BINS = 10_000
 USUAL_BINS = 10
+# Rows whose sums are made at once: few enough for what is made of them to stay in the processor's cache.
+BLOCK = 32_768
 
 
 def check_bins(bins: Any, strategy: Any) -> None:
@@ -46,6 +50,12 @@ def bin_edges(ranking: Ranking, bins: int, strategy: str) -> Floats:
 def _quantiles(ranking: Ranking, shares: Floats) -> Floats:
     """Quantiles between order statistics (type 7), without repeating a score for each of its cases."""
     scores = ranking.scores[::-1]
+    if not ranking.weighted and ranking.n == len(scores):
+        # All scores differ.
+        rank = shares * (len(scores) - 1)
+        below = np.floor(rank).astype(np.int64)
+        first, second = scores[below], scores[np.ceil(rank).astype(np.int64)]
+        return np.asarray(first + (second - first) * (rank - below))
     cumulated = np.cumsum((ranking.positives + ranking.negatives)[::-1], dtype=np.float64)
     if ranking.weighted:
         # Weights have no order statistics to interpolate between: the inverse of the distribution function.
@@ -100,6 +110,20 @@ class RankedBins:
     groups: ProbabilityGroups | None = None
 
 
+def _sum_runs(list_terms: Callable[[slice], list[Floats]], starts: NDArray[np.int64], length: int) -> Floats:
+    """Sums of several terms over the runs of rows that begin at `starts`; the terms are made block by block."""
+    sums = np.zeros((len(list_terms(slice(0, 0))), len(starts)))
+    met = np.flatnonzero(np.diff(starts, append=length) > 0)
+    begins = starts[met]
+    for begin in range(0, length, BLOCK):
+        end = min(begin + BLOCK, length)
+        first, last = int(np.searchsorted(begins, begin, side="right")) - 1, int(np.searchsorted(begins, end))
+        inside = np.maximum(begins[first:last], begin) - begin
+        for term, values in enumerate(list_terms(slice(begin, end))):
+            sums[term, met[first:last]] += np.add.reduceat(values, inside)
+    return sums
+
+
 def bin_ranking(ranking: Ranking, edges: Floats) -> RankedBins:
     """Put the cases of a ranking into bins; a probability on an edge belongs to the bin below it.
 
@@ -108,33 +132,31 @@ def bin_ranking(ranking: Ranking, edges: Floats) -> RankedBins:
     array([-1. , -0.6])
     """
     p = ranking.scores
-    q = 1.0 - p
-    hits, misses = (np.asarray(side, dtype=np.float64) for side in (ranking.positives, ranking.negatives))
     # Scores run from the highest down, so the cases of a bin stand side by side.
     starts = np.concatenate([[0], len(p) - np.searchsorted(p[::-1], edges[1:-1], side="right")[::-1]])
-    met = np.diff(starts, append=len(p)) > 0
+    heavy_hits, heavy_misses = ranking.positive_squares, ranking.negative_squares
+    sides = [(ranking.positives, ranking.negatives)]
+    if heavy_hits is not None and heavy_misses is not None:
+        sides.append((heavy_hits, heavy_misses))
 
-    def total(values: Floats) -> Floats:
-        sums = np.zeros(len(starts))
-        if len(p):
-            sums[met] = np.add.reduceat(values, starts[met])
-        return sums[::-1]
+    def list_terms(rows: slice) -> list[Floats]:
+        p = ranking.scores[rows]
+        q, terms = 1.0 - p, []
+        for hits, misses in sides:
+            both = hits[rows] + misses[rows]
+            terms += [both, both * (p * q), hits[rows] * q**2 + misses[rows] * p**2]
+        hits, misses = sides[0]
+        return [*terms, hits[rows], hits[rows] * q - misses[rows] * p]
 
-    both, spread, missed = hits + misses, p * q, hits * q**2 + misses * p**2
-    weight, expected, seen = total(both), total(both * spread), total(missed)
-    squares, noise, expected_noise = weight, seen, expected
-    if ranking.positive_squares is not None and ranking.negative_squares is not None:
-        heavy_hits, heavy_misses = ranking.positive_squares, ranking.negative_squares
-        squares = total(heavy_hits + heavy_misses)
-        noise = total(heavy_hits * q**2 + heavy_misses * p**2)
-        expected_noise = total((heavy_hits + heavy_misses) * spread)
+    weight, expected, seen, *heavy_sums, observed, gap = _sum_runs(list_terms, starts, len(p))[:, ::-1]
+    squares, expected_noise, noise = heavy_sums or (weight, expected, seen)
     # How many rows are behind a sum of weights is not kept in a ranking; Kish's (Σw)² / Σw² never exceeds it.
     cases = weight**2 / np.where(squares > 0, squares, 1.0)
     reliability = ChosenBins(
         cases=np.rint(cases).astype(np.int64),
         weight=weight,
-        observed=total(hits),
-        gap=total(hits * q - misses * p),
+        observed=observed,
+        gap=gap,
         squares=seen,
         spread=expected,
         noise=noise,

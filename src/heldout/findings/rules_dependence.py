@@ -15,11 +15,13 @@ from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, quoted, 
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.table import Predictions
 from heldout.results.evaluation import Evaluation
-from heldout.show.numbers import number_of, share
+from heldout.show.numbers import count, number_of, share
 
 IN_GROUPS = "the intervals take groups as the cases"
 # Rows of which so many steps go one way are sorted, but for a few that were added.
 SORTED_STEPS = 0.9
+# Of more rows the first ones are looked at: that many show any likeness that matters.
+MOST_NEIGHBOURS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,11 @@ def _judge_products(total: float, squares: float, scale: float) -> Likeness:
     return Likeness(total / scale, 0.5 * math.erfc(total / math.sqrt(2 * squares)))
 
 
-def residual_errors(predictions: Predictions) -> Floats:
+def residual_errors(truth: NDArray[np.int64], wrong: Floats) -> Floats:
     """1 for a wrong row and 0 for a right one, less the error rate of its true class.
 
     Rows that stand class by class, and a class that is harder than another, then make no neighbours alike.
     """
-    truth, wrong = _truth_and_errors(predictions)
     number = np.bincount(truth)
     rate = np.bincount(truth, weights=wrong) / np.maximum(number, 1)
     return np.asarray(wrong - rate[truth])
@@ -61,14 +62,16 @@ def _no_rows(subject: Evaluation) -> str:
     return "a case was predicted more than once" if case_number(subject) < subject.predictions.n else ""
 
 
-def _truth_and_errors(predictions: Predictions) -> tuple[NDArray[np.int64], Floats]:
-    truth = _places(predictions.truth_place, predictions.truth)
-    called = _places(predictions.predicted_place, predictions.predicted)
-    return truth, (truth != called).astype(np.float64)
+def _truth_and_answers(
+    predictions: Predictions, rows: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The true class of each row and the one that was predicted, of the first `rows`."""
+    truth = _places(predictions.truth_place, predictions.truth, rows)
+    return truth, _places(predictions.predicted_place, predictions.predicted, rows)
 
 
-def _places(place: NDArray[np.int64], column: Coded) -> NDArray[np.int64]:
-    return np.asarray(place[column.codes.astype(np.int64) - column.offset])
+def _places(place: NDArray[np.int64], column: Coded, rows: int | None) -> NDArray[np.int64]:
+    return np.asarray(place[column.codes[:rows].astype(np.int64) - column.offset])
 
 
 def compare_neighbours(errors: Floats) -> Likeness:
@@ -133,38 +136,40 @@ def neighbours_alike(
     predictions, reason = subject.predictions, _no_rows(subject)
     if reason or predictions is None:
         return NotApplicable(reason)
-    truth, wrong = _truth_and_errors(predictions)
+    truth, called = _truth_and_answers(predictions, MOST_NEIGHBOURS)
+    wrong = (truth != called).astype(np.float64)
     number = float(wrong.sum())
-    if min(number, predictions.n - number) < cases:
+    if min(number, len(wrong) - number) < cases:
         return NotApplicable(f"there are fewer than {cases:g} errors, or fewer than {cases:g} right answers")
-    if _is_sorted(predictions, truth):
+    if _is_sorted(predictions, truth, called):
         return NotApplicable("the rows are sorted by what was predicted")
-    seen = compare_neighbours(residual_errors(predictions))
+    seen = compare_neighbours(residual_errors(truth, wrong))
     # Of both neighbours, so that it does not matter from which end the rows are read.
     beside = np.zeros(len(wrong))
     beside[1:] += wrong[:-1]
     beside[:-1] += wrong[1:]
-    count = np.full(len(wrong), 2.0)
-    count[[0, -1]] = 1.0
-    after = float((beside * wrong).sum() / (count * wrong).sum())
+    sides = np.full(len(wrong), 2.0)
+    sides[[0, -1]] = 1.0
+    after = float((beside * wrong).sum() / (sides * wrong).sum())
     facts = {"correlation": seen.correlation, "chance": seen.chance, "error": number / len(wrong), "beside": after}
     said = f"error rate {share(after)} beside a wrong row, {share(number / len(wrong))} overall"
+    said += f" in the first {count(MOST_NEIGHBOURS)} rows" if len(wrong) < predictions.n else ""
     if seen.chance < chance and seen.correlation > correlation:
         return Fired(f"Errors stand together: {said} (correlation {share(seen.correlation)}).", facts)
     return Passed(f"Errors do not clearly stand together: {said}.", facts)
 
 
-def _is_sorted(predictions: Predictions, truth: NDArray[np.int64]) -> bool:
+def _is_sorted(predictions: Predictions, truth: NDArray[np.int64], called: NDArray[np.int64]) -> bool:
     """Whether the rows stand by predicted class, by right and wrong, or by score."""
-    called = _places(predictions.predicted_place, predictions.predicted)
     k = len(predictions.labels)
-    for codes in (called, truth * k + called, (truth != called).astype(np.int64)):
-        runs = 1 + int(np.count_nonzero(np.diff(codes)))
-        if runs <= len(np.unique(codes)):
+    for codes, most in ((called, k), (truth * k + called, k * k), (truth != called, 2)):
+        runs = 1 + int(np.count_nonzero(codes[1:] != codes[:-1]))
+        # The values themselves are counted only where there are few runs.
+        if runs <= most and runs <= len(np.unique(codes)):
             return True
     if predictions.scores is None:
         return False
-    scores = np.asarray(predictions.scores.values, dtype=np.float64)
+    scores = np.asarray(predictions.scores.values[: len(truth)], dtype=np.float64)
     columns = [scores] if scores.ndim == 1 else [*scores.T, scores.max(axis=1)]
     for column in columns:
         steps = np.diff(column)
@@ -208,7 +213,8 @@ def values_are_groups(
         return NotApplicable(reason)
     if not subject.source.beside:
         return NotApplicable("no unused column has values that repeat and were looked at")
-    errors = residual_errors(predictions)
+    truth, called = _truth_and_answers(predictions)
+    errors = residual_errors(truth, (truth != called).astype(np.float64))
     looked, alike = 0, []
     for name, column in subject.source.beside:
         kept = column if predictions.rows is None else column.taken(predictions.rows)

@@ -140,17 +140,30 @@ def null_expectation(probabilities: Probabilities, error: str = "expected") -> f
 
 def _stretch(quantile: Callable[[float], float], seen: float) -> float:
     """The stretch of the gaps at which the quantile is the error that was seen; 0 where it is never so small."""
-    if quantile(0.0) >= seen:
-        return 0.0
     low, high = 0.0, 1.0
+    below = quantile(low) - seen
+    if below >= 0:
+        return 0.0
+    above = quantile(high) - seen
     # The gaps outgrow the noise in the end.
-    while quantile(high) < seen and high < 1e12:
-        low, high = high, 2 * high
-    # The draws themselves move a limit by more than this.
+    while above < 0 and high < 1e12:
+        low, below, high = high, above, 2 * high
+        above = quantile(high) - seen
+    if above < 0:
+        return high
+    # False position, an end that is kept twice counted half (Illinois): the quantile is nearly a line in the stretch.
+    # The draws themselves move a limit by more than the tolerance.
+    last, kept, middle = math.inf, 0, high
     while high - low > 1e-4 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if quantile(middle) < seen else (low, middle)
-    return (low + high) / 2
+        middle = low - below * (high - low) / (above - below)
+        if abs(middle - last) <= 1e-4 * high:
+            break
+        last, error = middle, quantile(middle) - seen
+        if error < 0:
+            low, below, above, kept = middle, error, above / 2 if kept > 0 else above, 1
+        else:
+            high, above, below, kept = middle, error, below / 2 if kept < 0 else below, -1
+    return middle
 
 
 def smooth_limits(ranking: Ranking, quantile: float | None = None, level: float = 0.95) -> Limits:

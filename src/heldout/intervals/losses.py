@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.evidence.losses import LOSSES
+from heldout.evidence.losses import LOSSES, CaseProbabilities
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups
 from heldout.intervals.areas import logit_limits
 from heldout.intervals.group_leverage import GroupSpread, even_pulls, group_spread
@@ -19,6 +19,8 @@ Limits = tuple[float, float]
 
 # A variance below this share of the mean square is rounding: all losses are alike.
 ALIKE = 1e-24
+# So many cases that were seen say as much of the spread of a loss as what the probabilities themselves promise.
+PROMISED = 20.0
 
 
 def hall(mean: float, variance: float, third: float, critical: float) -> Limits:
@@ -46,12 +48,19 @@ def hall(mean: float, variance: float, third: float, critical: float) -> Limits:
 
 
 def mean_limits(
-    moments: Moments, n: int, level: float = 0.95, *, bounds: Limits = (0.0, math.inf), kish: bool = True
+    moments: Moments,
+    n: int,
+    level: float = 0.95,
+    *,
+    bounds: Limits = (0.0, math.inf),
+    kish: bool = True,
+    promised: tuple[float, float] = (0.0, 0.0),
 ) -> Limits:
     """Hall's limits for the mean of independent losses, given their moments and the number of cases.
 
     With weights the variance is the larger of the linearised one, which sees whether heavy cases have large losses,
-    and (where `kish`) that of Kish's effective number of cases.
+    and (where `kish`) that of Kish's effective number of cases. `promised` are a variance and third moment of one case
+    that is to be expected whatever was seen; a larger one counts, the less the more cases there are.
 
     >>> low, high = mean_limits(Moments.of(np.array([0.0, 0.1, 0.1, 0.9])), 4)
     >>> print(f"{low:.3f} {high:.3f}")
@@ -68,7 +77,38 @@ def mean_limits(
     third = float(sums[2, 3]) / weight**3
     if variance <= ALIKE * mean**2:
         variance = 0.0
+    share = float(sums[1, 0]) / weight**2
+    if promised[0] * share > variance:
+        lean = PROMISED / (PROMISED + n)
+        variance += lean * (promised[0] * share - variance)
+        expected = promised[1] * share**2
+        third += lean * (expected - third) if abs(expected) > abs(third) else 0.0
     return _within(hall(mean, variance, third, z_value(level)), bounds)
+
+
+def promised_moments(probabilities: Probabilities, loss: str) -> tuple[float, float]:
+    """The variance and the third moment that the loss of a case has if the probabilities are true.
+
+    Few cases of a sharp classifier show no large loss, and their own spread then knows nothing of it: of 20 cases 77 %
+    of the limits held the Brier score, with the promised spread 98 %. Known for two classes, from the bins.
+
+    >>> from heldout.engines.probability_sums import tally
+    >>> variance, third = promised_moments(tally(np.full(10, 0.1), np.zeros(10, dtype=bool)), "brier")
+    >>> print(f"{variance:.4f} {third:.4f}")
+    0.0576 0.0369
+    """
+    bins = probabilities.reliability
+    met = bins.weight > 0
+    if probabilities.n_classes != 2 or not met.any():
+        return 0.0, 0.0
+    weight = bins.weight[met]
+    # The less probable class of two, from p(1 − p).
+    rare = (1 - np.sqrt(np.maximum(1 - 4 * bins.spread[met] / weight, 0.0))) / 2
+    right = np.stack([rare, 1 - rare])
+    formula = LOSSES[loss].formula
+    value = np.asarray(formula(CaseProbabilities(right, np.maximum(right, np.finfo(float).eps), (1 - right) ** 2)))
+    first, second, third = (float((right * value**power * weight).sum() / weight.sum()) for power in (1, 2, 3))
+    return second - first**2, third - 3 * first * second + 2 * first**3
 
 
 def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -> Limits:
@@ -78,14 +118,15 @@ def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) ->
     >>> seen = tally(np.array([0.9, 0.2, 0.4, 0.8]), np.array([True, False, True, True]))
     >>> low, high = loss_limits(seen, "brier")
     >>> print(f"{low:.3f} {high:.3f}")
-    0.000 0.358
+    0.000 0.876
     """
     bounds = loss_bounds(probabilities, loss)
     if loss not in probabilities.losses:
         return bounds
     groups = probabilities.groups
     if groups is None:
-        return mean_limits(probabilities.losses[loss], probabilities.n, level, bounds=bounds)
+        promised = promised_moments(probabilities, loss)
+        return mean_limits(probabilities.losses[loss], probabilities.n, level, bounds=bounds, promised=promised)
     if groups.number < 2:
         return bounds
     moments = probabilities.losses[loss]

@@ -97,6 +97,8 @@ class Several(Cell):
         tally.add_evaluation(self.evaluate(codes, scores), self.levels, truth, self.names)
 
 
+# The limits of calibration errors are made of draws themselves, which takes long.
+DRAWS = 1000
 CALIBRATED = Forecasts(1.2, 1.8, text="calibrated")
 SHARP = Forecasts(0.15, 0.15, text="calibrated, very sharp")
 RARE = Forecasts(0.4, 6.0, text="calibrated, rare positives")
@@ -115,6 +117,6 @@ SEVERAL_SIZES = (
     (ClassProbabilities(20, "zipf", 2.0), (500, 3000)),
 )  # fmt: skip
 CELLS: tuple[Cell, ...] = (
-    *(Binary(world=world, n=n) for world, sizes in BINARY_SIZES for n in sizes),
-    *(Several(world=several, n=n) for several, sizes in SEVERAL_SIZES for n in sizes),
+    *(Binary(world=world, n=n, draws=DRAWS) for world, sizes in BINARY_SIZES for n in sizes),
+    *(Several(world=several, n=n, draws=DRAWS) for several, sizes in SEVERAL_SIZES for n in sizes),
 )
