@@ -36,7 +36,7 @@ Limits = tuple[float, float]
 # The error of many draws of the gaps at once, a column each: (bins, draws), and the shares of the bins as a column.
 Statistic = Callable[[Floats, Floats], Floats]
 
-DRAWS = 9999
+DRAWS = 3999
 # Draws times bins: 32 MB of numbers.
 MOST_NUMBERS = 4_000_000
 # Of the smooth curve, which has many cells.
