@@ -433,3 +433,18 @@ def test_dates_that_were_left_out_are_known_by_name_and_not_by_a_sentence():
     assert seen.problem.times_left_out == ("when",)
     unsaid = dataclasses.replace(seen, problem=dataclasses.replace(seen.problem, notes=()))
     assert unsaid.review["H042"].facts["column"] == "when"
+
+
+def test_predictions_of_one_case_are_not_taken_for_several_cases():
+    rng = np.random.default_rng(0)
+    features = np.repeat(rng.normal(size=(150, 3)), 4, axis=1)
+    truth = (features[:, 0] + rng.normal(size=150) * 1.2 > 0).astype(int)
+    once = heldout.validate("naive-bayes", features, truth, plan="3-fold").evaluation.review["H012"]
+    often = heldout.validate("naive-bayes", features, truth, plan="5 x 3-fold").evaluation.review["H012"]
+    # Limits of a bin take every prediction as a case, so that there are none where a case has several.
+    assert once.outcome == often.outcome == "fired"
+    assert not math.isnan(once.facts["observed_low"])
+    assert math.isnan(often.facts["observed_low"])
+    assert "[" not in often.title.partition(";")[0]
+    near = heldout.validate("knn:3", features, truth, plan="5 x 3-fold").evaluation.review["H022"]
+    assert f"For {near.facts['cases']} predictions (" in near.title

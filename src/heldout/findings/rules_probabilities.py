@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,9 @@ def miscalibrated(subject: Evaluation, *, error: float = MATTERS) -> Answer:
     if not seen.is_off(error):
         return Passed(_not_off(subject, seen, error, said), facts, (RIGHT if seen.high <= error else NOT_KNOWN,))
     curve = reliability(seen.probabilities, level=subject.level)
+    if case_number(subject) < seen.probabilities.n:
+        # A case that was predicted several times is one case: the limits of the bins would be too narrow.
+        curve = replace(curve, band=None)
     weight = _weight(curve)
     at = int(weight.argmax())
     facts |= _bin(curve, at)
@@ -160,7 +164,8 @@ def impossible_came_true(subject: Evaluation, *, cases: float = 1) -> Answer:
     facts = {"cases": found.clipped, "n": found.n, "share": found.clipped / found.n if found.n else math.nan}
     if found.clipped < cases:
         return Passed("Nothing came true that had a probability of 0.", facts)
-    said = f"For {number_of(found.clipped, 'case')} ({percent(float(facts['share']), 1)}) what came true had a "
+    unit = "case" if case_number(subject) >= found.n else "prediction"
+    said = f"For {number_of(found.clipped, unit)} ({percent(float(facts['share']), 1)}) what came true had a "
     decimals = None if subject.scores is None else _decimals(subject.scores.evidence)
     if decimals is None:
         return Fired(f"{said}probability of 0.", facts)
