@@ -46,6 +46,7 @@ def test_the_best_of_a_measure(by, cases):
 
 @given(cases=CASES, costs=st.tuples(COST, COST, COST, COST))
 def test_least_cost(cases, costs):
+    assume(costs[0] != costs[1] or costs[2] != costs[3])
     hit, miss, alarm, alone = costs
 
     def standing(tp, fn, fp, tn):
@@ -252,6 +253,7 @@ def test_labels_name_the_classes():
         ({"by": "cost", "costs": [[0, 1], [1, 0]]}, MatrixError, "bare table"),
         ({"by": "iso", "costs": {(1, 0): -5, (0, 1): 1}}, MatrixError, "cost more than right answers"),
         ({"by": "cost", "costs": {(1, 0): 5}}, MatrixError, "leave out 1 kind"),
+        ({"by": "cost", "costs": {(1, 0): 0, (0, 1): 0}}, MatrixError, "every threshold is as good"),
     ],
 )
 def test_what_is_refused(options, error, says):

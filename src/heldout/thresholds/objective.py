@@ -133,6 +133,11 @@ def _make_cost_objective(word: str, classes: Classes, costs: Floats | None, prev
     if costs is None:
         example = "pass costs={(truth, predicted): cost}, such as {(1, 0): 100, (0, 1): 1}."
         raise lack_costs(f"by={word!r}", example)
+    if costs[0, 0] == costs[0, 1] and costs[1, 0] == costs[1, 1]:
+        raise MatrixError(
+            "By these costs an error costs as much as a right answer, so that every threshold is as good as any other.",
+            hint="give what a miss and what a false alarm cost, such as {(1, 0): 100, (0, 1): 1}.",
+        )
     objective = objective_from_quantity(resolve_quantity("expected_cost", classes, costs), classes)
     sentence = f"the least expected cost ({costs_sentence(costs, classes)})"
     if word == "iso":
