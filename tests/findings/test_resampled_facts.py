@@ -439,12 +439,14 @@ def test_predictions_of_one_case_are_not_taken_for_several_cases():
     rng = np.random.default_rng(0)
     features = np.repeat(rng.normal(size=(150, 3)), 4, axis=1)
     truth = (features[:, 0] + rng.normal(size=150) * 1.2 > 0).astype(int)
-    once = heldout.validate("naive-bayes", features, truth, plan="3-fold").evaluation.review["H012"]
-    often = heldout.validate("naive-bayes", features, truth, plan="5 x 3-fold").evaluation.review["H012"]
-    # Limits of a bin take every prediction as a case, so that there are none where a case has several.
-    assert once.outcome == often.outcome == "fired"
-    assert not math.isnan(once.facts["observed_low"])
-    assert math.isnan(often.facts["observed_low"])
-    assert "[" not in often.title.partition(";")[0]
-    near = heldout.validate("knn:3", features, truth, plan="5 x 3-fold").evaluation.review["H022"]
+    often = validate("naive-bayes", features, truth, plan="5 x 3-fold").evaluation
+    found = often.review["H012"].facts
+    low, high = proportion_confint(found["n"] / 5 * found["observed"], found["n"] / 5, method="wilson")
+    assert (found["observed_low"], found["observed_high"]) == pytest.approx((low, high))
+    near = validate("knn:3", features, truth, plan="5 x 3-fold").evaluation.review["H022"]
     assert f"For {near.facts['cases']} predictions (" in near.title
+    for kind in ("roc", "precision_recall", "reliability", "calibration", "recall"):
+        curve = often.curve(kind)
+        assert curve.band is None
+        assert np.isnan(curve.low).all()
+        assert any("150 cases were predicted 750 times" in note for note in curve.notes)

@@ -218,3 +218,12 @@ def test_weights_have_a_sandwich_error():
 
 def test_no_fit_has_no_limits():
     assert recalibration_limits(rank(np.array([0.1, 0.9]), np.array([False, True])), "slope") == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(("positives", "n"), [(1, 20), (3, 10), (3, 30), (30, 100), (7, 70)])
+def test_a_gap_of_rounding_is_no_gap(positives, n):
+    # Sums of these shares differ from the number of positives by 1e-17, which is no direction to stretch.
+    low, high = calibration_limits(tally(np.full(n, positives / n), np.arange(n) < positives))
+    rate = positives / n
+    assert low == 0
+    assert high > 1.5 * math.sqrt(rate * (1 - rate) / n)

@@ -13,7 +13,7 @@ from scipy.stats import norm, skew, t
 
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.evidence.probabilities import Moments
-from heldout.intervals.losses import hall, loss_limits, mean_limits, skill_limits, top_k_limits
+from heldout.intervals.losses import hall, loss_limits, mean_limits, part_limits, skill_limits, top_k_limits
 from heldout.intervals.proportion import wilson
 
 
@@ -149,3 +149,24 @@ def test_top_k_with_groups():
     half = t.ppf(0.975, 9) * math.sqrt(10 / 9 * 0.7 * 0.3 / 10) / (0.7 * 0.3)
     centre = math.log(7 / 3)
     assert (low, high) == pytest.approx((1 / (1 + math.exp(half - centre)), 1 / (1 + math.exp(-half - centre))))
+
+
+@pytest.mark.parametrize("groups", [None, 10])
+def test_no_error_seen_is_not_certainty(groups):
+    truth = np.arange(20) % 2 == 0
+    group = None if groups is None else (np.repeat(np.arange(groups), 20 // groups), np.arange(groups))
+    seen = tally(truth.astype(float), truth, group=group)
+    # The Brier score of hard forecasts is the error rate, of 20 cases or of 10 groups.
+    high = float(wilson(0, 20 if groups is None else groups)[1])
+    assert loss_limits(seen, "brier") == pytest.approx((0.0, high))
+    assert loss_limits(seen, "spherical_score") == pytest.approx((1 - high, 1.0))
+    assert loss_limits(seen, "log_loss") == pytest.approx((0.0, -math.log(np.finfo(float).eps) * high))
+    assert skill_limits(seen, "brier") == pytest.approx((1 - high / 0.25, 1.0))
+    assert part_limits(seen, "refinement") == pytest.approx((0.0, high))
+    assert part_limits(seen, "resolution")[0] < 0.2
+
+
+def test_the_class_share_as_forecast_has_a_skill_that_is_not_certain():
+    low, high = skill_limits(tally(np.full(20, 0.05), np.arange(20) == 3), "brier")
+    assert low < -0.5
+    assert high > 0.5

@@ -10,10 +10,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from heldout.errors import OptionError
 from heldout.intervals import proportion
-from heldout.intervals.proportion import Limits, largest_share_limits, normal, wilson, wilson_at, wilson_cc
+from heldout.intervals.proportion import (
+    Limits,
+    exact_largest_share_limits,
+    largest_share_limits,
+    normal,
+    wilson,
+    wilson_at,
+    wilson_cc,
+)
 from heldout.intervals.quantiles import t_value, z_value
 
 R_FILE = Path(__file__).parents[1] / "oracles" / "data" / "r" / "binom_intervals.csv"
@@ -181,3 +190,13 @@ def test_the_largest_of_equal_shares_is_not_taken_for_larger(classes: int, n: in
 def test_a_clear_majority_has_the_interval_of_its_share() -> None:
     assert largest_share_limits([90, 10]) == pytest.approx([float(limit) for limit in wilson(90, 100)])
     assert largest_share_limits([0, 0]) == (0, 1)
+
+
+@pytest.mark.parametrize(("n", "share"), [(20, 0.99), (50, 0.98), (100, 0.95), (20, 0.55)])
+def test_each_end_of_the_exact_largest_share_keeps_its_level(n, share):
+    counts = np.arange(n + 1)
+    limits = np.array([exact_largest_share_limits([k, n - k], 0.9) for k in counts])
+    chance = binom.pmf(counts, n, share)
+    truth = max(share, 1 - share)
+    assert chance[limits[:, 1] < truth].sum() <= 0.05 + 1e-12
+    assert chance[limits[:, 0] > truth].sum() <= 0.05 + 1e-12

@@ -131,7 +131,8 @@ def neighbours_alike(
     """A row is wrong more often where the row before it is wrong, beyond what its class explains.
 
     Rows in the order of time or place are often alike: they then tell less than as many independent cases, and every
-    interval is too narrow. Rows that were sorted by what was predicted say nothing of it.
+    interval is too narrow. Rows that were sorted by what was predicted say nothing of it. Of more than a million rows
+    the first million is looked at.
     """
     predictions, reason = subject.predictions, _no_rows(subject)
     if reason or predictions is None:
@@ -139,10 +140,11 @@ def neighbours_alike(
     truth, called = _truth_and_answers(predictions, MOST_NEIGHBOURS)
     wrong = (truth != called).astype(np.float64)
     number = float(wrong.sum())
+    part = f" in the first {count(MOST_NEIGHBOURS)} rows" if len(wrong) < predictions.n else ""
     if min(number, len(wrong) - number) < cases:
-        return NotApplicable(f"there are fewer than {cases:g} errors, or fewer than {cases:g} right answers")
+        return NotApplicable(f"there are fewer than {cases:g} errors{part}, or fewer than {cases:g} right answers")
     if _is_sorted(predictions, truth, called):
-        return NotApplicable("the rows are sorted by what was predicted")
+        return NotApplicable(f"the rows are sorted by what was predicted{part}")
     seen = compare_neighbours(residual_errors(truth, wrong))
     # Of both neighbours, so that it does not matter from which end the rows are read.
     beside = np.zeros(len(wrong))
@@ -153,7 +155,7 @@ def neighbours_alike(
     after = float((beside * wrong).sum() / (sides * wrong).sum())
     facts = {"correlation": seen.correlation, "chance": seen.chance, "error": number / len(wrong), "beside": after}
     said = f"error rate {share(after)} beside a wrong row, {share(number / len(wrong))} overall"
-    said += f" in the first {count(MOST_NEIGHBOURS)} rows" if len(wrong) < predictions.n else ""
+    said += part
     if seen.chance < chance and seen.correlation > correlation:
         return Fired(f"Errors stand together: {said} (correlation {share(seen.correlation)}).", facts)
     return Passed(f"Errors do not clearly stand together: {said}.", facts)

@@ -21,6 +21,8 @@ from heldout.findings.evaluation_evidence import (
 )
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, rule
 from heldout.findings.rules_threshold import CONFIDENCES, are_confidences
+from heldout.intervals.proportion import wilson_at
+from heldout.intervals.quantiles import z_value
 from heldout.results.evaluation import Evaluation
 from heldout.review import QUESTIONS
 from heldout.show.numbers import number_of, percent, share
@@ -57,9 +59,11 @@ def miscalibrated(subject: Evaluation, *, error: float = MATTERS) -> Answer:
     if not seen.is_off(error):
         return Passed(_not_off(subject, seen, error, said), facts, (RIGHT if seen.high <= error else NOT_KNOWN,))
     curve = reliability(seen.probabilities, level=subject.level)
-    if case_number(subject) < seen.probabilities.n:
-        # A case that was predicted several times is one case: the limits of the bins would be too narrow.
-        curve = replace(curve, band=None)
+    if curve.band is not None and case_number(subject) < seen.probabilities.n:
+        # A case that was predicted several times is one case, so that there are fewer in every bin.
+        cases = curve.extra["n"] * case_number(subject) / seen.probabilities.n
+        low, high = wilson_at(curve.y, cases, z_value(subject.level))
+        curve = replace(curve, band=replace(curve.band, low=low, high=high), low=low, high=high)
     weight = _weight(curve)
     at = int(weight.argmax())
     facts |= _bin(curve, at)
@@ -78,6 +82,11 @@ def _not_off(subject: Evaluation, seen: Calibration, error: float, said: str) ->
     cases = number_of(case_number(subject), "case")
     if math.isnan(seen.high):
         return f"They are not seen to be off in these {cases}: {said}, which has no interval here."
+    if seen.low > 0:
+        return (
+            f"That they are off by {share(error)} or more on average is not shown in these {cases}, though they may be "
+            f"so by {share(seen.high)}: {said}."
+        )
     return f"Nothing in these {cases} shows that they are off, and they may be so by {share(seen.high)}: {said}."
 
 

@@ -42,6 +42,8 @@ MOST_NUMBERS = 4_000_000
 # Of the smooth curve, which has many cells.
 SMOOTH_DRAWS, QUANTILE_DRAWS = 1999, 999
 SEED = 20_240_229
+# A gap below this is that of rounding: sums of .05 and one case in twenty.
+NO_GAP = 1e-12
 
 
 def _expected(gaps: Floats, shares: Floats) -> Floats:  # noqa: ARG001 - one shape for all errors
@@ -91,7 +93,7 @@ def calibration_limits(probabilities: Probabilities, error: str = "expected", le
         return _without_noise(probabilities, error, level)
     low, high = _invert(gaps, shares, root, _draws(len(gaps)), STATISTICS[error], level)
     seen = float(STATISTICS[error](gaps, shares)[0])
-    if groups is not None and seen > 0:
+    if groups is not None and seen > NO_GAP:
         # What groups have in common moves all bins at once, which need not be along the ray.
         slope = SLOPES[error](gaps, shares)
         high = max(high, seen + z_value(level) * float(np.linalg.norm(root.T @ slope)))
@@ -103,7 +105,7 @@ def _invert(gaps: Floats, shares: Floats, root: Floats, standard: Floats, statis
     draws = root @ standard
     seen = float(statistic(gaps, shares)[0])
     # No gap at all gives no direction: then all bins are moved, each by its own noise.
-    ray = gaps if seen > 0 else np.sqrt((root**2).sum(axis=1, keepdims=True))
+    ray = gaps if seen > NO_GAP else np.sqrt((root**2).sum(axis=1, keepdims=True))
 
     def quantile(stretch: float, share: float) -> float:
         drawn = statistic(stretch * ray + draws, shares)

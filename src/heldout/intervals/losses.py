@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from heldout.arrays import Floats
 from heldout.evidence.losses import LOSSES, CaseProbabilities
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups
 from heldout.intervals.areas import logit_limits
@@ -19,6 +21,8 @@ Limits = tuple[float, float]
 
 # A variance below this share of the mean square is rounding: all losses are alike.
 ALIKE = 1e-24
+# A variance below this is that of rounding, of a mean between 0 and 1.
+FLAT = 1e-14
 # So many cases that were seen say as much of the spread of a loss as what the probabilities themselves promise.
 PROMISED = 20.0
 
@@ -48,19 +52,12 @@ def hall(mean: float, variance: float, third: float, critical: float) -> Limits:
 
 
 def mean_limits(
-    moments: Moments,
-    n: int,
-    level: float = 0.95,
-    *,
-    bounds: Limits = (0.0, math.inf),
-    kish: bool = True,
-    promised: tuple[float, float] = (0.0, 0.0),
+    moments: Moments, n: int, level: float = 0.95, *, bounds: Limits = (0.0, math.inf), kish: bool = True
 ) -> Limits:
     """Hall's limits for the mean of independent losses, given their moments and the number of cases.
 
     With weights the variance is the larger of the linearised one, which sees whether heavy cases have large losses,
-    and (where `kish`) that of Kish's effective number of cases. `promised` are a variance and third moment of one case
-    that is to be expected whatever was seen; a larger one counts, the less the more cases there are.
+    and (where `kish`) that of Kish's effective number of cases.
 
     >>> low, high = mean_limits(Moments.of(np.array([0.0, 0.1, 0.1, 0.9])), 4)
     >>> print(f"{low:.3f} {high:.3f}")
@@ -68,51 +65,93 @@ def mean_limits(
     """
     if n < 2:
         return bounds
+    return _within(hall(moments.mean, *_mean_moments(moments, n, kish=kish), z_value(level)), bounds)
+
+
+def _mean_moments(moments: Moments, n: int, *, kish: bool = True) -> tuple[float, float]:
+    """The variance and the third moment of the mean of independent losses."""
     mean, weight = moments.mean, moments.weight
     sums = moments.about(mean)
     correction = n / (n - 1)
     variance = correction * float(sums[1, 2]) / weight**2
     if kish:
         variance = max(variance, correction * float(sums[0, 2]) * float(sums[1, 0]) / weight**3)
-    third = float(sums[2, 3]) / weight**3
-    if variance <= ALIKE * mean**2:
-        variance = 0.0
-    share = float(sums[1, 0]) / weight**2
-    if promised[0] * share > variance:
-        lean = PROMISED / (PROMISED + n)
-        variance += lean * (promised[0] * share - variance)
-        expected = promised[1] * share**2
-        third += lean * (expected - third) if abs(expected) > abs(third) else 0.0
-    return _within(hall(mean, variance, third, z_value(level)), bounds)
+    return (0.0 if variance <= ALIKE * mean**2 else variance), float(sums[2, 3]) / weight**3
 
 
-def promised_moments(probabilities: Probabilities, loss: str) -> tuple[float, float]:
-    """The variance and the third moment that the loss of a case has if the probabilities are true.
+@dataclass(frozen=True, slots=True, eq=False)
+class PromisedLosses:
+    """What the probabilities themselves say of a loss, bin by bin.
 
-    Few cases of a sharp classifier show no large loss, and their own spread then knows nothing of it: of 20 cases 77 %
-    of the limits held the Brier score, with the promised spread 98 %. Known for two classes, from the bins.
-
-    >>> from heldout.engines.probability_sums import tally
-    >>> variance, third = promised_moments(tally(np.full(10, 0.1), np.zeros(10, dtype=bool)), "brier")
-    >>> print(f"{variance:.4f} {third:.4f}")
-    0.0576 0.0369
+    `chance` is that of a class other than the most probable one, `right` the loss where the most probable one comes
+    true and `wrong` where it does not.
     """
-    bins = probabilities.reliability
-    met = bins.weight > 0
-    if probabilities.n_classes != 2 or not met.any():
-        return 0.0, 0.0
-    weight = bins.weight[met]
-    # The less probable class of two, from p(1 − p).
-    rare = (1 - np.sqrt(np.maximum(1 - 4 * bins.spread[met] / weight, 0.0))) / 2
-    right = np.stack([rare, 1 - rare])
-    formula = LOSSES[loss].formula
-    value = np.asarray(formula(CaseProbabilities(right, np.maximum(right, np.finfo(float).eps), (1 - right) ** 2)))
-    first, second, third = (float((right * value**power * weight).sum() / weight.sum()) for power in (1, 2, 3))
-    return second - first**2, third - 3 * first * second + 2 * first**3
+
+    chance: Floats
+    right: Floats
+    wrong: Floats
+    weight: Floats
+
+    @classmethod
+    def of(cls, probabilities: Probabilities, loss: str) -> PromisedLosses:
+        """From the bins; of several classes, those that are not the most probable one are taken as equally probable."""
+        bins, k = probabilities.reliability, max(probabilities.n_classes, 2)
+        met = bins.weight > 0
+        weight = bins.weight[met]
+        if probabilities.top_label:
+            chance = np.clip(1 - bins.predicted[met] / weight, 0.0, 1.0)
+        else:
+            # The less probable class of two, from p(1 − p).
+            chance = (1 - np.sqrt(np.maximum(1 - 4 * bins.spread[met] / weight, 0.0))) / 2
+        top, other = 1 - chance, chance / (k - 1)
+        norm = top**2 + (k - 1) * other**2
+
+        def lose(true: Floats) -> Floats:
+            distance = (1 - true) ** 2 + norm - true**2
+            raised = np.maximum(true, np.finfo(np.float64).eps)
+            case = CaseProbabilities(true, raised, distance / 2 if k == 2 else distance, norm)
+            return np.asarray(LOSSES[loss].formula(case))
+
+        return cls(chance, lose(top), lose(other), weight)
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """The variance and the third moment of the loss of a case if the probabilities are true."""
+        first, second, third = (
+            float((((1 - self.chance) * self.right**power + self.chance * self.wrong**power) * self.weight).sum())
+            / float(self.weight.sum())
+            for power in (1, 2, 3)
+        )
+        return second - first**2, third - 3 * first * second + 2 * first**3
+
+    def widen(self, variance: float, third: float, size: float, units: float) -> tuple[float, float]:
+        """The variance and third moment of a mean of so many cases, with what is promised, the less the more units."""
+        promised, skew = self.moments
+        if promised / size <= variance:
+            return variance, third
+        lean = PROMISED / (PROMISED + units)
+        variance += lean * (promised / size - variance)
+        expected = skew / size**2
+        return variance, third + (lean * (expected - third) if abs(expected) > abs(third) else 0.0)
+
+    def reach(self, moments: Moments, share: float) -> float:
+        """How far the mean moves if this share of the cases were wrong and no loss like theirs had been seen.
+
+        The largest loss that was seen is not kept; Σl³/Σl² is at most that large, and equal where one is like no other.
+        """
+        best = float(self.right.max()) if self.wrong.mean() < self.right.mean() else 0.0
+        sums = moments.about(best)
+        seen = best + (float(sums[0, 3] / sums[0, 2]) if sums[0, 2] > 0 else 0.0)
+        wrong = float((self.wrong * self.weight).sum() / self.weight.sum())
+        unseen = wrong - seen
+        return share * unseen if (unseen > 0) == (wrong > best) else 0.0
 
 
 def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -> Limits:
-    """Hall's limits for the Brier score or the log loss; whole groups are the cases where there are groups.
+    """Hall's limits for a mean loss; whole groups are the cases where there are groups.
+
+    Few cases of a sharp classifier show no large loss, and their own spread then knows nothing of it. So the spread
+    leans on the one that the probabilities promise, and errors like those that were not seen have Wilson's upper limit.
 
     >>> from heldout.engines.probability_sums import tally
     >>> seen = tally(np.array([0.9, 0.2, 0.4, 0.8]), np.array([True, False, True, True]))
@@ -121,20 +160,23 @@ def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) ->
     0.000 0.876
     """
     bounds = loss_bounds(probabilities, loss)
-    if loss not in probabilities.losses:
-        return bounds
     groups = probabilities.groups
-    if groups is None:
-        promised = promised_moments(probabilities, loss)
-        return mean_limits(probabilities.losses[loss], probabilities.n, level, bounds=bounds, promised=promised)
-    if groups.number < 2:
+    if loss not in probabilities.losses or (probabilities.n if groups is None else groups.number) < 2:
         return bounds
     moments = probabilities.losses[loss]
-    spread, third = _group_moments(probabilities, groups, loss)
-    variance = 0.0 if spread.variance <= ALIKE * moments.mean**2 else spread.variance
-    if variance == 0:
-        variance, third = equal_groups_moments(moments, spread.effective)
-    return _within(hall(moments.mean, variance, third, float(t_value(level, spread.df))), bounds)
+    if groups is None:
+        variance, third = _mean_moments(moments, probabilities.n)
+        units, critical = probabilities.n_kish, z_value(level)
+    else:
+        spread, third = _group_moments(probabilities, groups, loss)
+        variance = 0.0 if spread.variance <= ALIKE * moments.mean**2 else spread.variance
+        if variance == 0:
+            variance, third = equal_groups_moments(moments, spread.effective)
+        units, critical = spread.effective, float(t_value(level, spread.df))
+    promised = PromisedLosses.of(probabilities, loss)
+    low, high = hall(moments.mean, *promised.widen(variance, third, probabilities.n_kish, units), critical)
+    reach = promised.reach(moments, float(wilson_at(0.0, units, z_value(level))[1]))
+    return _within((min(low, moments.mean + reach), max(high, moments.mean + reach)), bounds)
 
 
 def equal_groups_moments(moments: Moments, groups: float) -> tuple[float, float]:
@@ -193,7 +235,8 @@ def skill_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -
     pull = pull - share @ pull
     spread = float(moments.about(mean)[0, 2]) / moments.weight
     variance = spread + float(share @ pull**2) - 2 * float(by_class @ pull)
-    variance = max(variance, 0.0) / reference**2 / max(probabilities.n_kish - 1, 1.0)
+    size = units = probabilities.n_kish
+    variance = max(variance, 0.0) / reference**2 / max(size - 1, 1.0)
     critical = z_value(level)
     groups = probabilities.groups
     if groups is not None:
@@ -203,7 +246,13 @@ def skill_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -
         plain = spread / max(probabilities.n_kish - 1, 1.0)
         grouped, _ = _group_moments(probabilities, groups, loss)
         variance *= max(grouped.variance / plain, 1.0) if plain > 0 else 1.0
-        critical = float(t_value(level, grouped.df))
+        critical, units = float(t_value(level, grouped.df)), grouped.effective
+    seen = spread / max(size - 1, 1.0)
+    if min(variance, seen) <= FLAT:
+        # Losses that are all alike, or those of the class shares themselves: the delta method sees no spread there.
+        least, most = loss_limits(probabilities, loss, level)
+        return 1 - most / reference, min(1 - least / reference, 1.0)
+    variance *= PromisedLosses.of(probabilities, loss).widen(seen, 0.0, size, units)[0] / seen
     value, half_width = 1 - mean / reference, critical * math.sqrt(variance)
     return value - half_width, min(value + half_width, 1.0)
 
@@ -256,6 +305,10 @@ def part_limits(probabilities: Probabilities, part: str, level: float = 0.95) ->
         variance *= max(grouped.variance / plain, 1.0) if plain > 0 else 1.0
         critical = float(t_value(level, grouped.df))
     half_width = critical * math.sqrt(variance)
+    if variance <= FLAT:
+        # Nothing went wrong yet in any bin, which may be chance.
+        size = n if groups is None else grouped.effective
+        half_width = float(wilson_at(0.0, size, z_value(level))[1])
     return _within((centre - half_width, centre + half_width), bounds)
 
 

@@ -150,10 +150,21 @@ def _is_largest_share(subject: Subject) -> bool:
     return "commonest" in subject.bound.measure.cells
 
 
-@method("largest-share", reference="derivations in docs/statistics.md", applies=_is_largest_share)
+@method(
+    "largest-share",
+    reference="derivations in docs/statistics.md",
+    applies=_is_largest_share,
+    one_sided="exact-largest-share",
+)
 def largest_share(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Wilson's limits; the lower one corrected for continuity and for the classes that may be the commonest."""
     return proportion.largest_share_limits(subject.confusion.truth_totals * subject.scale, level)
+
+
+@method("exact-largest-share", reference="derivations in docs/statistics.md", applies=_is_largest_share)
+def exact_largest_share(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+    """Clopper and Pearson's limits of the commonest class, the lower one with its error divided among all classes."""
+    return proportion.exact_largest_share_limits(subject.confusion.truth_totals * subject.scale, level)
 
 
 @method("normal", reference="Mitchell (1997), Machine Learning, ch. 5", applies=_always)

@@ -24,7 +24,7 @@ from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Moments, Probabilities
 from heldout.intervals.areas import average_precision_limits, delong_logit, kish_sizes, newcombe
 from heldout.intervals.draws import Draws, order_limits, posterior_draws
-from heldout.intervals.losses import loss_bounds, loss_limits, skill_limits
+from heldout.intervals.losses import PromisedLosses, loss_bounds, loss_limits, skill_limits
 from heldout.intervals.proportion import clopper_pearson
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.target import Subject
@@ -227,9 +227,16 @@ def guarded_loss_limits(probabilities: Probabilities, loss: str, level: float) -
     """
     low, high = loss_limits(probabilities, loss, level)
     floor, ceiling = loss_bounds(probabilities, loss)
-    if probabilities.groups is not None or loss not in probabilities.losses:
+    if loss not in probabilities.losses or probabilities.n < 2:
         return low, high
     moments, n = probabilities.losses[loss], probabilities.n
+    groups = probabilities.groups
+    if groups is not None:
+        # Whole groups may be wrong of which none was met: Clopper and Pearson's limit for none of so many.
+        shares = groups.weight / float(groups.weight.sum())
+        unseen = 1 - ((1 - level) / 2) ** float(shares @ shares)
+        moved = moments.mean + PromisedLosses.of(probabilities, loss).reach(moments, unseen)
+        return max(min(low, moved), floor), min(max(high, moved), ceiling)
     worst = ceiling if math.isfinite(ceiling) else math.log(n + 2)
     weight = moments.weight / n if n else 1.0
     more = moments + Moments.of(np.array([worst]), np.array([weight]))

@@ -239,3 +239,19 @@ def largest_share_limits(counts: ArrayLike, level: float = 0.95) -> tuple[float,
         low = max(float(wilson_cc(top, total, 1 - (1 - level) / contenders)[0]), 1 / len(sizes))
         low = min(low, top / total)
     return low, high
+
+
+def exact_largest_share_limits(counts: ArrayLike, level: float = 0.95) -> tuple[float, float]:
+    """Limits of the share of the commonest class, each of which keeps its level: Clopper and Pearson's.
+
+    The class that is commonest in truth has no more cases than the one that is so here, so that the upper limit holds.
+    The lower one would be too high only if that of some class were, which k classes at an error over k rule out.
+
+    >>> low, high = exact_largest_share_limits([22, 20, 18])
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.333 0.501
+    """
+    sizes = np.asarray(counts, dtype=np.float64)
+    top, total = float(sizes.max()), float(sizes.sum())
+    low = float(clopper_pearson(top, total, 1 - (1 - level) / len(sizes))[0])
+    return max(low, 1 / len(sizes)), float(clopper_pearson(top, total, level)[1])

@@ -176,7 +176,8 @@ def _draw_classes(evaluation: Evaluation) -> list[Block]:
 
 def _reliability(evaluation: Evaluation, tallied: Probabilities) -> list[Chart]:
     try:
-        charts = [chart_of(reliability(tallied, level=evaluation.level, positive=evaluation.positive))]
+        seen = reliability(tallied, level=evaluation.level, positive=evaluation.positive)
+        charts = [chart_of(evaluation.judge_band(seen))]
         if evaluation.positive is not None and not tallied.top_label:
             charts.append(chart_of(evaluation.curve("calibration")))
     except HeldoutError:

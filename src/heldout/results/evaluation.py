@@ -329,7 +329,7 @@ class Evaluation(Reviewed):
             if declared.name == "calibration" and self.scores is not None and label is not None:
                 # Of scores in bins the middle is typical, and the lower edge is not.
                 ranking = self.scores.evidence.typical(label)
-            return declared.compute(ranking, settings, **options)
+            return self.judge_band(declared.compute(ranking, settings, **options))
         try:
             read_quantity(kind, self.labels)
         except OptionError:
@@ -338,7 +338,16 @@ class Evaluation(Reviewed):
                 f"There is no curve {kind!r}. There are: {names}, and every measure of the counts.",
                 hint="for example roc, or f1 for the F-score against the threshold.",
             ) from None
-        return measure_curve(ranking, kind, **{**settings, **options})
+        return self.judge_band(measure_curve(ranking, kind, **{**settings, **options}))
+
+    def judge_band(self, curve: Curve) -> Curve:
+        """The curve, without its band where cases were predicted several times: it takes each prediction as a case."""
+        plan, rows = self.estimator.plan, self.predictions
+        if curve.band is None or plan is None or rows is None or plan.n >= rows.n:
+            return curve
+        unknown = np.full(len(curve.x), np.nan)
+        note = f"No band: {plan.n:,} cases were predicted {rows.n:,} times, and are not more for it."
+        return replace(curve, band=None, low=unknown, high=unknown, notes=(*curve.notes, note))
 
     def threshold_table(
         self,
