@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from heldout.comparisons.recalibration import (
     fit_logistic,
     fit_temperature,
 )
-from heldout.errors import OptionError
+from heldout.errors import OptionError, ValuesError
 
 
 def drawn(n, slope=1.0, intercept=0.0, seed=0):
@@ -128,3 +129,24 @@ def test_a_calibrator_that_was_not_tried_is_named():
     seen = compare_calibrators(p, truth, calibrators=["logistic"])
     with pytest.raises(OptionError, match=r"'isotonic' by brier was not tried\. There are: logistic by brier"):
         seen.change("isotonic", "brier")
+
+
+def test_what_cannot_be_fitted_is_refused_or_has_no_value():
+    p = np.linspace(0.1, 0.9, 30)
+    with pytest.raises(ValuesError, match="of one class"):
+        compare_calibrators(p, np.ones(30, dtype=bool))
+    with pytest.raises(ValuesError, match="of one group"):
+        compare_calibrators(p, p > 0.5, group=np.zeros(30, dtype=np.int64))
+    alike = compare_calibrators(np.full(30, 0.5), np.arange(30) % 2 == 0)
+    assert math.isnan(alike.change("logistic", "brier").after)
+    assert any("logistic could not be fitted in any fold" in note for note in alike.notes)
+
+
+def test_one_case_with_nearly_all_the_weight_shows_nothing():
+    rng = np.random.default_rng(1)
+    p = rng.random(60)
+    weight = np.ones(60)
+    weight[3] = 1e12
+    heavy = compare_calibrators(p**3, rng.random(60) < p, weight=weight)
+    assert heavy.recommended is None
+    assert heavy.change("isotonic", "brier").low == -math.inf

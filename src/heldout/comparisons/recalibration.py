@@ -18,7 +18,7 @@ from heldout.arguments import listing
 from heldout.arrays import Floats, Integers
 from heldout.engines.probability_sums import tally
 from heldout.engines.score_sort import rank
-from heldout.errors import OptionError
+from heldout.errors import OptionError, ValuesError
 from heldout.evidence.losses import LOSSES, CaseProbabilities
 from heldout.evidence.probabilities import Moments, sums_by
 from heldout.intervals.group_leverage import even_pulls, group_spread
@@ -127,10 +127,9 @@ class Recalibration(Result):
     def sentence(self) -> str:
         """The answer in one sentence."""
         if self.recommended is None:
-            return (
-                f"No calibrator is shown to lower the Brier score on these {count(self.n)} cases: there is no reason "
-                "to change the probabilities."
-            )
+            tried = len({one.calibrator for one in self.changes})
+            corrected = f", at a level corrected for the {tried} that were tried" if tried > 1 else ""
+            return f"No calibrator is shown to lower the Brier score on these {count(self.n)} cases{corrected}."
         return f"Recalibrate ({self.recommended}): it lowers the Brier score on cases it was not fitted to."
 
     def change(self, calibrator: str, measure: str) -> Change:
@@ -196,6 +195,7 @@ def compare_calibrators(
     >>> compare_calibrators(p**2, rng.random(2000) < p).recommended
     'logistic'
     """
+    _check_fittable(truth, group)
     fold = draw_folds(truth, group, folds, seed)
     changes: list[Change] = []
     notes: list[str] = []
@@ -203,6 +203,10 @@ def compare_calibrators(
     better: dict[str, float] = {}
     for name in calibrators:
         after, failed = _cross_fit(CALIBRATORS[name], p, truth, weight, fold)
+        if failed == fold.max() + 1:
+            notes.append(f"{name} could not be fitted in any fold, so that nothing is known of it")
+            changes += [Change(name, find(measure).name, *[math.nan] * 4) for measure in (*PAIRED, *ERRORS)]
+            continue
         if failed:
             notes.append(f"{name} could not be fitted in {failed} of {fold.max() + 1} folds, which stay as they are")
         changes += _changes(name, p, after, truth, weight, group, level)
@@ -232,6 +236,20 @@ def draw_folds(truth: NDArray[np.bool_], group: Integers | None, folds: int, see
         fold[places] = (start + np.arange(len(places))) % min(folds, len(truth))
         start += len(places)
     return fold
+
+
+def _check_fittable(truth: NDArray[np.bool_], group: Integers | None) -> None:
+    """Refuse cases to which nothing can be fitted that says anything of others."""
+    if truth.all() or not truth.any():
+        raise ValuesError(
+            "All cases are of one class, and a calibrator needs cases of both.",
+            hint="give cases of both classes, or name the positive class.",
+        )
+    if group is not None and len(np.unique(group)) < 2:
+        raise ValuesError(
+            "All rows are of one group, so that no calibrator can be fitted on other groups.",
+            hint="give rows of several groups, or leave out the group.",
+        )
 
 
 def _cross_fit(
@@ -265,6 +283,9 @@ def difference_limits(
     """
     moments = Moments.of(difference, weight)
     bounds = -math.inf, math.inf
+    if float(moments.sums[1, 0]) * 2 > moments.weight**2:
+        # One case has nearly all the weight.
+        return bounds
     if group is None:
         return mean_limits(moments, len(difference), level, bounds=bounds)
     keys, code = np.unique(group, return_inverse=True)
