@@ -32,7 +32,7 @@ FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in
     CLASSES,
     "costs cost_rows",
     INTERVAL,
-    "measures full predictions",
+    "measures full layout predictions",
     FILES,
     "mute",
     fold=FOLD,
@@ -89,6 +89,7 @@ def validate(
       heldout validate churn.csv --target churned --learner logistic --plan '.632+ 200'
       heldout validate churn.csv --target churned --learner knn:5 --grid n_neighbors=1,3,5,9
       heldout validate churn.csv --target churned --learner 'my_learners:Mine(depth=3)'
+      heldout validate iris.arff --learner weka-naive-bayes --plan 'weka 10-fold seed 1' --format weka
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     learners = options.pop("learners", [])
     check_data(data, learners, "validate")
