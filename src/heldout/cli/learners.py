@@ -1,4 +1,4 @@
-"""`heldout validate`, `heldout learn` and `heldout card`: the commands that fit a learner to data."""
+"""`heldout validate`, `learn`, `bias-variance` and `card`: the commands that fit a learner to data."""
 
 from __future__ import annotations
 
@@ -199,6 +199,39 @@ def learn(
     if chart is not None:
         tell(f"Wrote {chart}")
     if not curve.finished:
+        # The command's end says "Interrupted."; what was finished stands above.
+        raise typer.Exit(130)
+
+
+@takes_flags("target learner rounds jobs", FITTED, "labels level seed", FILES)
+def bias_variance(
+    data: Data = None,
+    rounds: Annotated[
+        int,
+        typer.Option(metavar="N", help="How many bootstrap samples to train on.", rich_help_panel=RUNNING),
+    ] = 100,
+    *,
+    outputs: Outputs,
+    **options: Any,
+) -> None:
+    """Split the error of a learner into bias, which most training sets lead to, and variance, their luck.
+
+    Every case is judged by the models whose bootstrap sample left it out.
+
+    \b
+    Examples:
+      heldout bias-variance iris.arff --learner tree
+      heldout bias-variance churn.csv --target churned --learner knn:1 --rounds 200
+    """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    learner = options.pop("learner", None)
+    check_data(data, learner, "bias-variance")
+    outputs.check([data], options)
+    from heldout.api.learning_curve import bias_variance as divide
+
+    with learners_may_print():
+        divided = divide(learner, data, rounds=rounds, **options)
+    deliver(divided, outputs)
+    if not divided.finished:
         # The command's end says "Interrupted."; what was finished stands above.
         raise typer.Exit(130)
 
