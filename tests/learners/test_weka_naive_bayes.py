@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,7 +115,7 @@ def test_categories_and_classes_are_counted_from_one_and_gaps_are_skipped(tmp_pa
 
 def test_a_class_that_no_row_has_keeps_its_place_in_a_validation(tmp_path):
     path, _, _ = made(GLASS, tmp_path)
-    found = validate("weka-naive-bayes", path, plan="2-fold")
+    found: Any = validate("weka-naive-bayes", path, plan="2-fold")
     assert found.confusion.labels == ("float", "tableware", "lamp")
     rows = found.predictions()
     assert all(row["p_tableware"] > 0 for row in rows)
@@ -124,7 +125,7 @@ def test_a_class_that_no_row_has_keeps_its_place_in_a_validation(tmp_path):
 def test_a_class_that_a_training_part_lacks_has_the_probability_that_weka_gives_it():
     # Leaving out the only case of "c" leaves (0 + 1) / (6 + 3) of the prior, and a normal distribution around 0.
     X, y = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0], [0.0]], list("aaabbbc")
-    found = validate("weka-naive-bayes", X, y, plan="loo")
+    found: Any = validate("weka-naive-bayes", X, y, plan="loo")
     last = found.predictions()[-1]
     precision = (9 - 1) / 5
     factors = [density(0.0, values, precision) for values in ([1.0, 2, 3], [7.0, 8, 9], [])]

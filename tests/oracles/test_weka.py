@@ -185,13 +185,13 @@ def test_text_layout_has_the_figures_of_every_run(run: str, capsys: Any, monkeyp
     ],
 )
 def test_errors_of_a_validation_are_relative_to_the_training_parts(data: str, figures: list[str]) -> None:
-    found = validate("weka-naive-bayes", WEKA / f"{data}.arff", plan="weka 10-fold seed 1")
+    found: Any = validate("weka-naive-bayes", WEKA / f"{data}.arff", plan="weka 10-fold seed 1")
     summary = section(found.to_weka().splitlines(), "Summary")
     assert [line.removesuffix(" %").split()[-1] for line in summary[2:7]] == figures
 
 
 def test_several_learners_stand_one_after_the_other_and_mixed_counts_have_no_errors() -> None:
-    found = validate(["weka-naive-bayes", "svm"], WEKA / "iris.arff", plan="3-fold")
+    found: Any = validate(["weka-naive-bayes", "svm"], WEKA / "iris.arff", plan="3-fold")
     lines = found.to_weka().splitlines()
     schemes = [line.split()[-1] for line in lines if line.startswith("Scheme:")]
     assert schemes == ["weka-naive-bayes", "svm"]
@@ -226,7 +226,7 @@ def test_columns_are_as_wide_as_their_numbers(matrix: list[list[int]], block: li
 @pytest.mark.parametrize("data", ["iris", "diabetes"])
 def test_naive_bayes_gives_every_class_and_probability_that_weka_gave(data: str) -> None:
     cases, figures = weka_cases(f"{data}__NaiveBayes"), weka_figures(f"{data}__NaiveBayes")
-    found = validate("weka-naive-bayes", WEKA / f"{data}.arff", plan="weka 10-fold seed 1")
+    found: Any = validate("weka-naive-bayes", WEKA / f"{data}.arff", plan="weka 10-fold seed 1")
     ours = {row["row"]: row for row in found.predictions()}
     assert len(ours) == len(cases)
     for case in cases:
@@ -253,5 +253,5 @@ def test_naive_bayes_gives_every_class_and_probability_that_weka_gave(data: str)
     ],
 )
 def test_naive_bayes_of_nominal_columns_and_gaps(data: str, matrix: list[list[int]]) -> None:
-    found = validate("weka-naive-bayes", WEKA / f"{data}.arff", plan="weka 10-fold seed 1")
+    found: Any = validate("weka-naive-bayes", WEKA / f"{data}.arff", plan="weka 10-fold seed 1")
     assert found.confusion.matrix.tolist() == matrix

@@ -41,6 +41,16 @@ CALLS: dict[str, tuple[list[str], str, str]] = {
     "sizes of nothing": (["ok.csv", "--learner", "knn:5", "--sizes", ","], "Got ','", "--sizes 50,100,200"),
     "jobs of words": (["ok.csv", "--learner", "knn:5", "--jobs", "x"], "--jobs must be auto", "--jobs 4"),
     "points of words": (["ok.csv", "--learner", "knn:5", "--points", "x"], "'--points'", "heldout learn --help"),
+    "a measure of no name": (
+        ["ok.csv", "--learner", "own_failing:Fails()", "--measure", "acuracy"],
+        "There is no measure 'acuracy'",
+        "did you mean 'accuracy'?",
+    ),
+    "a positive class of no row": (
+        ["ok.csv", "--learner", "own_failing:Fails()", "--measure", "recall", "--positive", "none"],
+        "'none' is not among the labels",
+        "",
+    ),
     "a chart of no kind": (
         ["ok.csv", "--learner", "own_failing:Fails()", "--chart", "x.zip"],
         "--chart x.zip ends in '.zip'",
@@ -164,6 +174,21 @@ def test_the_chart_and_every_form_go_to_their_files(here, run):
     assert said.splitlines() == ["Wrote a.json", "Wrote b.html", "Wrote c.md", "Wrote d.tex", "Wrote curve.svg"]
     assert (here / "curve.svg").read_text(encoding="utf-8").startswith("<svg")
     assert "<html" in (here / "b.html").read_text(encoding="utf-8")
+
+
+def test_the_curve_of_another_measure_is_printed_drawn_and_written(here, run):
+    call = ["learn", "ok.csv", "--learner", "naive-bayes", "--points", "3", "--draws", "3", "--measure", "accuracy"]
+    status, output, said = run(*call, "--chart", "curve.svg")
+    assert (status, said) == (0, "Wrote curve.svg\n")
+    assert re.search(r"^size +training accuracy +test accuracy +spread +gap +below$", output, re.MULTILINE)
+    assert "Accuracy" in (here / "curve.svg").read_text(encoding="utf-8")
+    document = json.loads(run(*call, "--json", "-")[1])
+    assert {point["measure"] for point in document["points"]} == {"accuracy"}
+    assert document == json.loads(
+        heldout.learning_curve("naive-bayes", "ok.csv", points=3, draws=3, measure="accuracy").to_json()
+    )
+    document = json.loads(run(*call[:-1], "macro recall", "--json", "-")[1])
+    assert {(point["measure"], point["average"]) for point in document["points"]} == {("recall", "macro")}
 
 
 @pytest.mark.usefixtures("here")

@@ -151,7 +151,9 @@ def _value(text: str) -> Any:
 SPACINGS = ("geometric", "arithmetic")
 
 
-@takes_flags("target learner sizes points draws jobs on_error", FITTED, "labels level seed chart", FILES, "mute")
+@takes_flags(
+    "target learner sizes points draws jobs on_error", FITTED, CLASSES, "level seed measure chart", FILES, "mute"
+)
 def learn(
     data: Data = None,
     sizes: Annotated[
@@ -166,6 +168,14 @@ def learn(
     draws: Annotated[
         int, typer.Option(metavar="N", help="How many training sets of each size.", rich_help_panel=RUNNING)
     ] = 10,
+    measure: Annotated[
+        str,
+        typer.Option(
+            metavar="MEASURE",
+            help="What the curve shows, such as accuracy, 'macro f1' or 'recall\\[spam]'; the verdict is of the error.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "error_rate",
     chart: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Draw the curve into an svg, png or html file.", rich_help_panel=OUTPUT),
@@ -174,7 +184,7 @@ def learn(
     outputs: Outputs,
     **options: Any,
 ) -> None:
-    """Draw the learning curve: error on training and on other cases as the training set grows.
+    """Draw the learning curve: error, or another measure, on training and on other cases as the training set grows.
 
     It says whether more data would help, and how many more rows one point less error would take.
 
@@ -183,6 +193,7 @@ def learn(
       heldout learn iris.arff --learner knn:5
       heldout learn churn.csv --target churned --learner forest --chart curve.svg
       heldout learn churn.csv --target churned --learner logistic --sizes 50,100,200,400
+      heldout learn churn.csv --target churned --learner forest --measure accuracy
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     learner = options.pop("learner", None)
     check_data(data, learner, "learn")
@@ -192,7 +203,9 @@ def learn(
     from heldout.api.learning_curve import learning_curve
 
     with learners_may_print():
-        curve = learning_curve(learner, data, sizes=read_sizes(sizes), points=points, draws=draws, **options)
+        curve = learning_curve(
+            learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=measure, **options
+        )
     if chart is not None:
         curve.save(chart)
     deliver(curve, outputs)

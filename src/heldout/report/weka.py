@@ -183,7 +183,7 @@ def _rates(values: list[float], widths: list[int]) -> str:
 def _weigh(table: list[list[float]], totals: NDArray[np.number]) -> list[float]:
     """Weka's weighted averages: undefined as soon as one class with cases is."""
     held = totals > 0
-    return (totals[held] @ np.array(table)[held] / totals[held].sum()).tolist()
+    return [float(mean) for mean in np.average(np.array(table)[held], axis=0, weights=totals[held])]
 
 
 def _letters(position: int) -> str:
