@@ -182,12 +182,23 @@ def test_text_layout_has_the_figures_of_every_run(run: str, capsys: Any, monkeyp
         ("diabetes", ["0.4664", "0.2841", "0.4168", "62.5028", "87.4349"]),
         ("labor", ["0.7741", "0.1042", "0.2637", "22.7763", "55.2266"]),
         ("breast-cancer", ["0.2857", "0.3272", "0.4534", "78.2086", "99.1872"]),
+        ("weather.nominal", ["-0.0244", "0.4374", "0.4916", "91.8631", "99.6492"]),
     ],
 )
 def test_errors_of_a_validation_are_relative_to_the_training_parts(data: str, figures: list[str]) -> None:
     found: Any = validate("weka-naive-bayes", WEKA / f"{data}.arff", plan="weka 10-fold seed 1")
     summary = section(found.to_weka().splitlines(), "Summary")
     assert [line.removesuffix(" %").split()[-1] for line in summary[2:7]] == figures
+
+
+def test_numbers_stand_with_their_points_below_each_other() -> None:
+    # Weka's own lines for ZeroR: whole numbers keep the place of the decimals that they do not have.
+    summary = section(str(validate("majority", WEKA / "iris.arff").to_weka()).splitlines(), "Summary")
+    assert summary[0] == "Correctly Classified Instances          50               33.3333 %"
+    assert summary[5:7] == [
+        "Relative absolute error                100      %",
+        "Root relative squared error            100      %",
+    ]
 
 
 def test_several_learners_stand_one_after_the_other_and_mixed_counts_have_no_errors() -> None:
@@ -244,14 +255,16 @@ def test_naive_bayes_gives_every_class_and_probability_that_weka_gave(data: str)
 @pytest.mark.parametrize(
     ("data", "matrix"),
     [
-        # Nominal columns with missing values, and numeric beside them in labor: what Weka 3 prints for NaiveBayes,
-        # 10 folds and seed 1, and 90.1149 %, 89.4737 %, 71.6783 % and 57.1429 % of it right.
-        ("vote", [[238, 29], [14, 154]]),
-        ("labor", [[18, 2], [4, 33]]),
+        # Nominal columns, with missing values but for the weather, and numeric ones beside them in labor: as Weka 3
+        # prints them for NaiveBayes, 10 folds and seed 1. Of labor the table is not known, but 51 of 57 right.
         ("breast-cancer", [[168, 33], [48, 37]]),
         ("weather.nominal", [[7, 2], [4, 1]]),
+        ("labor", None),
     ],
 )
-def test_naive_bayes_of_nominal_columns_and_gaps(data: str, matrix: list[list[int]]) -> None:
+def test_naive_bayes_of_nominal_columns_and_gaps(data: str, matrix: list[list[int]] | None) -> None:
     found: Any = validate("weka-naive-bayes", WEKA / f"{data}.arff", plan="weka 10-fold seed 1")
-    assert found.confusion.matrix.tolist() == matrix
+    if matrix is None:
+        assert found["accuracy"].value == pytest.approx(51 / 57)
+    else:
+        assert found.confusion.matrix.tolist() == matrix

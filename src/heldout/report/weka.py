@@ -141,8 +141,8 @@ def _summarise_errors(predictions: Predictions | None, priors: Floats | None = N
     lines = [_stated("Mean absolute error", absolute), _stated("Root mean squared error", squared)]
     if priors is not None:
         usual = _mean_errors(priors, truth, predictions.weight)
-        lines.append(_stated("Relative absolute error", 100 * absolute / usual[0]) + " %")
-        lines.append(_stated("Root relative squared error", 100 * squared / usual[1]) + " %")
+        lines.append(_stated("Relative absolute error", 100 * absolute / usual[0], " %"))
+        lines.append(_stated("Root relative squared error", 100 * squared / usual[1], " %"))
     return lines
 
 
@@ -155,8 +155,8 @@ def _mean_errors(table: Floats, truth: Codes, weight: Floats | None) -> tuple[fl
     return float(means[0]), math.sqrt(max(means[1], 0.0))
 
 
-def _stated(name: str, value: float) -> str:
-    return f"{name:<35}{_aligned(value, 12)}".rstrip()
+def _stated(name: str, value: float, unit: str = "") -> str:
+    return f"{name:<35}{_aligned(value, 12)}{unit}".rstrip()
 
 
 def _counted(name: str, number: float, share: float) -> str:
