@@ -19,6 +19,7 @@ BUILT = {
     "knn:5": "KNeighborsClassifier()",
     "knn:1": "KNeighborsClassifier(n_neighbors=1)",
     "naive-bayes": "GaussianNB()",
+    "weka-naive-bayes": "WekaNaiveBayes()",
     "tree": "DecisionTreeClassifier(random_state=7)",
     "tree:3": "DecisionTreeClassifier(max_depth=3, random_state=7)",
     "forest": "RandomForestClassifier(random_state=7)",
@@ -54,7 +55,7 @@ def test_only_machines_that_measure_length_are_scaled_and_neighbours_are_not():
 def test_learners_say_whether_they_take_gaps():
     # As the user guide of scikit-learn lists them; the dummies never look at the features.
     taking = {name for name in SHORTCUTS if read_learner(name).takes_missing}
-    assert taking == {"tree", "forest", "boosting", "majority", "stratified-guess"}
+    assert taking == {"weka-naive-bayes", "tree", "forest", "boosting", "majority", "stratified-guess"}
 
 
 def test_every_shortcut_has_a_description_on_one_line():
@@ -127,8 +128,8 @@ def test_five_nearest_neighbours_on_iris_leave_one_out_as_in_the_lecture_notes()
             "zzz",
             "There is no learner 'zzz'.",
             (
-                "use one of knn, naive-bayes, tree, forest, logistic, svm, linear-svm, boosting, majority, "
-                "stratified-guess, lda; any other as 'package.module:Class(name=value)'."
+                "use one of knn, naive-bayes, weka-naive-bayes, tree, forest, logistic, svm, linear-svm, boosting, "
+                "majority, stratified-guess, lda; any other as 'package.module:Class(name=value)'."
             ),
         ),
     ],

@@ -22,10 +22,15 @@ def worked_example(name: str) -> Any:
     return next(example for example in read_json("worked-examples.json")["examples"] if example["id"] == name)
 
 
+def weka_cases(run: str) -> list[dict[str, str]]:
+    """Every prediction of a run: its fold and row, what was true, what Weka predicted, and the probabilities."""
+    with (WEKA / f"{run}_predictions.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def weka_predictions(run: str) -> tuple[list[str], list[str]]:
     """What was true and what Weka predicted."""
-    with (WEKA / f"{run}_predictions.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = weka_cases(run)
     return [row["actual"] for row in rows], [row["predicted"] for row in rows]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +13,12 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import RidgeClassifier
+from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef, recall_score, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
+from heldout import learning_curve
 from heldout.errors import HeldoutError, LabelError, OptionError, ValuesError
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import z_value
@@ -318,3 +322,116 @@ def test_a_law_that_is_known_still_says_how_many_rows():
     law = fit_power_law(sizes, errors, present=320)
     assert math.isfinite(law.rows_for(0.01).high)
     assert verdict(law, sizes).startswith("More data would help: about")
+
+
+# What a curve shows may be any measure; scikit-learn makes it here from models that are fitted once more.
+
+
+SETTINGS: dict[str, Any] = {"points": 3, "draws": 4, "seed": 5}
+EITHER = FLOWERS.target != 0
+SCIKIT_LEARN: dict[str, Any] = {
+    "macro f1": lambda truth, model, X: f1_score(truth, model.predict(X), average="macro"),
+    "recall[2]": lambda truth, model, X: recall_score(truth, model.predict(X), labels=[2], average="macro"),
+    "matthews": lambda truth, model, X: matthews_corrcoef(truth, model.predict(X)),
+    "accuracy": lambda truth, model, X: accuracy_score(truth, model.predict(X)),
+    "roc_auc": lambda truth, model, X: roc_auc_score(truth == 2, model.predict_proba(X)[:, 1]),
+    "log_loss": lambda truth, model, X: log_loss(truth, model.predict_proba(X)),
+}
+
+
+@pytest.mark.parametrize("measure", SCIKIT_LEARN)
+def test_every_draw_has_the_value_that_scikit_learn_finds(measure):
+    X, y = FLOWERS.data[EITHER], FLOWERS.target[EITHER]
+    curve = learning_curve(GaussianNB(), X, y, measure=measure, positive=2, **SETTINGS)
+    sets = draw_training_sets(Problem(X, y, y - 1, (1, 2)), **SETTINGS)
+    assert curve.sizes == sets.sizes
+    shown = curve.shown
+    for at in range(len(sets.splits)):
+        place = divmod(at, len(sets.sizes))
+        train, test = sets.splits.train(at), sets.splits.test(at)
+        model = GaussianNB().fit(X[train], y[train])
+        found = SCIKIT_LEARN[measure](y[test], model, X[test])
+        assert shown.test[place] == pytest.approx(found)
+        if measure in ("roc_auc", "log_loss"):
+            assert np.isnan(shown.training[place])
+        else:
+            assert shown.training[place] == pytest.approx(SCIKIT_LEARN[measure](y[train], model, X[train]))
+    rows: list[Any] = [row for row in curve.rows() if row["part"] == "test"]
+    assert [row["value"] for row in rows] == [estimate.value for estimate in shown.estimates]
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+    assert all(shown.test[:, at].min() <= row["value"] <= shown.test[:, at].max() for at, row in enumerate(rows))
+
+
+def test_accuracy_is_one_less_the_error_and_leaves_the_verdict_alone():
+    error, accuracy = (learning_curve(KnownLaw(), *as_given(), measure=name, **SETTINGS) for name in ("error", "ACC"))
+    pairs: list[Any] = list(zip(error.rows(), accuracy.rows(), strict=True))
+    for one, other in pairs:
+        assert (one["measure"], other["measure"]) == ("error_rate", "accuracy")
+        assert other["value"] == pytest.approx(1 - one["value"])
+        if one["part"] == "test":
+            assert (other["low"], other["high"]) == (pytest.approx(1 - one["high"]), pytest.approx(1 - one["low"]))
+    assert accuracy.verdict == error.verdict
+    assert accuracy.review.findings == error.review.findings
+    assert accuracy.law.floor.value == error.law.floor.value
+    assert "test accuracy" in str(accuracy)
+    assert "below" in str(accuracy)
+    assert "The verdict and the law are of the error." in " ".join(str(accuracy).split())
+    assert "test error" in str(error)
+
+
+def as_given():
+    problem = known()
+    return problem.features, problem.truth
+
+
+def test_the_law_is_drawn_turned_for_accuracy_and_not_at_all_for_others():
+    error, accuracy, other = (
+        draw_learning_curve(learning_curve(KnownLaw(), *as_given(), measure=name, draws=6))
+        for name in ("error_rate", "accuracy", "macro f1")
+    )
+    laws = [[stroke for stroke in chart.strokes if stroke.dashed] for chart in (error, accuracy, other)]
+    assert [len(law) for law in laws] == [1, 1, 0]
+    assert laws[1][0].y == pytest.approx([1 - y for y in laws[0][0].y])
+    assert [chart.y.title for chart in (error, accuracy, other)] == ["Error rate", "Accuracy", "Macro F1"]
+    assert all(accuracy.y.low <= y <= accuracy.y.high for stroke in accuracy.strokes for y in stroke.y)
+
+
+@pytest.mark.parametrize(
+    ("learner", "measure", "what"),
+    [
+        (KNeighborsClassifier(), "acuracy", "There is no measure 'acuracy'"),
+        (KNeighborsClassifier(), "f1", "f1 is a measure of one class, and none was named"),
+        (KNeighborsClassifier(), "recall[9]", "9"),
+        (KNeighborsClassifier(), ["accuracy"], "A measure is asked for by its name"),
+        (KNeighborsClassifier(), "expected_cost", "needs costs, which a learning curve does not take"),
+        (RidgeClassifier(), "brier", "brier is a measure of probabilities, and RidgeClassifier gives none"),
+        (KnownLaw(), "roc_auc", "roc_auc is a measure of scores, and KnownLaw gives none"),
+    ],
+)
+def test_a_measure_that_cannot_be_shown_is_refused_in_two_sentences(learner, measure, what):
+    data = as_given() if isinstance(learner, KnownLaw) else (FLOWERS.data, FLOWERS.target)
+    with pytest.raises(OptionError) as caught:
+        learning_curve(learner, *data, measure=measure, points=2, draws=2)
+    assert what in caught.value.what
+    assert caught.value.hint
+
+
+def test_sizes_without_a_model_have_no_value_of_any_measure():
+    # Every model of the smallest size fails.
+    curve = learning_curve(
+        FailsWhenSmall(), FLOWERS.data, FLOWERS.target, sizes=[12, 60], draws=3, measure="macro f1", on_error="record"
+    )
+    rows: list[Any] = curve.rows()
+    assert [math.isnan(row["value"]) for row in rows] == [True, False, True, False]
+    assert "macro f1 has no value at 12 rows: no model of this size was trained." in curve.notes
+    assert json.loads(curve.to_json())["points"][0]["value"] is None
+    assert "Learning curve" in str(curve)
+
+
+class FailsWhenSmall(GaussianNB):  # type: ignore[misc]
+    """Refuses to learn from fewer than twenty rows."""
+
+    def fit(self, X, y):
+        if len(X) < 20:
+            raise ValueError("too few rows")
+        return super().fit(X, y)

@@ -1,4 +1,4 @@
-"""`heldout learn` as a person meets it: what it prints and draws, what it refuses, and how it is interrupted."""
+"""`heldout learn` and `bias-variance` as a person meets them: what they print, draw and refuse, and interrupts."""
 
 from __future__ import annotations
 
@@ -41,6 +41,16 @@ CALLS: dict[str, tuple[list[str], str, str]] = {
     "sizes of nothing": (["ok.csv", "--learner", "knn:5", "--sizes", ","], "Got ','", "--sizes 50,100,200"),
     "jobs of words": (["ok.csv", "--learner", "knn:5", "--jobs", "x"], "--jobs must be auto", "--jobs 4"),
     "points of words": (["ok.csv", "--learner", "knn:5", "--points", "x"], "'--points'", "heldout learn --help"),
+    "a measure of no name": (
+        ["ok.csv", "--learner", "own_failing:Fails()", "--measure", "acuracy"],
+        "There is no measure 'acuracy'",
+        "did you mean 'accuracy'?",
+    ),
+    "a positive class of no row": (
+        ["ok.csv", "--learner", "own_failing:Fails()", "--measure", "recall", "--positive", "none"],
+        "'none' is not among the labels",
+        "",
+    ),
     "a chart of no kind": (
         ["ok.csv", "--learner", "own_failing:Fails()", "--chart", "x.zip"],
         "--chart x.zip ends in '.zip'",
@@ -166,6 +176,21 @@ def test_the_chart_and_every_form_go_to_their_files(here, run):
     assert "<html" in (here / "b.html").read_text(encoding="utf-8")
 
 
+def test_the_curve_of_another_measure_is_printed_drawn_and_written(here, run):
+    call = ["learn", "ok.csv", "--learner", "naive-bayes", "--points", "3", "--draws", "3", "--measure", "accuracy"]
+    status, output, said = run(*call, "--chart", "curve.svg")
+    assert (status, said) == (0, "Wrote curve.svg\n")
+    assert re.search(r"^size +training accuracy +test accuracy +spread +gap +below$", output, re.MULTILINE)
+    assert "Accuracy" in (here / "curve.svg").read_text(encoding="utf-8")
+    document = json.loads(run(*call, "--json", "-")[1])
+    assert {point["measure"] for point in document["points"]} == {"accuracy"}
+    assert document == json.loads(
+        heldout.learning_curve("naive-bayes", "ok.csv", points=3, draws=3, measure="accuracy").to_json()
+    )
+    document = json.loads(run(*call[:-1], "macro recall", "--json", "-")[1])
+    assert {(point["measure"], point["average"]) for point in document["points"]} == {("recall", "macro")}
+
+
 @pytest.mark.usefixtures("here")
 def test_odd_names_and_rare_classes_are_taken_as_they_are(run):
     call = ["--learner", "tree", "--points", "3", "--draws", "2"]
@@ -173,6 +198,62 @@ def test_odd_names_and_rare_classes_are_taken_as_they_are(run):
     assert run("learn", "eleven.csv", *call)[0] == 0
     assert run("learn", "gaps.csv", *call)[0] == 0
     assert run("learn", "groups.csv", "--group", "place", *call)[0] == 0
+
+
+@pytest.mark.usefixtures("here")
+def test_bias_and_variance_are_printed_and_written_as_the_library_finds_them(run):
+    call = ["bias-variance", "ok.csv", "--learner", "tree", "--rounds", "12", "--seed", "3", "--level", "0.9"]
+    status, output, said = run(*call)
+    assert (status, said) == (0, "")
+    assert output.startswith("Bias and variance of tree")
+    assert "Verdict" in output
+    assert max(map(len, output.splitlines())) <= 100
+    found = heldout.bias_variance("tree", "ok.csv", rounds=12, seed=3, level=0.9)
+    assert json.loads(run(*call, "--json", "-")[1]) == json.loads(found.to_json())
+    status, _, said = run(*call, "--html", "b.html", "--markdown", "c.md", "--latex", "d.tex")
+    assert (status, said.splitlines()) == (0, ["Wrote b.html", "Wrote c.md", "Wrote d.tex"])
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("wrong", [name for name in WRONG if "error" not in name])
+def test_the_command_for_bias_and_variance_refuses_the_same_data(wrong, run):
+    data, learner, options, what, _ = WRONG[wrong]
+    status, output, said = run("bias-variance", data, "--learner", learner, "--rounds", "5", *written(options))
+    assert (status, output) == (2, "")
+    check_two_sentences(said, what, "")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("words", "what", "hint"),
+    [
+        (["--learner", "knn:5"], "There is no file to learn from.", "heldout bias-variance data.csv"),
+        (["ok.csv"], "There is no learner: say what to fit.", "--learner knn:5"),
+        (["ok.csv", "--learner", "knn:5", "--rounds", "1"], "rounds must be a whole number from 2 up. Got 1", "rounds"),
+        (["ok.csv", "--learner", "knn:5", "--draws", "3"], "heldout bias-variance has no option --draws", "--help"),
+        (["ok.csv", "--learner", "own_failing:Fails()", "--json", "none/x.json"], "there is no folder none", "folder"),
+    ],
+)
+def test_a_wrong_call_of_bias_and_variance_ends_in_two_sentences(words, what, hint, run):
+    status, output, said = run("bias-variance", *words)
+    assert (status, output) == (2, "")
+    check_two_sentences(said, what, hint)
+
+
+def test_an_interrupt_of_bias_and_variance_shows_what_was_finished_and_ends_with_130(here):
+    call = ["bias-variance", "ok.csv", "--learner", "own_slow:Slow(quick=9)", "--rounds", "20", "--jobs", "1"]
+    process: Any = subprocess.Popen(
+        [sys.executable, "-m", "heldout", *call],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=here, env=os.environ,
+    )  # fmt: skip
+    fits = here / "fits"
+    while not fits.exists() or fits.stat().st_size < 10:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    output, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "Interrupted.\n")
+    assert "Interrupted: 9 of 20 models were trained." in " ".join(output.split())
 
 
 def test_sizes_are_read_as_they_are_written():

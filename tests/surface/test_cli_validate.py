@@ -356,3 +356,15 @@ def test_an_interrupt_shows_what_was_finished_and_ends_with_130(here):
 def test_an_interrupt_before_anything_was_finished_says_so(here):
     status, output, said = interrupted(["validate", "ok.csv", "--learner", "own_slow:Slow(quick=0)"], 1, here)
     assert (status, output, said) == (130, "", "Interrupted.\n")
+
+
+@pytest.mark.usefixtures("here")
+def test_weka_s_layout_is_that_of_the_library_and_takes_no_choice_of_measures(run):
+    call = ["validate", "ok.csv", "--learner", "weka-naive-bayes", "--plan", "5-fold", "--format", "weka"]
+    status, output, said = run(*call)
+    assert (status, said) == (0, "")
+    assert output == heldout.validate("weka-naive-bayes", "ok.csv", plan="5-fold").to_weka() + "\n"
+    for word in (["--full"], ["--measure", "accuracy"]):
+        status, output, said = run(*call, *word)
+        assert (status, output) == (2, "")
+        assert said.startswith(f"Weka's layout is always the same, so {word[0]} has no effect on it.")

@@ -28,6 +28,7 @@ COMMANDS: dict[Any, Any] = {
     thresholds.thresholds: heldout.choose_threshold,
     learners.validate: heldout.validate,
     learners.learn: heldout.learning_curve,
+    learners.bias_variance: heldout.bias_variance,
     learners.card: heldout.card,
     plan.plan: heldout.plan_study,
 }

@@ -290,7 +290,9 @@ def _describe_naive_bayes(model: Any) -> ModelPart | None:
         return None
     priors = getattr(model, "class_prior_", None)
     prior = _count_numbers(priors if priors is not None else model.class_log_prior_)
-    size = _count_numbers(factors) + _count_numbers(getattr(model, "var_", None)) + prior
+    size = _count_numbers(factors) + prior
+    size += sum(_count_numbers(getattr(model, name, None)) for name in ("var_", "deviation_"))
+    size += sum(map(_count_numbers, getattr(model, "shares_", {}).values()))
     every = frozenset(range(int(model.n_features_in_)))
     factors_met = int(model.n_features_in_) * prior
     return ModelPart(_name(model), "probabilities and moments", size, factors_met, factors_met, used=every)

@@ -22,7 +22,7 @@ from heldout.cli.check import check
 from heldout.cli.compare import compare
 from heldout.cli.count import count, merge
 from heldout.cli.evaluate import evaluate
-from heldout.cli.learners import card, learn, validate
+from heldout.cli.learners import bias_variance, card, learn, validate
 from heldout.cli.output import Nearest, end_quietly, tell
 from heldout.cli.plan import plan
 from heldout.cli.recalibrate import recalibrate
@@ -151,6 +151,7 @@ Examples:
   heldout evaluate --matrix '50 0; 2 48' --labels no,yes
   heldout validate data.csv --target outcome --learner knn:5
   heldout learn data.csv --target outcome --learner forest
+  heldout bias-variance data.csv --target outcome --learner tree
   heldout compare model_a.csv model_b.csv
   heldout check predictions.csv --require 'recall >= 0.8'
   heldout recalibrate predictions.csv --score p_yes
@@ -179,6 +180,7 @@ app.command("thresholds")(thresholds)
 app.command("recalibrate")(recalibrate)
 app.command("validate")(validate)
 app.command("learn")(learn)
+app.command("bias-variance")(bias_variance)
 app.command("compare")(compare)
 app.command("check")(check)
 app.command("plan")(plan)

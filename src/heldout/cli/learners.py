@@ -1,4 +1,4 @@
-"""`heldout validate`, `heldout learn` and `heldout card`: the commands that fit a learner to data."""
+"""`heldout validate`, `learn`, `bias-variance` and `card`: the commands that fit a learner to data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in
     CLASSES,
     "costs cost_rows",
     INTERVAL,
-    "measures full predictions",
+    "measures full layout predictions",
     FILES,
     "mute",
     fold=FOLD,
@@ -89,6 +89,7 @@ def validate(
       heldout validate churn.csv --target churned --learner logistic --plan '.632+ 200'
       heldout validate churn.csv --target churned --learner knn:5 --grid n_neighbors=1,3,5,9
       heldout validate churn.csv --target churned --learner 'my_learners:Mine(depth=3)'
+      heldout validate iris.arff --learner weka-naive-bayes --plan 'weka 10-fold seed 1' --format weka
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     learners = options.pop("learners", [])
     check_data(data, learners, "validate")
@@ -150,7 +151,9 @@ def _value(text: str) -> Any:
 SPACINGS = ("geometric", "arithmetic")
 
 
-@takes_flags("target learner sizes points draws jobs on_error", FITTED, "labels level seed chart", FILES, "mute")
+@takes_flags(
+    "target learner sizes points draws jobs on_error", FITTED, CLASSES, "level seed measure chart", FILES, "mute"
+)
 def learn(
     data: Data = None,
     sizes: Annotated[
@@ -165,6 +168,14 @@ def learn(
     draws: Annotated[
         int, typer.Option(metavar="N", help="How many training sets of each size.", rich_help_panel=RUNNING)
     ] = 10,
+    measure: Annotated[
+        str,
+        typer.Option(
+            metavar="MEASURE",
+            help="What the curve shows, such as accuracy, 'macro f1' or 'recall\\[spam]'; the verdict is of the error.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "error_rate",
     chart: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Draw the curve into an svg, png or html file.", rich_help_panel=OUTPUT),
@@ -173,7 +184,7 @@ def learn(
     outputs: Outputs,
     **options: Any,
 ) -> None:
-    """Draw the learning curve: error on training and on other cases as the training set grows.
+    """Draw the learning curve: error, or another measure, on training and on other cases as the training set grows.
 
     It says whether more data would help, and how many more rows one point less error would take.
 
@@ -182,6 +193,7 @@ def learn(
       heldout learn iris.arff --learner knn:5
       heldout learn churn.csv --target churned --learner forest --chart curve.svg
       heldout learn churn.csv --target churned --learner logistic --sizes 50,100,200,400
+      heldout learn churn.csv --target churned --learner forest --measure accuracy
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     learner = options.pop("learner", None)
     check_data(data, learner, "learn")
@@ -191,13 +203,48 @@ def learn(
     from heldout.api.learning_curve import learning_curve
 
     with learners_may_print():
-        curve = learning_curve(learner, data, sizes=read_sizes(sizes), points=points, draws=draws, **options)
+        curve = learning_curve(
+            learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=measure, **options
+        )
     if chart is not None:
         curve.save(chart)
     deliver(curve, outputs)
     if chart is not None:
         tell(f"Wrote {chart}")
     if not curve.finished:
+        # The command's end says "Interrupted."; what was finished stands above.
+        raise typer.Exit(130)
+
+
+@takes_flags("target learner rounds jobs", FITTED, "labels level seed", FILES)
+def bias_variance(
+    data: Data = None,
+    rounds: Annotated[
+        int,
+        typer.Option(metavar="N", help="How many bootstrap samples to train on.", rich_help_panel=RUNNING),
+    ] = 100,
+    *,
+    outputs: Outputs,
+    **options: Any,
+) -> None:
+    """Split the error of a learner into bias, which most training sets lead to, and variance, their luck.
+
+    Every case is judged by the models whose bootstrap sample left it out.
+
+    \b
+    Examples:
+      heldout bias-variance iris.arff --learner tree
+      heldout bias-variance churn.csv --target churned --learner knn:1 --rounds 200
+    """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    learner = options.pop("learner", None)
+    check_data(data, learner, "bias-variance")
+    outputs.check([data], options)
+    from heldout.api.learning_curve import bias_variance as divide
+
+    with learners_may_print():
+        divided = divide(learner, data, rounds=rounds, **options)
+    deliver(divided, outputs)
+    if not divided.finished:
         # The command's end says "Interrupted."; what was finished stands above.
         raise typer.Exit(130)
 

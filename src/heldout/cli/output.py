@@ -366,15 +366,16 @@ def _choose_blocks(result: Result, *, full: bool, chosen: bool) -> list[Block]:
 
 
 def _print_report(result: Result, outputs: Outputs) -> None:
-    from heldout.results.evaluation import Evaluation
+    if outputs.layout == "weka":
+        from heldout.results.evaluation import Evaluation
+        from heldout.results.validation import Validation, Validations
 
-    if outputs.layout == "weka" and isinstance(result, Evaluation):
-        from heldout.report.weka import weka_text
-        from heldout.show.escape import visible
+        if isinstance(result, Evaluation | Validation | Validations):
+            from heldout.show.escape import visible
 
-        with standard_output() as output:
-            output.write("\n".join(map(visible, weka_text(result).split("\n"))) + "\n")
-        return
+            with standard_output() as output:
+                output.write("\n".join(map(visible, result.to_weka().split("\n"))) + "\n")
+            return
     show(_choose_blocks(result, full=outputs.full, chosen=outputs.chosen))
 
 

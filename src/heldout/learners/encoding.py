@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.arrays import Floats
 from heldout.errors import ValuesError
-from heldout.learners.learner import Chain, Learner, is_wrapper, knows_sklearn, takes_missing, takes_sparse
+from heldout.learners.learner import (
+    Chain,
+    Learner,
+    clone_learner,
+    is_wrapper,
+    knows_sklearn,
+    takes_missing,
+    takes_sparse,
+)
 from heldout.learners.problem import Problem
 from heldout.learners.registry import find_shortcut
 from heldout.predictions.label_encoding import is_missing
@@ -42,6 +50,8 @@ def prepare_learner(learner: Learner, problem: Problem) -> Any:
     # A dummy does not look at the features.
     if problem.as_given or type(learner.estimator).__name__ == "DummyClassifier":
         return learner.estimator
+    if learner.nominal == "codes":
+        return _give_header(learner.estimator, problem)
     if problem.nominal:
         return _chain(_make_column_steps(learner, problem), _choose_estimator(learner))
     steps = _make_number_steps(learner, features)
@@ -52,6 +62,16 @@ def prepare_learner(learner: Learner, problem: Problem) -> Any:
     if knows_sklearn(learner.estimator):
         return make_pipeline(*steps, learner.estimator)
     return _chain(make_pipeline(*steps), learner.estimator)
+
+
+def _give_header(estimator: Any, problem: Problem) -> Any:
+    """A copy of a learner that takes codes, with what the header of an ARFF file says: all classes and categories.
+
+    A file without a header has those that it holds, as when Weka reads it: their number is known beforehand, and how
+    often each occurs is learned from the training rows.
+    """
+    counts = {at: len(column.categories) for at, column in problem.nominal.items()}
+    return clone_learner(estimator).set_params(classes=problem.labels, categories=counts)
 
 
 def _chain(encoder: Any, estimator: Any) -> Any:

@@ -113,10 +113,11 @@ def settle_target(coded: Coded, name: str, given: Sequence[Label] | None = None)
     position_of = {label: position for position, label in enumerate(labels)}
     move = np.array([position_of.get(label, -1) for label in coded.labels], dtype=np.int64)
     truth = move[coded.codes.astype(np.int64) - coded.offset]
-    return Target(_make_label_array(labels)[truth], truth, labels, notes)
+    return Target(make_label_array(labels)[truth], truth, labels, notes)
 
 
-def _make_label_array(labels: Sequence[Label]) -> NDArray[Any]:
+def make_label_array(labels: Sequence[Label]) -> NDArray[Any]:
+    """Labels as learners see them: whole numbers, truth values and texts as such, all others as objects."""
     array = np.array(labels)
     # Whole numbers that fit no integer type would become floats, and be rounded together.
     return array if array.dtype.kind in "iubU" else np.array(labels, dtype=object)

@@ -26,7 +26,7 @@ from heldout.errors import OptionError, first_line
 #
 # Nothing heavy is loaded here, so that a help page can list them.
 
-NominalAs = Literal["one-hot", "binned"]
+NominalAs = Literal["one-hot", "binned", "codes"]
 # scikit-learn takes seeds of 32 bits.
 SEEDS = 2**32
 
@@ -112,6 +112,13 @@ _DECLARED = (
         "GaussianNB",
         "normal distributions; with nominal columns, numbers go into 10 bins of equal size and all is counted",
         nominal="binned",
+    ),
+    Shortcut(
+        "weka-naive-bayes",
+        "heldout.learners.weka_naive_bayes",
+        "WekaNaiveBayes",
+        "naive Bayes as Weka makes it: numbers rounded to a precision it finds, Laplace counts, gaps skipped",
+        nominal="codes",
     ),
     Shortcut(
         "tree",

@@ -79,6 +79,7 @@ class BiasVariance(Result):
     seed: int
     cases: Counts = field(repr=False)
     notes: tuple[str, ...] = ()
+    finished: bool = True
 
     @property
     def n(self) -> int:
@@ -186,7 +187,7 @@ def decompose(
         notes.append(f"Interrupted: {len(done.finished)} of {rounds} models were trained.")
     return BiasVariance(
         name or type(estimator).__name__, counts, truth, parts, _limits(parts, group, level, seed),
-        len(done.finished), level, seed, cases, (*notes, *done.warnings),
+        len(done.finished), level, seed, cases, (*notes, *done.warnings), done.complete,
     )  # fmt: skip
 
 

@@ -1,11 +1,11 @@
-"""Learning curves: nested training sets that grow, the error on training and test rows, and whether more would help."""
+"""Learning curves: nested training sets that grow, how good their models are, and whether more data would help."""
 
 from __future__ import annotations
 
 import math
 import numbers
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -16,9 +16,11 @@ from heldout.arguments import check_level, check_whole, closest, listing
 from heldout.arrays import Floats, Integers
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.intervals.dependence import AGAIN
+from heldout.intervals.estimate import Estimate
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.learners.problem import Problem
+from heldout.measures.catalogue import find
 from heldout.plans.plan import Splits
 from heldout.resampling.outcome import Run
 from heldout.resampling.power_law import Figure, PowerLaw, fit_power_law
@@ -357,16 +359,60 @@ def _about(rows: float) -> str:
 # as much as this many times fewer of its rows, each tested once.
 FACTOR = AGAIN
 SPREAD = "spread over draws"
+ERROR = "error_rate"
+NOT_TRAINED = "no model of this size was trained"
 # With fewer draws the noise of the curve cannot be told from its course.
 FEW_DRAWS = 3
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasureAtSizes:
+    """One measure as the training set grows: what the test rows tell at each size, and the value of every draw.
+
+    `training` and `test` have one row per draw and one column per size.
+    """
+
+    estimates: tuple[Estimate, ...]
+    training: Floats = field(repr=False)
+    test: Floats = field(repr=False)
+
+    @property
+    def quantity(self) -> tuple[str, Any, str | None]:
+        """The measure, its class and its average."""
+        return self.estimates[0].measure, self.estimates[0].class_, self.estimates[0].average
+
+    def values(self, part: str) -> Floats:
+        """The value at each size: of the "training" part the mean over the draws, of the "test" part the estimate."""
+        if part == "training":
+            return _over_draws(np.nanmean, self.training)
+        return np.array([estimate.value for estimate in self.estimates])
+
+    def spread(self, part: str) -> Floats:
+        """The standard deviation over the draws at each size."""
+        return _over_draws(_deviation, self.training if part == "training" else self.test)
+
+    def limits(self, part: str) -> tuple[Floats, Floats]:
+        """The limits of the estimates; of the "training" part one spread to each side, within the measure's range."""
+        if part == "test":
+            low, high = ([getattr(estimate, end) for estimate in self.estimates] for end in ("low", "high"))
+            return np.array(low), np.array(high)
+        ends, mean, spread = find(self.estimates[0].measure).measure.range, self.values(part), self.spread(part)
+        return np.clip(mean - spread, *ends), np.clip(mean + spread, *ends)
+
+    def opposite(self, measure: str) -> MeasureAtSizes:
+        """The measure that is 1 less this one, under its name."""
+        turned = tuple(
+            replace(e, measure=measure, value=1 - e.value, low=1 - e.high, high=1 - e.low) for e in self.estimates
+        )
+        return MeasureAtSizes(turned, 1 - self.training, 1 - self.test)
+
+
 @dataclass(frozen=True, eq=False)
 class LearningCurve(Reviewed):
-    """The errors of a learner at growing sizes of its training set.
+    """The errors of a learner at growing sizes of its training set, which the verdict and the law are of.
 
     `training` and `test` have one row per draw and one column per size; `low` and `high` are the limits of the mean
-    test error, `n` the number of distinct rows that were tested at each size.
+    test error, `n` the number of distinct rows that were tested at each size. `measured` is another measure to show.
     """
 
     schema: ClassVar[str] = "heldout/learning-curve@1"
@@ -392,6 +438,25 @@ class LearningCurve(Reviewed):
     notes: tuple[str, ...] = ()
     finished: bool = True
     mute: tuple[str, ...] = ()
+    measured: MeasureAtSizes | None = field(default=None, repr=False)
+
+    @property
+    def shown(self) -> MeasureAtSizes:
+        """What the curve shows: the measure that was asked for, or else the error."""
+        return self.errors if self.measured is None else self.measured
+
+    @property
+    def errors(self) -> MeasureAtSizes:
+        """The error rate at each size."""
+        figures = zip(self.mean("test").tolist(), self.low.tolist(), self.high.tolist(), self.n, strict=True)
+        estimates = tuple(
+            Estimate(
+                ERROR, None, None, value, low, high, self.level, self.method, n,
+                NOT_TRAINED if math.isnan(value) else "",
+            )
+            for value, low, high, n in figures
+        )  # fmt: skip
+        return MeasureAtSizes(estimates, self.training, self.test)
 
     @property
     def draws(self) -> int:
@@ -422,18 +487,18 @@ class LearningCurve(Reviewed):
         return _over_draws(_deviation, self.training if part == "training" else self.test)
 
     def rows(self) -> list[dict[str, object]]:
-        """One row per size and part."""
+        """One row per size and part, of the measure that is shown."""
         rows: list[dict[str, object]] = []
-        finished = (~np.isnan(self.test)).sum(axis=0).tolist()
+        finished, shown = (~np.isnan(self.test)).sum(axis=0).tolist(), self.shown
         for part in ("training", "test"):
-            mean, spread = self.mean(part), self.spread(part)
-            low, high = (self.low, self.high) if part == "test" else (np.maximum(mean - spread, 0), mean + spread)
-            how: tuple[float | None, str] = (self.level, self.method) if part == "test" else (None, SPREAD)
-            for at, size in enumerate(self.sizes):
-                n = self.n[at] if part == "test" else size
-                figures = (mean[at].item(), low[at].item(), high[at].item())
-                head = make_row("error_rate", *figures, level=how[0], method=how[1], n=n)
-                above = (mean[at] - mean[-1]).item()
+            value, spread, (low, high) = shown.values(part), shown.spread(part), shown.limits(part)
+            for at, (size, e) in enumerate(zip(self.sizes, shown.estimates, strict=True)):
+                how = (e.level, e.method, e.n) if part == "test" else (None, SPREAD, size)
+                head = make_row(
+                    e.measure, value[at].item(), low[at].item(), high[at].item(), class_=e.class_, average=e.average,
+                    level=how[0], method=how[1], n=how[2],
+                )  # fmt: skip
+                above = (value[at] - value[-1]).item()
                 tail = {"spread": spread[at].item(), "draws": finished[at], "above_largest": above}
                 rows.append({**head, "learner": self.name, "size": size, "part": part, **tail})
         return rows
@@ -461,7 +526,7 @@ class LearningCurve(Reviewed):
         }  # fmt: skip
 
     def chart(self) -> AnyChart:
-        """Both errors with their bands, and the law beyond the largest size, as an Altair chart."""
+        """Training and test part with their bands, and the law beyond the largest size, as an Altair chart."""
         from heldout.show.altair import altair_chart
 
         return altair_chart(self._draw())
@@ -488,8 +553,11 @@ def learn(
     on_error: OnError = "raise",
     progress: Progress = None,
     mute: tuple[str, ...] = (),
+    measure: Callable[[Run, NestedTrainingSets], MeasureAtSizes] | None = None,
 ) -> LearningCurve:
     """Train on growing sets, test each on the same rows, and say whether more data would help.
+
+    `measure` makes what the curve shows instead of the error, from all that was predicted.
 
     >>> from sklearn.naive_bayes import GaussianNB
     >>> rng = np.random.default_rng(0)
@@ -512,11 +580,25 @@ def learn(
     variance = _variance(tested, sets.tested, effective)
     law = fit_power_law(sets.sizes, tested, variance=variance, present=problem.n, level=level, seed=seed)
     method = "wilson" if problem.group is None else "wilson over groups"
-    notes = _notes(sets, done, law)
+    measured = None if measure is None else measure(done, sets)
+    notes = (*_notes(sets, done, law), *(() if measured is None else _undefined_notes(measured, sets.sizes)))
     return LearningCurve(
         name, sets.sizes, trained, tested, low, high, n, level, method, law, problem.n, sets.tested, seed,
-        sets.splits.fingerprint, notes, done.complete, mute,
+        sets.splits.fingerprint, notes, done.complete, mute, measured,
     )  # fmt: skip
+
+
+def _undefined_notes(measured: MeasureAtSizes, sizes: tuple[int, ...]) -> list[str]:
+    """At which sizes a measure has no value, and why."""
+    missing: dict[str, list[str]] = {}
+    for size, estimate in zip(sizes, measured.estimates, strict=True):
+        if estimate.undefined:
+            missing.setdefault(estimate.undefined, []).append(f"{size:,}")
+    name = measured.estimates[0].name
+    said = [f"{name} has no value at {listing(where)} rows: {reason}." for reason, where in missing.items()]
+    if np.isnan(measured.training).all():
+        said.append(f"{name} has no value on training rows: of these the predicted classes are kept, and no scores.")
+    return said
 
 
 def _errors(sets: NestedTrainingSets, split: NDArray[np.int64], wrong: NDArray[np.bool_]) -> Floats:

@@ -53,13 +53,14 @@ class Classes:
         return cls(problem.labels, labels[order], present[order], rank)
 
     def places_of(self, labels: Any) -> Codes:
-        """The place of every label; one that the problem does not have is refused."""
+        """The place of every label, also of one that is declared and met in no row; any other is refused."""
         values = np.asarray(labels)
         if (values.dtype.kind in "biuf") == (self.known.dtype.kind in "biuf"):
             at = np.minimum(np.searchsorted(self.known, values), len(self.known) - 1)
             if bool(np.all(self.known[at] == values)):
                 return self.places[at]
-        table = dict(zip(self.known.tolist(), self.places.tolist(), strict=True))
+        table = {label: place for place, label in enumerate(self.names)}
+        table |= dict(zip(self.known.tolist(), self.places.tolist(), strict=True))
         strange = list(dict.fromkeys(repr(label) for label in values.tolist() if label not in table))
         if strange:
             raise ValuesError(

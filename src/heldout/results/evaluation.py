@@ -51,6 +51,7 @@ class Evaluation(Reviewed):
     _rendered_by: ClassVar[str] = "heldout.report.evaluation:render_evaluation"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_evaluation"
     _sliced_by: ClassVar[str] = "heldout.findings.slice_search:SliceSearch"
+    _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
 
     confusion: Confusion
     positive: Label | None
@@ -299,6 +300,10 @@ class Evaluation(Reviewed):
     def chosen_page_blocks(self) -> list[Block]:
         """Only the estimates that were asked for, as a page."""
         return self._render("chosen page")
+
+    def to_weka(self) -> str:
+        """The report in Weka's layout: summary, detailed accuracy by class, and confusion matrix."""
+        return str(bound_late(self._weka_by)(self))
 
     def ranking(self, class_: Label | None = None) -> Ranking:
         """The cases ranked by their score for a class, the positive one unless said."""

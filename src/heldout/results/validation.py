@@ -30,6 +30,7 @@ from heldout.predictions.source import Source
 from heldout.resampling.nested_cv import NESTED_MEASURES, NestedCV, NestedEstimator, replace_estimate
 from heldout.resampling.outcome import Run
 from heldout.resampling.run_evidence import Optimism, collect_predictions, find_dependence
+from heldout.result import bound_late
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Folded, Settings, judge
 from heldout.review import Reviewed
@@ -145,6 +146,7 @@ class Validation(Reviewed):
     rows_name: ClassVar[str] = ""
     _rendered_by: ClassVar[str] = "heldout.report.validation:render_validation"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_validation"
+    _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
 
     learner: str
     plan: Plan
@@ -320,6 +322,10 @@ class Validation(Reviewed):
         """The estimates that were asked for, of all splits together."""
         return self._render("chosen")
 
+    def to_weka(self) -> str:
+        """The report in Weka's layout, with its errors of probabilities and areas of all folds together."""
+        return str(bound_late(self._weka_by)(self))
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Validations(Reviewed):
@@ -332,6 +338,7 @@ class Validations(Reviewed):
     rows_name: ClassVar[str] = ""
     _rendered_by: ClassVar[str] = "heldout.report.validation:render_validations"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_validations"
+    _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
 
     held: tuple[Validation, ...]
     missing: tuple[str, ...] = ()
@@ -383,3 +390,7 @@ class Validations(Reviewed):
     def chosen_blocks(self) -> list[Block]:
         """All learners, by the measures that were asked for."""
         return self._render("chosen")
+
+    def to_weka(self) -> str:
+        """The report of each learner in Weka's layout, one after the other."""
+        return str(bound_late(self._weka_by)(self))
