@@ -132,14 +132,14 @@ def test_the_interval_over_folds_holds_the_true_average_precision():
     assert held >= 91
 
 
-def test_leave_one_out_ranks_the_scores_as_they_are_and_says_so():
+@pytest.mark.parametrize("measure", ["average_precision", "kolmogorov_smirnov", "roc_auc"])
+@pytest.mark.parametrize("folds", ["a case each", "a class each"])
+def test_folds_that_rank_nothing_leave_measures_of_rankings_undefined(measure, folds):
     truth, score, _ = drawn(2, 60, 0.3, 1.0, 5)
-    found = evaluate(truth, score=score, fold=np.arange(60), measures="average_precision", positive=1).estimates[0]
-    assert found.value == pytest.approx(metrics.average_precision_score(truth, score))
-    assert found.rule == "pooled"
-    assert "every fold is one case" in found.note
-    assert "different scales" in found.note
-    assert "as they are" in found.reason
+    fold = np.arange(60) if folds == "a case each" else truth
+    found = evaluate(truth, score=score, fold=fold, measures=measure, positive=1).estimates[0]
+    assert math.isnan(found.value)
+    assert "ranks scores of different models against each other" in found.undefined
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,9 @@ class FoldScores(ScoreEstimator):
             values = np.array([parts["value"]])
         else:
             values = self.per_fold(quantity) if way == "mean" or self._few(quantity) else np.empty(0)
-            if way == "ranks" and (why := self._coarse(quantity)):
+            if way == "ranks" and (np.count_nonzero(self._truth, axis=1) < 2).all():
+                parts = self._unranked(quantity, "no fold holds cases of two classes")
+            elif way == "ranks" and (why := self._coarse(quantity)):
                 way, parts = "pooled", self._pooled(quantity, f"{why}; {RAW_SCORES}")
             elif way == "ranks":
                 parts = self._ranked_once(quantity)
@@ -253,11 +255,7 @@ class FoldScores(ScoreEstimator):
         there = ~np.isnan(values)
         parts = self._described(quantity)
         if not there.any():
-            parts["undefined"] = (
-                f"in no fold is it defined ({quantity.bound.undefined}); over all folds together it would be "
-                f"{share(self.value(quantity))}, but that ranks scores of different models against each other"
-            )
-            return parts
+            return self._unranked(quantity, f"in no fold is it defined ({quantity.bound.undefined})")
         left = len(values) - int(there.sum())
         notes = [f"undefined in {left:,} of {len(values):,} folds, which are left out"] if left else []
         used, measure = values[there], quantity.bound.measure
@@ -380,6 +378,13 @@ class FoldScores(ScoreEstimator):
         name = estimate.method if stretch == 1 else f"{estimate.method}, n/{self.plan.factor * times:.3g}"
         ends = max(low, measure.low), min(high, measure.high)
         return _fields(estimate) | {"value": value, "low": ends[0], "high": ends[1], "method": name, "n": self.plan.n}
+
+    def _unranked(self, quantity: Quantity, why: str) -> dict[str, Any]:
+        """An estimate without a value, because no fold ranks anything."""
+        return self._described(quantity) | {
+            "undefined": f"{why}; over all folds together it would be {share(self.value(quantity))}, but that ranks "
+            "scores of different models against each other"
+        }
 
     def _described(self, quantity: Quantity) -> dict[str, Any]:
         """An estimate without a value."""

@@ -568,5 +568,7 @@ def _weakest(evaluation: Evaluation) -> str:
     return (
         f'Weakest class: "{_named("" if worst.class_ is None else worst.class_)}", of which it finds {_percent(worst)}.'
         if worst.value < 1
+        else f"All {np.count_nonzero(~np.isnan(recalls)):,} classes that have cases are found without a miss."
+        if np.isnan(recalls).any()
         else f"All {confusion.n_classes:,} classes are found without a miss."
     )
