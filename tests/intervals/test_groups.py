@@ -186,3 +186,16 @@ def test_groups_that_differ_in_one_case_of_a_hundred_thousand_keep_their_varianc
     truth = np.zeros(len(group), dtype=int)
     found = evaluate(truth, np.where(right, 0, 1), labels=[0, 1], group=group, measures=["accuracy"])["accuracy"]
     assert 0 < found.width < 1e-4
+
+
+@pytest.mark.parametrize(
+    "measure", ["roc_auc", "average_precision", "accuracy", "brier", "integrated_calibration_index"]
+)
+def test_one_group_tells_nothing_of_others(measure):
+    p, truth, _ = unequal()
+    found = heldout.evaluate(
+        truth.astype(int), score=p, positive=1, group=np.zeros(len(p), dtype=int), measures=measure
+    )
+    estimate = found.estimates[0]
+    assert (estimate.low, estimate.high) == (0.0, 1.0)
+    assert "there is one group only" in estimate.note

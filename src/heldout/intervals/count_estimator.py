@@ -17,7 +17,7 @@ from heldout.evidence import Confusion
 from heldout.intervals.cluster_errors import effective_scale
 from heldout.intervals.dependence import Dependence
 from heldout.intervals.draws import DRAWN_LEVEL, Draws, can_draw_tables
-from heldout.intervals.estimate import ClassEstimates, Estimate, round_cases
+from heldout.intervals.estimate import ONE_GROUP, ClassEstimates, Estimate, round_cases
 from heldout.intervals.methods import METHODS, Method, find_method
 from heldout.intervals.target import Axis, Subject
 from heldout.measures.catalogue import find
@@ -31,7 +31,6 @@ from heldout.values import state_of
 # With this many cases behind each of TP, FN, FP and TN the posterior is as good as normal: its limits and those of the
 # closed form differ by less than the draws' own error.
 PLENTY = 400
-ONE_GROUP = "there is one group only, so nothing is known of how groups differ"
 
 
 @dataclass(frozen=True)

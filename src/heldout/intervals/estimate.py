@@ -20,6 +20,9 @@ from heldout.show.numbers import digits_between, limits, number
 CAUTION = "caution: "
 
 
+ONE_GROUP = "there is one group only, so nothing is known of how groups differ"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate(Result):
     """One number with its uncertainty.

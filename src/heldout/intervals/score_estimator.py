@@ -16,7 +16,7 @@ from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.area_bounds import BINS, allowing, middle_note
 from heldout.intervals.areas import average_precision_variance, delong_variance
 from heldout.intervals.calibration import null_expectation, smooth_null_expectation
-from heldout.intervals.estimate import Estimate
+from heldout.intervals.estimate import ONE_GROUP, Estimate
 from heldout.intervals.multiclass_areas import MulticlassArea, areas_of, slack_of
 from heldout.intervals.score_methods import INDEPENDENT, NO_INTERVAL, NOT_OF_GROUPS, one_sided_limits, score_limits
 from heldout.measures import ranking
@@ -144,6 +144,10 @@ class ScoreEstimator:
             replicates=self.replicates,
         )
         low, high, name = limits.low, limits.high, limits.method
+        groups = evidence.groups
+        lonely = groups is not None and len(groups.keys) < 2
+        if lonely and isinstance(evidence, Ranking) and not math.isnan(low):
+            low, high = value_range(bound.measure, bound.parameters)
         if "bootstrap" not in name and name != "bca":
             # The limits and the value are sums in another order: rounding must not put the value outside.
             low, high = _holding(value, low, high)
@@ -158,6 +162,8 @@ class ScoreEstimator:
             name += BINS
         n = self.evidence.n
         note = self._note(bound.measure, evidence) if label is None else self._ranking_note(bound, label)
+        if lonely:
+            note = "; ".join(filter(None, (note, ONE_GROUP)))
         if math.isnan(low) and not math.isnan(value):
             note = "; ".join(filter(None, (note, NOT_OF_GROUPS)))
         undefined = bound.undefined if math.isnan(value) else ""
