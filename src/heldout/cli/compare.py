@@ -16,13 +16,17 @@ from heldout.errors import OptionError
 CLAIM = "Claim"
 USUAL_PLAN = "30 x holdout 2/3"
 # Options that only one kind of input takes, and those that validating learners shares with comparing files.
-OF_FILES = ("truth", "predicted", "score", "threshold", "id", "fold", "weight", "paired", *ENGINE.split())
+OF_SPLITS = ("splits", "test_share", "data_set")
+OF_FILES = (
+    "truth", "predicted", "score", "threshold", "id", "fold", "weight", "paired", *OF_SPLITS, *ENGINE.split()
+)  # fmt: skip
 OF_LEARNERS = ("target", "plan", "features", "drop", "jobs")
 OF_BOTH = ("group", "missing", "labels", "positive", "costs")
 
 
 @takes_flags(
-    "truth predicted score threshold id fold different_cases group weight positive labels costs missing",
+    "truth predicted score threshold id fold different_cases splits test_share data_set group weight positive labels",
+    "costs missing",
     ENGINE,
     "learners target plan features drop jobs measures method control correction margin equivalence rope",
     "level replicates seed full chart",
@@ -48,7 +52,8 @@ def compare(
         typer.Argument(
             metavar="FILE…",
             help="Files of predictions, one classifier each (or folders, or patterns in quotes); one file with several "
-            "(--predicted, --score); one table of results, data sets × learners; or data for several --learner.",
+            "(--predicted, --score); one table of results, data sets × learners, or splits of one data set × learners, "
+            "as Weka's Experimenter writes them too; or data for several --learner.",
         ),
     ] = None,
     predicted: Annotated[
@@ -71,6 +76,29 @@ def compare(
         bool,
         typer.Option("--different-cases", help="Each file has a test set of its own.", rich_help_panel=INPUT),
     ] = False,
+    splits: Annotated[
+        bool,
+        typer.Option(
+            "--splits",
+            help="Each row of a table holds the results of one split of a data set; columns of runs and folds say so "
+            "too.",
+            rich_help_panel=INPUT,
+        ),
+    ] = False,
+    test_share: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the cases that each split tests, such as 0.1 or 1/3, where the table does not say it.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    data_set: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Compare over the splits of this data set of the table.", rich_help_panel=INPUT
+        ),
+    ] = None,
     plan: Annotated[
         str | None,
         typer.Option(
@@ -132,6 +160,7 @@ def compare(
       heldout compare scores.csv --truth y --score model_a --score model_b --chart roc.svg
       heldout compare data.csv --target churned --learner logistic --learner forest
       heldout compare results.csv --control baseline --chart ranks.svg
+      heldout compare folds.csv --splits --test-share 0.1
       heldout compare model_a.csv model_b.csv --group patient --weight w
       heldout compare new.csv old.csv --margin 0.01
       heldout compare new/ old/ --id case --engine duckdb
@@ -148,6 +177,8 @@ def compare(
     options |= {"measure": options.pop("measures", None)}
     options |= {"paired": False} if different_cases else {}
     options |= {"plan": plan} if plan is not None else {}
+    by_split = {"splits": splits or None, "test_share": test_share, "data_set": data_set}
+    options |= {name: value for name, value in by_split.items() if value is not None}
     for name, columns in (("predicted", predicted), ("score", score)):
         options |= {name: _one_or_all(columns, alone=len(paths) == 1)} if columns else {}
     if options["jobs"] == "auto" and not learners:

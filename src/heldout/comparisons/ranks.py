@@ -163,6 +163,34 @@ def _from_frame(source: Any) -> tuple[Sequence[object], Sequence[object] | None,
     return kept, rows, np.column_stack(values) if values else np.empty((len(frame), 0))
 
 
+def list_columns(source: Any) -> dict[str, list[Any]] | None:
+    """The columns of a frame, of a mapping of lists or of a table of numbers by name; None for anything else.
+
+    The names of the levels of a pandas index are columns too.
+
+    >>> list_columns({"run": [1, 2], "tree": [0.9, 0.8]}), list_columns({"tree": {"iris": 0.9}})
+    ({'run': [1, 2], 'tree': [0.9, 0.8]}, None)
+    """
+    if isinstance(source, Mapping):
+        lists = {str(name): values for name, values in source.items()}
+        if not lists or any(isinstance(values, Mapping) or np.ndim(values) != 1 for values in lists.values()):
+            return None
+        return (
+            {name: list(values) for name, values in lists.items()} if len(set(map(len, lists.values()))) == 1 else None
+        )
+    if hasattr(source, "columns") or hasattr(source, "column_names"):
+        import narwhals.stable.v2 as nw
+
+        if any(name is not None for name in getattr(getattr(source, "index", None), "names", ())):
+            source = source.reset_index()
+        frame = nw.from_native(source, eager_only=True)
+        return {str(name): frame[name].to_list() for name in frame.columns}
+    if isinstance(source, np.ndarray | list | tuple):
+        _, _, table = _read(source)
+        return {f"learner {at + 1}": column.tolist() for at, column in enumerate(table.T)}
+    return None
+
+
 def _index(source: Any) -> Sequence[object] | None:
     """The row names of a pandas frame, unless they only count."""
     index = getattr(source, "index", None)
