@@ -461,6 +461,7 @@ def _pair_folds(
     orders = [_fold_order(own) for own in predictions]
     if len(orders[0]) == 1:
         return PairedCases(evaluations, paired=cases)
+    _refuse_whole_folds(predictions[0], orders[0])
     # 10 stands after 9 among numbers and before it in text: the folds of all are taken in the order of the first.
     order = tuple(np.array([own.index(key) for key in orders[0]], dtype=np.int64) for own in orders)
     return PairedSplits(
@@ -472,6 +473,21 @@ def _pair_folds(
         extra=cases.notes,
         rows=cases.rows,
     )
+
+
+def _refuse_whole_folds(predictions: Predictions, folds: Sequence[str]) -> None:
+    """Refuse folds that hold every case, such as epochs: they leave no case to train on."""
+    if predictions.id is None or predictions.fold is None:
+        return
+    found = find_sharing(*(keys.codes.astype(np.int64) - keys.offset for keys in (predictions.id, predictions.fold)))
+    whole = int((found.sizes == found.n).sum())
+    if whole:
+        raise ValuesError(
+            f"{whole:,} of {len(folds):,} folds ({listing(folds, most=5)}) hold every one of the {found.n:,} cases, so "
+            "they are repeated predictions of the same cases and no folds.",
+            hint="keep one prediction of each case, such as that of the last epoch or the mean score, and leave out "
+            "fold (--fold).",
+        )
 
 
 def _folds_are_partitions(predictions: Predictions) -> bool:
