@@ -170,10 +170,15 @@ Told = TypeVar("Told", Decision, CostOfDecision)
 
 
 def _told(decision: Told, source: Source, notes: Sequence[str]) -> Told:
-    """The choice with what was read, and what is to be said of that; a column of folds has no use here."""
-    folds = [note for role, _, note in source.unused if role == "fold"]
-    told = (*(note for note in notes if note not in folds), *decision.notes)
+    """The choice with what was read, and what is to be said of that."""
+    told = (*_drop_folds(source, notes), *decision.notes)
     return replace(decision, columns=source.describe_guesses(without="predicted"), notes=told)
+
+
+def _drop_folds(source: Source, notes: Sequence[str]) -> list[str]:
+    """The notes without those on a column of folds, which has no use here."""
+    folds = [note for role, _, note in source.unused if role == "fold"]
+    return [note for note in notes if note not in folds]
 
 
 def _check_classes(counted: Counted, positive: Label | None, labels: Sequence[Label] | None) -> None:
