@@ -213,6 +213,11 @@ def test_what_does_not_fit_is_refused():
         compare(LONG.iloc[:-1])
     with pytest.raises(ColumnError, match="text in note"):
         compare(WIDE.assign(data="iris", note="x"))
+    with pytest.raises(ValuesError, match="B holds numbers, but 'oops' in row 2"):
+        compare({"fold": [1, 2, 3], "A": [0.9, 0.9, 0.8], "B": ["0.8", "oops", "0.7"]})
+    with pytest.raises(ColumnError, match="text in truth, predicted") as refused:
+        compare({"fold": [1, 2], "truth": ["x", "y"], "predicted": ["x", "x"]})
+    assert "--predicted A" in str(refused.value)
     with pytest.raises(ColumnError, match="No column holds f1"):
         compare(LONG.assign(recall=0.5), measure="f1")
     with pytest.raises(OptionError, match="one learner only"):

@@ -245,6 +245,17 @@ def _numbers(values: Sequence[Any]) -> Floats | None:
         return None
 
 
+def _refuse_mixed(name: str, values: Sequence[Any]) -> None:
+    """Refuse a column of results in which single values are no numbers."""
+    wrong = [(row, value) for row, value in enumerate(values) if _numbers([value]) is None]
+    if len(wrong) < sum(not _is_missing(value) for value in values):
+        row, value = wrong[0]
+        raise ValuesError(
+            f"The column {name} holds numbers, but {str(value)!r} in row {row + 1:,}.",
+            hint="give one number for every split; where a measure is undefined, leave it empty.",
+        )
+
+
 def _text(value: Any) -> str:
     return str(int(value)) if isinstance(value, float | np.floating) else str(value)
 
@@ -273,6 +284,8 @@ class _SplitTable:
             # The first column of a frame that was written with its index only counts.
             del numbers[first]
         texts = [name for name, values in numbers.items() if values is None]
+        for name in texts:
+            _refuse_mixed(name, self.columns[name])
         if len(texts) == 1 == len(numbers) - 1 and not self._with_role("learner"):
             # Beside one column of numbers, that of texts names the learners.
             return replace(self, roles={**self.roles, texts[0]: "learner"}).by_data_set(wanted)
@@ -282,7 +295,8 @@ class _SplitTable:
             raise ColumnError(
                 f"Beside runs, folds and the name of the data set, columns hold numbers. Got text in "
                 f"{listing(left or data_sets)}.",
-                hint="leave these columns out, or call the one that names the learners learner.",
+                hint="leave these columns out, or call the one that names the learners learner; of predictions name "
+                "the columns (--predicted A --predicted B).",
             )
         kept = {name: values for name, values in numbers.items() if values is not None}
         names = [" ".join(_text(self.columns[one][row]) for one in data_sets) for row in range(self._n)]
