@@ -113,7 +113,7 @@ def test_the_screen_says_that_two_roc_curves_cross():
     assert isinstance(found, Comparison)
     said = " ".join(str(found).split())
     assert found.roc().verdict in said
-    assert "ROC curves M1 is better at false positive rates up to .182" in said
+    assert "Curves M1 is better at false positive rates up to .182" in said
     assert "cross once" in said
     page = found.to_html()
     assert page.count("M1 is better at false positive rates up to .182") <= 2, "in the section of curves and its chart"

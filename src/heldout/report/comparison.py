@@ -70,7 +70,7 @@ def comparison_blocks(comparison: Comparison, *, full: bool = False, curves: boo
     ]
     blocks.append(Prose(comparison.reason, label="How"))
     crossed = _crossing(comparison) if curves else ""
-    blocks += [Prose(crossed, label="ROC curves")] if crossed else []
+    blocks += [Prose(crossed, label="Curves")] if crossed else []
     blocks += best_tables(comparison.best, every=full)
     blocks.append(_differences(comparison))
     if full:
