@@ -122,10 +122,26 @@ def test_runs_and_folds_are_never_ranked():
     assert found.names == ("A", "B")
     assert "higher is taken as better" in str(found)
     results = {"A": [0.9, 0.8, 0.7, 0.8], "B": [0.8, 0.7, 0.7, 0.9], "C": [0.6, 0.7, 0.8, 0.7]}
-    for name in ("run", "split", "repeat", "seed", "iteration", "Key_Run"):
+    for name in (
+        "run",
+        "split",
+        "repeat",
+        "seed",
+        "iteration",
+        "Key_Run",
+        "run_id",
+        "Runs",
+        "random_state",
+        "cv split",
+    ):
         with pytest.raises(OptionError, match="test_share"):
             compare({name: [1, 2, 3, 4], **results})
-    assert compare({"fold": [1, 2, 3, 4], **results}).names == ("A", "B", "C")
+    for name in ("fold", "Fold", "folds", "fold_idx", "outer fold", "Key_Fold"):
+        assert compare({name: [1, 2, 3, 4], **results}).names == ("A", "B", "C"), name
+    with pytest.raises(ColumnError, match="epoch is no learner"):
+        compare({"epoch": [1, 2, 3, 4], **results})
+    for name in ("id", "index", "dataset_id"):
+        assert compare(pd.DataFrame({name: [31, 37, 44, 46], **results})).table.learners == ("A", "B", "C"), name
 
 
 def test_a_learner_may_be_called_like_a_run():

@@ -17,7 +17,10 @@ from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.intervals.quantiles import z_value
 
 # Headers of a first column that holds names even where the names are numbers.
-NAME_HEADERS = frozenset({"", "data set", "data_set", "dataset", "data", "name", "column_1"})
+NAME_HEADERS = frozenset({
+    "", "data set", "data_set", "dataset", "data", "name", "column_1", "unnamed: 0", "id", "index", "row", "dataset_id",
+    "data_id", "task_id",
+})  # fmt: skip
 ONE_NUMBER = "give one number for every data set."
 ON_ONE_DATA_SET = "compare on a single data set with the predictions or the folds of both learners."
 EXAMPLE = "{'C4.5': [0.76, 0.60], 'naive Bayes': [0.75, 0.63]}"

@@ -29,11 +29,14 @@ from heldout.measures.quantity import AVERAGES, Bound, Quantity
 # What columns are by their usual names, in small letters and without Weka's Key_; the names of runs and folds are also
 # those of columns that are never learners.
 RUNS = frozenset({
-    "run", "repeat", "repetition", "replicate", "rep", "seed", "random_seed", "random_state", "iteration", "iter",
-    "trial", "split", "split_id",
+    "run", "repeat", "repetition", "replicate", "replication", "rep", "seed", "random_state", "iteration", "iter",
+    "trial", "split", "resample",
 })  # fmt: skip
-FOLDS = frozenset({"fold", "fold_id", "cv_fold", "outer_fold", "test_fold"})
+FOLDS = frozenset({"fold"})
+# Neither learners nor splits: the same cases, predicted again.
+STEPS = frozenset({"epoch", "step"})
 DATA_SETS = frozenset({"dataset", "data_set", "data", "task", "problem", "domain"})
+AROUND = re.compile(r"^(?:cv|outer|test|random)_(?=[a-z]+$)(?!state)|(?:_(?:id|idx|index|number|no|nr))?s?$")
 LEARNERS = frozenset({"learner", "model", "classifier", "algorithm", "scheme", "estimator", "method"})
 TRAINED = frozenset({"number_of_training_instances", "n_train", "train_size", "training_size", "n_training"})
 TESTED = frozenset({"number_of_testing_instances", "n_test", "test_size", "testing_size", "n_testing"})
@@ -172,6 +175,13 @@ def read_split_results(
                 f"The column {name} has no value in {len(missing):,} rows: {listing(missing, most=5)}.",
                 hint="say in every row which split of which data set it is of.",
             )
+    steps = [name for name, role in roles.items() if role == "step"]
+    if steps:
+        raise ColumnError(
+            f"The column {listing(steps)} is no learner, and says that rows are the same cases predicted again: they "
+            "are neither data sets nor splits.",
+            hint="keep the last of them, and leave the column out.",
+        )
     if not (splits or marks):
         for option, given in (("test_share (--test-share)", share), ("data_set (--data-set)", data_set)):
             if given is not None:
@@ -213,8 +223,9 @@ def _role(name: object, values: Sequence[Any]) -> str:
     plain = _plain(name)
     if plain == SCHEME_OPTIONS:
         return "options"
-    kinds = (("run", RUNS), ("fold", FOLDS), ("data set", DATA_SETS), ("learner", LEARNERS))
-    known = next((role for role, names in kinds if plain in names), "")
+    kinds = (("run", RUNS), ("fold", FOLDS), ("step", STEPS), ("data set", DATA_SETS), ("learner", LEARNERS))
+    bare = AROUND.sub("", plain)
+    known = next((role for role, names in kinds if plain in names or bare in names), "")
     if known:
         return known if all(map(_is_mark, values)) else ""
     if plain in TRAINED or plain in TESTED:
