@@ -98,3 +98,37 @@ def test_labels_of_other_kinds_are_the_same_answers():
     words = evaluate(["0", "1"] * 30, ["0", "1"] * 25 + ["1", "0"] * 5)
     numbers = evaluate([0, 1] * 30, [0, 1] * 25 + [1, 0] * 5)
     assert found(words, numbers, measure="accuracy").pairs[0].alike == "answers"
+
+
+CROSSED = [True, True, True, False, True, False, False, False]
+FIRST, SECOND = [8, 7, 6, 5, 1, 4, 3, 2], [8, 4, 5, 7, 6, 3, 2, 1]
+
+
+def scored(values):
+    return evaluate(CROSSED, score=np.array(values) / 10, positive=True, threshold=0.5)
+
+
+def test_the_screen_says_that_two_roc_curves_cross():
+    found = compare({"M1": scored(FIRST), "M2": scored(SECOND)})
+    assert isinstance(found, Comparison)
+    said = " ".join(str(found).split())
+    assert found.roc().verdict in said
+    assert "Curves M1 is better at false positive rates up to .182" in said
+    assert "cross once" in said
+    page = found.to_html()
+    assert page.count("M1 is better at false positive rates up to .182") <= 2, "in the section of curves and its chart"
+
+
+@pytest.mark.parametrize(
+    ("sides", "measure"),
+    [
+        ({"M1": FIRST, "M2": SECOND}, "accuracy"),
+        ({"M1": FIRST, "M2": [8, 7, 3, 5, 1, 6, 4, 2]}, None),
+        ({"M1": FIRST, "M2": FIRST}, None),
+        ({"M1": FIRST, "M2": SECOND, "M3": FIRST}, None),
+    ],
+    ids=["areas are not compared", "one dominates", "the same curve", "three of them"],
+)
+def test_nothing_is_said_of_curves_that_do_not_cross(sides, measure):
+    found = compare({name: scored(values) for name, values in sides.items()}, measure=measure)
+    assert "convex hull" not in str(found)

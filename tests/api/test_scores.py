@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,9 @@ from sklearn.metrics import average_precision_score, brier_score_loss, log_loss,
 
 import heldout
 from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError
+
+# A threshold or, of several classes, a cost: which of the two comes is not for the type checker here.
+choose_threshold: Any = heldout.choose_threshold
 
 TRUTH = ["yes", "no", "yes", "no", "no", "yes", "no", "yes", "no", "no"]
 SCORE = [0.9, 0.4, 0.65, 0.35, 0.7, 0.55, 0.1, 0.8, 0.2, 0.3]
@@ -191,7 +195,7 @@ def test_curves_of_every_kind():
 
 
 def test_a_threshold_is_chosen_from_the_front_door():
-    chosen = heldout.choose_threshold(TRUTH, SCORE, costs={("yes", "no"): 10, ("no", "yes"): 1})
+    chosen = choose_threshold(TRUTH, SCORE, costs={("yes", "no"): 10, ("no", "yes"): 1})
     brute = {
         t: sum(10 for s, y in zip(SCORE, ONES, strict=True) if y and s < t)
         + sum(1 for s, y in zip(SCORE, ONES, strict=True) if not y and s >= t)
@@ -199,16 +203,16 @@ def test_a_threshold_is_chosen_from_the_front_door():
     }
     assert brute[chosen.threshold] == min(brute.values())
     with pytest.raises(OptionError):
-        heldout.choose_threshold(TRUTH, SCORE, require="recall >= 0.9, precision >= 0.99")
+        choose_threshold(TRUTH, SCORE, require="recall >= 0.9, precision >= 0.99")
     with pytest.raises(OptionError, match="two classes"):
-        heldout.choose_threshold(["a", "b", "c"], np.eye(3))
+        choose_threshold(["a", "b", "c"], np.eye(3))
 
 
 def test_maximize_is_another_word_for_by():
-    named = heldout.choose_threshold(TRUTH, SCORE, maximize="f1")
-    assert named.threshold == heldout.choose_threshold(TRUTH, SCORE, by="f1").threshold
+    named = choose_threshold(TRUTH, SCORE, maximize="f1")
+    assert named.threshold == choose_threshold(TRUTH, SCORE, by="f1").threshold
     with pytest.raises(OptionError, match="two names of one option"):
-        heldout.choose_threshold(TRUTH, SCORE, by="f1", maximize="youden")
+        choose_threshold(TRUTH, SCORE, by="f1", maximize="youden")
 
 
 def test_of_several_classes_one_is_told_from_the_others():
@@ -216,20 +220,20 @@ def test_of_several_classes_one_is_told_from_the_others():
     truth = rng.choice(["a", "b", "c"], 200)
     scores = rng.random((200, 3)) + (truth[:, None] == np.array(["a", "b", "c"]))
     frame = pl.DataFrame({"truth": truth, **{f"p_{name}": scores[:, i] for i, name in enumerate("abc")}})
-    alone = heldout.choose_threshold(truth == "b", scores[:, 1], by="youden")
+    alone = choose_threshold(truth == "b", scores[:, 1], by="youden")
     for score in (None, "p_b"):
-        found = heldout.choose_threshold(frame, score, positive="b", by="youden")
+        found = choose_threshold(frame, score, positive="b", by="youden")
         assert found.threshold == alone.threshold
         assert found.confusion.matrix.tolist() == alone.confusion.matrix.tolist()
         assert (found.negative, found.positive) == ("not b", "b")
         assert "score = p_b" in found.columns
         assert "p_a" not in found.columns
-    assert heldout.choose_threshold(truth, scores, positive="b", by="youden").threshold == alone.threshold
+    assert choose_threshold(truth, scores, positive="b", by="youden").threshold == alone.threshold
     with pytest.raises(OptionError, match="there are 3: a, b, c") as caught:
-        heldout.choose_threshold(frame, by="youden")
+        choose_threshold(frame, by="youden")
     assert "--positive CLASS" in caught.value.hint
     with pytest.raises(ColumnError, match="looks like the score of class 'a'"):
-        heldout.choose_threshold(frame, positive="b", score="p_a", by="youden")
+        choose_threshold(frame, positive="b", score="p_a", by="youden")
 
 
 @pytest.mark.parametrize(
@@ -246,7 +250,7 @@ def test_what_is_wrong_with_a_guessed_score_is_said_at_once_where_it_is_needed(b
     path = tmp_path / "churn.csv"
     written = [*map(str, SCORE[:3]), *bad, *map(str, SCORE[3 + len(bad) :])]
     path.write_text("\n".join(["label,score", *map(",".join, zip(TRUTH, written, strict=True))]), encoding="utf-8")
-    for ask in (heldout.evaluate, lambda place: heldout.choose_threshold(place, by="f1")):
+    for ask in (heldout.evaluate, lambda place: choose_threshold(place, by="f1")):
         with pytest.raises(ValuesError) as caught:
             ask(path)
         assert said in caught.value.what

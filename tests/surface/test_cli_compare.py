@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportions_ztest
 from tests.oracles.figures import DATA
 from tests.surface.learning_files import OK, table
 
@@ -32,6 +33,10 @@ FILES = {
     "results.csv": table("data set,tree,bayes,knn", ["w", "x", "y", "z"], [0.7, 0.8, 0.6, 0.9], [0.8, 0.9, 0.7, 0.8],
                          [0.6, 0.7, 0.5, 0.7]),
     "gaps.csv": table("data set,tree,bayes", ["w", "x", "y"], [0.7, 0.8, ""], [0.8, 0.9, 0.7]),
+    "folds.csv": table("run,fold,tree,bayes", [1, 1, 1, 2, 2, 2], [1, 2, 3] * 2, [0.9, 0.85, 0.88, 0.91, 0.84, 0.87],
+                       [0.8, 0.82, 0.83, 0.81, 0.83, 0.8]),
+    "seeds.csv": table("seed,tree,bayes", [1, 2, 3], [0.9, 0.85, 0.88], [0.8, 0.82, 0.83]),
+    "40.csv": ",no,yes\nno,40,20\nyes,5,60\n",
     "data.csv": OK,
     "words.txt": "no table at all\n",
 }  # fmt: skip
@@ -90,6 +95,14 @@ FORMS: dict[str, tuple[list[str], str]] = {
     "a margin": (["a.csv", "b.csv", "--margin", "0.02"], "80 cases"),
     "equivalence": (["a.csv", "b.csv", "--margin", "0.02", "--equivalence"], "80 cases"),
     "costs": (["a.csv", "b.csv", "--costs", "yes,no:5; no,yes:1"], "80 cases"),
+    "splits": (["folds.csv", "--splits", "--measure", "accuracy"], "the same 6 splits (2 × 3 folds)"),
+    "splits that columns tell": (["folds.csv"], "the same 6 splits"),
+    "a share of tests": (["seeds.csv", "--test-share", "1/3"], "3 random splits"),
+    "a data set of Weka's": ([str(DATA / "weka/experiment/split66x30_raw.csv"), "--data-set", "iris"],
+                             "30 splits of iris"),
+    "matrices": (["--matrix", "50 10; 5 60", "--matrix", "40.csv", "--labels", "no,yes", "--positive", "yes"],
+                 "different test sets of 125, 125 cases"),
+    "a matrix beside a file": (["a.csv", "--matrix", "40.csv"], "different test sets of 80, 125 cases"),
     "learners": (["data.csv", "--learner", "naive-bayes", "--learner", "knn:3", "--plan", "6 x holdout 2/3"],
                  "the same 6 splits"),
     "a rope": (["data.csv", "--learner", "naive-bayes", "--learner", "knn:3", "--plan", "5-fold",
@@ -111,6 +124,11 @@ def test_every_form_is_a_comparison(run, form):
     if form == "three files":
         assert found["correction"] == "holm"
         assert len({(row["a"], row["b"]) for row in found["comparisons"]}) == 3
+    if form == "matrices":
+        assert found["models"] == ["matrix 1", "40.csv"]
+        assert first["difference"] == pytest.approx(110 / 125 - 100 / 125)
+        assert first["p"] == pytest.approx(proportions_ztest([110, 100], [125, 125])[1])
+        assert found["comparisons"][1]["class"] == "yes"
     if form == "a control":
         assert {row["b"] for row in found["comparisons"]} == {"b.csv"}
     if form == "a method":
@@ -199,6 +217,14 @@ WRONG: dict[str, tuple[list[str], str, str]] = {
     "a level of 95": (["a.csv", "b.csv", "--level", "95"], "between 0 and 1", "0.95"),
     "a number that is none": (["a.csv", "b.csv", "--margin", "much"], "--margin", "--help"),
     "options that a table has not": (["results.csv", "--margin", "0.1", "--id", "x"], "margin, id", "leave them out"),
+    "one matrix only": (["--matrix", "50 0; 2 48"], "one classifier only", "two"),
+    "a matrix of learners": (["data.csv", "--learner", "knn:3", "--learner", "tree", "--matrix", "5 0; 0 5"],
+                             "--matrix", "leave"),
+    "rows without a matrix": (["a.csv", "b.csv", "--rows", "predicted"], "--rows", "leave out"),
+    "a matrix of ids": (["--matrix", "5 0; 0 5", "--matrix", "4 1; 1 4", "--id", "x"], "id", "evaluate()"),
+    "splits of unknown size": (["seeds.csv"], "is not known", "--test-share"),
+    "a share of tests without splits": (["results.csv", "--test-share", "0.1"], "single splits", "--splits"),
+    "splits of predictions": (["a.csv", "b.csv", "--splits"], "here are predictions", "--fold"),
     "no curves to draw": (["a.csv", "b.csv", "--chart", "roc.svg"], "no ROC curves", "--score"),
     "a chart of learners": (["data.csv", "--learner", "knn:3", "--learner", "tree", "--chart", "x.svg"],
                             "no ROC curves", "--chart"),

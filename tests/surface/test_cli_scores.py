@@ -71,6 +71,22 @@ def test_thresholds_by_cost_measure_and_requirement(run):
     assert json.loads(out)["schema"] == "heldout/decision@1"
 
 
+def test_thresholds_of_several_classes_are_costs(run):
+    iris = DIABETES.replace("diabetes", "iris")
+    kinds = ("setosa", "versicolor", "virginica")
+    costs = "; ".join(f"Iris-{a},Iris-{b}:{20 if a == 'virginica' else 1}" for a in kinds for b in kinds if a != b)
+    columns = [word for kind in kinds for word in ("--score", f"p_Iris-{kind}")]
+    status, out, _ = run("thresholds", iris, *columns, "--costs", costs, "--json", "-")
+    assert status == 0
+    found = json.loads(out)
+    assert found["schema"] == "heldout/cost-of-decision@1"
+    assert [row["role"] for row in found["estimates"]] == ["least expected cost", "likeliest class", "saved"]
+    status, out, err = run("thresholds", iris, "--maximize", "f1")
+    assert (status, out) == (2, "")
+    assert "--positive CLASS" in err
+    assert "--costs" in err
+
+
 def test_a_grid_of_thresholds(run):
     status, out, _ = run("thresholds", DIABETES, "--grid", "0.5,0.9")
     assert status == 0

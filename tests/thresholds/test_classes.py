@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import heldout
 from heldout.api.evaluate import evaluate
 from heldout.costs import Costs
 from heldout.errors import MatrixError, OptionError, ValuesError
@@ -118,3 +122,58 @@ def test_other_input_that_is_refused():
         cost_of_decision([[0.2, 0.3, 0.5]], [0, 1], COSTS)
     with pytest.raises(OptionError, match="from 0 to 2"):
         cost_of_decision([[0.2, 0.3, 0.5]], [3], COSTS)
+
+
+FLOWERS = Path(__file__).parent.parent.parent / "examples" / "iris.csv"
+KINDS = ("Iris-setosa", "Iris-versicolor", "Iris-virginica")
+# Taking a virginica for a versicolor is dear.
+DEAR = "; ".join(f"{a},{b}:{20 if (a, b) == KINDS[:0:-1] else 1}" for a in KINDS for b in KINDS if a != b)
+
+
+def test_choose_threshold_answers_the_class_of_least_expected_cost():
+    flowers = pl.read_csv(FLOWERS)
+    kinds = sorted(flowers["truth"].unique())
+    p = flowers.select(f"p_{kind}" for kind in kinds).to_numpy()
+    truth = flowers["truth"].replace_strict(kinds, range(3)).to_numpy()
+    wanted = cost_of_decision(p, truth, DEAR, kinds, level=0.9)
+    columns = [f"p_{kind}" for kind in reversed(kinds)]
+    for found in (
+        heldout.choose_threshold(FLOWERS, costs=DEAR, level=0.9),
+        heldout.choose_threshold(flowers, columns, costs=DEAR, by="cost", level=0.9),
+        heldout.choose_threshold(flowers["truth"], p, costs=DEAR, level=0.9),
+    ):
+        assert isinstance(found, classes.CostOfDecision)
+        assert found.rows() == wanted.rows()
+    assert "guessed" in str(heldout.choose_threshold(FLOWERS, costs=DEAR))
+
+
+def test_a_positive_class_is_still_told_from_the_others():
+    costs = {("Iris-virginica", "not Iris-virginica"): 20, ("not Iris-virginica", "Iris-virginica"): 1}
+    found = heldout.choose_threshold(FLOWERS, costs=costs, positive="Iris-virginica")
+    assert not isinstance(found, classes.CostOfDecision)
+    assert found.positive == "Iris-virginica"
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"costs": DEAR, "honest": True}, "honest"),
+        ({"costs": DEAR, "require": "recall >= 0.9"}, "require"),
+        ({"costs": DEAR, "by": "f1"}, "and there are 3"),
+        ({"by": "youden"}, "and there are 3"),
+        ({"costs": DEAR.replace("setosa", "sertosa")}, "sertosa"),
+    ],
+)
+def test_what_needs_a_threshold_is_refused(options, says):
+    with pytest.raises((OptionError, MatrixError), match=says):
+        heldout.choose_threshold(FLOWERS, **options)
+
+
+def test_missing_rows_are_told():
+    flowers = pl.read_csv(FLOWERS).with_columns(
+        pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise(pl.col("truth")).alias("truth")
+    )
+    found = heldout.choose_threshold(flowers, costs=DEAR, missing="drop")
+    assert isinstance(found, classes.CostOfDecision)
+    assert found.n == 149
+    assert any("1 of 150" in note for note in found.notes), found.notes

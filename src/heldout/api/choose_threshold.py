@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from heldout.api.evaluate import refuse_other_labels
 from heldout.api.options import EngineArguments, takes
@@ -18,7 +18,9 @@ from heldout.evidence import Label
 from heldout.evidence.counted import Counted
 from heldout.predictions.positive_class import choose_positive, fitted, quoted
 from heldout.predictions.source import ReadOptions, Source, gather
+from heldout.predictions.table import Predictions
 from heldout.results.evaluation_builder import counted_notes
+from heldout.thresholds.classes import CostOfDecision, cost_of_decision
 from heldout.thresholds.decision import Decision
 from heldout.thresholds.decision_warnings import GET_ROWS
 from heldout.thresholds.selection import choose, choose_rows
@@ -49,15 +51,17 @@ def choose_threshold(
     seed: int = 0,
     replicates: int = 999,
     **large: Unpack[EngineArguments],
-) -> Decision:
+) -> Decision | CostOfDecision:
     """Choose the threshold from which a case is called positive, and say how sure that is.
 
     `by` is "cost" or "iso" (with `costs`), "youden", "closest" or any measure of the counts; `maximize`, as the flag is
     called, says the same. `require` holds requirements such as "recall >= 0.9", among whose thresholds the best by
     `then` is taken. `prevalence` is the share of positives where the threshold will be used. `honest` judges the choice
-    on cases that had no part in it. Of more than two classes, `positive` is told from all the others together. What is
-    too large to be held is counted as `evaluate` does it: by `engine`, on the cluster `master`, in bins of scores that
-    make areas certain to `tolerance` in at most so many `passes`.
+    on cases that had no part in it. Of more than two classes, `positive` is told from all the others together; without
+    it, with `costs` and a probability for each class, there is no threshold: the answer says what it costs to answer
+    the class of least expected cost, against answering the likeliest one. What is too large to be held is counted as
+    `evaluate` does it: by `engine`, on the cluster `master`, in bins of scores that make areas certain to `tolerance`
+    in at most so many `passes`.
 
     >>> chosen = choose_threshold([1, 1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6, 0.3, 0.1], by="youden")
     >>> chosen.threshold
@@ -95,6 +99,9 @@ def choose_threshold(
     predictions, source = gather(
         data, roles, labels=labels, missing=missing, score=score, positive=positive, threshold=0.0, against_rest=True
     )
+    if predictions.scores is not None and predictions.scores.per_class and costs is not None and by in (None, "cost"):
+        refused = {"weight": weight, "group": group, "honest": honest or None, **options}
+        return _decide_classes(predictions, source, costs, cost_rows, refused)
     if predictions.scores is None or predictions.scores.per_class or len(predictions.labels) != 2:
         raise _several(predictions.labels)
     chosen = predictions.positive
@@ -118,6 +125,28 @@ def choose_threshold(
     return _told(decision, source, predictions.said)
 
 
+# Options that choose among thresholds, of which several classes have none, or that need more than counts of cases.
+OF_THRESHOLDS = ("require", "then", "prevalence", "current", "honest", "weight", "group")
+
+
+def _decide_classes(
+    predictions: Predictions, source: Source, costs: Any, cost_rows: str | None, options: dict[str, Any]
+) -> CostOfDecision:
+    """What it costs to answer the class of least expected cost, where each of several classes has a probability."""
+    given = [name for name in OF_THRESHOLDS if options[name] is not None]
+    if given:
+        raise OptionError(
+            f"The class of least expected cost is answered without any threshold, and these options are for one: "
+            f"{listing(given)}.",
+            hint="leave them out; or name the class that is to be told from all the others (positive=, --positive).",
+        )
+    evidence, labels = RowScores(predictions, predictions.labels), predictions.labels
+    if isinstance(costs, str | Path):
+        costs = read_costs(costs, labels, cost_rows)
+    answer = cost_of_decision(evidence.values, evidence.codes, costs, labels, level=options["level"])
+    return _told(answer, source, predictions.said)
+
+
 def _choose_from_counts(
     counted: Counted, source: Source, by: str | None, costs: Any, cost_rows: str | None, options: dict[str, Any]
 ) -> Decision:
@@ -137,11 +166,19 @@ def _choose_from_counts(
     return _told(decision, source, counted_notes(counted))
 
 
-def _told(decision: Decision, source: Source, notes: Sequence[str]) -> Decision:
-    """The choice with what was read, and what is to be said of that; a column of folds has no use here."""
+Told = TypeVar("Told", Decision, CostOfDecision)
+
+
+def _told(decision: Told, source: Source, notes: Sequence[str]) -> Told:
+    """The choice with what was read, and what is to be said of that."""
+    told = (*_drop_folds(source, notes), *decision.notes)
+    return replace(decision, columns=source.describe_guesses(without="predicted"), notes=told)
+
+
+def _drop_folds(source: Source, notes: Sequence[str]) -> list[str]:
+    """The notes without those on a column of folds, which has no use here."""
     folds = [note for role, _, note in source.unused if role == "fold"]
-    kept = [note for note in notes if note not in folds]
-    return replace(decision, columns=source.describe_guesses(without="predicted"), notes=(*kept, *decision.notes))
+    return [note for note in notes if note not in folds]
 
 
 def _check_classes(counted: Counted, positive: Label | None, labels: Sequence[Label] | None) -> None:
@@ -163,6 +200,7 @@ def _check_classes(counted: Counted, positive: Label | None, labels: Sequence[La
 
 def _several(labels: Sequence[Label]) -> OptionError:
     return OptionError(
-        f"A threshold tells two classes apart. There are {len(labels)}: {listing(labels)}.",
-        hint="choose two of them, or the class of least expected cost with heldout.thresholds.classes.decide.",
+        f"A threshold tells two classes apart, and there are {len(labels)}: {listing(labels)}.",
+        hint="name the one that is to be told from all the others: --positive CLASS (in Python positive=); or, with a "
+        "probability for each class in rows, give costs alone (--costs, costs=) for the class of least expected cost.",
     )

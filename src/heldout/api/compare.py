@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 from heldout.api.contestants import (
     ContestantOptions,
@@ -13,6 +13,7 @@ from heldout.api.contestants import (
     gather_contestants,
     is_contestant,
     is_readable,
+    name_items,
     read_columns,
 )
 from heldout.api.evaluate import check_path
@@ -23,9 +24,11 @@ from heldout.comparisons.design import CompareOptions, PairingDesign
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.pairing import Contestant, choose_design
 from heldout.comparisons.pairwise import Claims, TableOptions, choose_pairs, compare_contestants, compare_table
+from heldout.comparisons.split_results import compare_splits, is_cross_validation, read_split_results
 from heldout.engines.engine_choice import EngineOptions, lazy_frame
 from heldout.errors import OptionError
 from heldout.evidence import Label
+from heldout.files import read_table
 from heldout.files.ledger import enter_use
 from heldout.findings.review import check_codes
 from heldout.measures.catalogue import read_quantity
@@ -46,6 +49,9 @@ def compare(
     margin: float | None = None,
     margin_kind: MarginKind = "non-inferiority",
     rope: float | None = None,
+    splits: bool = False,
+    test_share: float | str | None = None,
+    data_set: str | None = None,
     truth: Any = None,
     predicted: Any = None,
     score: Any = None,
@@ -68,15 +74,18 @@ def compare(
     """Compare classifiers by the procedure that fits how they were tested, and say which and why.
 
     Takes evaluations or files of predictions of the same cases (matched by `id` or by their order), validations by the
-    same splits, one file with several columns of predictions or scores (`predicted=["a", "b"]`), or one table of
-    results (data sets × learners). `paired=False` says that the test sets differ. With more than two, all pairs are
-    compared, or all with the `control`, and the p-values corrected (Holm unless said). A `margin` asks whether the
-    first is not worse, or not different, by more than that. Of three or more, `best` of the answer says which may be
-    the best. `ledger` is a file in which the use of these cases is entered; earlier uses are a finding. `mute` names
-    rules that are not to be checked. Where a method resamples, it draws `replicates`: 2,000 of counts and 999 of scores
-    unless a number is given. With a `group` whole groups are the cases, and with a `weight` each case counts by it, for
-    every measure. Lazy frames (of Polars, DuckDB, Ibis, Spark or Dask) and files that are too large are joined and
-    counted where they are; `engine`, `master`, `tolerance` and `passes` are those of `evaluate`.
+    same splits, one file with several columns of predictions or scores (`predicted=["a", "b"]`), one table of results
+    (data sets × learners), or results of single splits: a table with columns of runs or folds, or with `splits`, a file
+    of Weka's Experimenter, or what `cross_validate` gave by learner. There `test_share` is the share of cases that a
+    split tests, where the table does not say it, and `data_set` the one to compare on. `paired=False` says that the
+    test sets differ. With more than two, all pairs are compared, or all with the `control`, and the p-values corrected
+    (Holm unless said). A `margin` asks whether the first is not worse, or not different, by more than that. Of three or
+    more, `best` of the answer says which may be the best. `ledger` is a file in which the use of these cases is
+    entered; earlier uses are a finding. `mute` names rules that are not to be checked. Where a method resamples, it
+    draws `replicates`: 2,000 of counts and 999 of scores unless a number is given. With a `group` whole groups are the
+    cases, and with a `weight` each case counts by it, for every measure. Lazy frames (of Polars, DuckDB, Ibis, Spark or
+    Dask) and files that are too large are joined and counted where they are; `engine`, `master`, `tolerance` and
+    `passes` are those of `evaluate`.
 
     >>> from heldout.api.evaluate import evaluate
     >>> truth = [0] * 60 + [1] * 60
@@ -103,14 +112,17 @@ def compare(
         )  # fmt: skip
         contestants = _read_contestants(classifiers, names, reading, same_cases=paired is not False)
         if contestants is None:
-            _check_table_options(classifiers[0], {"names": names, "paired": paired, "margin": margin}, reading)
             if ledger is not None:
                 raise OptionError(
                     "A ledger is about the cases of a test set, and a table of results has none.",
                     hint="leave out ledger (--ledger).",
                 )
+            others = {"names": names, "paired": paired}
             options = TableOptions(level, method, rope, claims, seed=seed, mute=muted)
-            return compare_table(classifiers[0], control, options, measure)
+            return _compare_results(
+                classifiers, _SplitOptions(splits, test_share, data_set), others, reading, options, control, measure
+            )
+        _SplitOptions(splits, test_share, data_set).check_unused()
         if len(contestants) < 2:
             only = next(iter(contestants))
             raise OptionError(f"There is one classifier only: {only}.", hint="give at least two to compare.")
@@ -120,6 +132,49 @@ def compare(
             design, pairs, measure, CompareOptions(level, seed, replicates, method, rope), claims, muted
         )  # fmt: skip
     return made if ledger is None else enter_comparison(made, design, ledger)
+
+
+class _SplitOptions(NamedTuple):
+    """What is said of results of single splits."""
+
+    splits: bool = False
+    test_share: float | str | None = None
+    data_set: str | None = None
+
+    def check_unused(self) -> None:
+        """Refuse what has no meaning for predictions."""
+        given = [name for name, value in self._asdict().items() if value is not None and value is not False]
+        if given:
+            raise OptionError(
+                f"These options are for a table of results of single splits, and here are predictions: "
+                f"{listing(given)}.",
+                hint="leave them out; folds of predictions are a column of the file (fold=, --fold).",
+            )
+
+
+def _compare_results(
+    classifiers: Sequence[Any],
+    by_split: _SplitOptions,
+    others: dict[str, Any],
+    reading: ContestantOptions,
+    options: TableOptions,
+    control: str | None,
+    measure: str | Sequence[str] | None,
+) -> Comparison | LearnerRanks:
+    """A table of results, or the results of single splits, which columns of runs and folds tell."""
+    source = classifiers[0]
+    if all(map(is_cross_validation, classifiers)):
+        source = name_items(classifiers, others.pop("names"))
+    margin = {"margin": options.claims.margin}
+    _check_table_options(classifiers[0], others | (margin if reading.given() else {}), reading)
+    table = read_table(source) if isinstance(source, str | Path) else source
+    asked = [measure] if isinstance(measure, str) else list(measure or ())
+    found = read_split_results(table, asked, **by_split._asdict())
+    if found is not None:
+        return compare_splits(found, control, options)
+    # A margin is judged over splits, and not over data sets.
+    _check_table_options(classifiers[0], margin, reading)
+    return compare_table(table, control, options, measure)
 
 
 def enter_comparison(comparison: Comparison, design: PairingDesign, ledger: Any) -> Comparison:
@@ -145,6 +200,8 @@ def _read_contestants(
     classifiers: Sequence[Any], names: Any, reading: ContestantOptions, *, same_cases: bool
 ) -> dict[str, Contestant] | None:
     """The contestants by name; None for a table of results."""
+    if all(map(is_cross_validation, classifiers)):
+        return None
     if len(classifiers) > 1:
         return gather_contestants(classifiers, names, reading, same_cases=same_cases)
     only = classifiers[0]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -383,9 +383,15 @@ def gather_contestants(
     return _by_name([name or _letter(index) for index, (name, _) in enumerate(items)], contestants, names)
 
 
-def _by_name(
-    default: Sequence[str], contestants: Sequence[Contestant], names: Sequence[str] | None
-) -> dict[str, Contestant]:
+Named = TypeVar("Named")
+
+
+def name_items(contestants: Sequence[Named], names: Sequence[str] | None) -> dict[str, Named]:
+    """The contestants by the given names, or by letters."""
+    return _by_name([_letter(index) for index in range(len(contestants))], contestants, names)
+
+
+def _by_name(default: Sequence[str], contestants: Sequence[Named], names: Sequence[str] | None) -> dict[str, Named]:
     """The contestants by the given names or their default ones; a repeated name gets a number."""
     if names is None:
         names = default
@@ -394,7 +400,7 @@ def _by_name(
             f"There are {len(contestants)} classifiers to compare, and names= gives {names!r}.",
             hint="give one name to each, in their order.",
         )
-    by_name: dict[str, Contestant] = {}
+    by_name: dict[str, Named] = {}
     for name, contestant in zip(map(str, names), contestants, strict=True):
         unique, number = name, 2
         while unique in by_name:

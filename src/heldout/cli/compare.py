@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from heldout.api.options import INPUT, OUTPUT, RUNNING
+from heldout.cli.evaluate import read_labelled_matrix, refuse_rows
 from heldout.cli.flags import ENGINE, FILES, OPTIONS, takes_flags
-from heldout.cli.output import Outputs, check_own_file, check_writable, deliver, tell
+from heldout.cli.output import Outputs, check_own_file, check_writable, deliver, is_file, tell
 from heldout.errors import OptionError
 
 CLAIM = "Claim"
 USUAL_PLAN = "30 x holdout 2/3"
 # Options that only one kind of input takes, and those that validating learners shares with comparing files.
-OF_FILES = ("truth", "predicted", "score", "threshold", "id", "fold", "weight", "paired", *ENGINE.split())
+OF_SPLITS = ("splits", "test_share", "data_set")
+OF_FILES = (
+    "truth", "predicted", "score", "threshold", "id", "fold", "weight", "paired", *OF_SPLITS, "matrix", "rows",
+    *ENGINE.split(),
+)  # fmt: skip
 OF_LEARNERS = ("target", "plan", "features", "drop", "jobs")
 OF_BOTH = ("group", "missing", "labels", "positive", "costs")
 
 
 @takes_flags(
-    "truth predicted score threshold id fold different_cases group weight positive labels costs missing",
+    "truth predicted score threshold id fold different_cases splits test_share data_set matrix rows group weight",
+    "positive labels costs missing",
     ENGINE,
     "learners target plan features drop jobs measures method control correction margin equivalence rope",
     "level replicates seed full chart",
@@ -30,6 +37,12 @@ OF_BOTH = ("group", "missing", "labels", "positive", "costs")
     "mute ledger",
     threshold=replace(OPTIONS["threshold"], help="Predict the positive class from this score on."),
     id=replace(OPTIONS["id"], help="Column that names the case; without, rows are matched by order."),
+    matrix=replace(
+        OPTIONS["matrix"],
+        help="A confusion matrix of a classifier with a test set of its own: a CSV file, or the counts themselves, as "
+        "in '50 0; 2 48'; may be repeated.",
+        repeated=True,
+    ),
     fold=replace(OPTIONS["fold"], help="Column of folds: compare fold by fold."),
     method=replace(
         OPTIONS["method"],
@@ -48,7 +61,8 @@ def compare(
         typer.Argument(
             metavar="FILE…",
             help="Files of predictions, one classifier each (or folders, or patterns in quotes); one file with several "
-            "(--predicted, --score); one table of results, data sets × learners; or data for several --learner.",
+            "(--predicted, --score); one table of results, data sets × learners, or splits of one data set × learners, "
+            "as Weka's Experimenter writes them too; or data for several --learner.",
         ),
     ] = None,
     predicted: Annotated[
@@ -71,6 +85,29 @@ def compare(
         bool,
         typer.Option("--different-cases", help="Each file has a test set of its own.", rich_help_panel=INPUT),
     ] = False,
+    splits: Annotated[
+        bool,
+        typer.Option(
+            "--splits",
+            help="Each row of a table holds the results of one split of a data set; columns of runs and folds say so "
+            "too.",
+            rich_help_panel=INPUT,
+        ),
+    ] = False,
+    test_share: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the cases that each split tests, such as 0.1 or 1/3, where the table does not say it.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    data_set: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Compare over the splits of this data set of the table.", rich_help_panel=INPUT
+        ),
+    ] = None,
     plan: Annotated[
         str | None,
         typer.Option(
@@ -132,36 +169,61 @@ def compare(
       heldout compare scores.csv --truth y --score model_a --score model_b --chart roc.svg
       heldout compare data.csv --target churned --learner logistic --learner forest
       heldout compare results.csv --control baseline --chart ranks.svg
+      heldout compare folds.csv --splits --test-share 0.1
       heldout compare model_a.csv model_b.csv --group patient --weight w
       heldout compare new.csv old.csv --margin 0.01
+      heldout compare --matrix '50 0; 2 48' --matrix '45 5; 4 46'
       heldout compare new/ old/ --id case --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
-    paths = list(files or [])
-    if not paths:
+    paths, matrices = list(files or []), options.pop("matrix", [])
+    if not paths and not matrices:
         raise OptionError("There is nothing to compare.", hint="heldout compare model_a.csv model_b.csv.")
-    outputs.check(paths, options)
+    outputs.check([*paths, *matrices], options)
     learners = options.pop("learners", [])
-    kept = [*paths, options.get("costs"), options.get("ledger")]
+    kept = [*paths, *matrices, options.get("costs"), options.get("ledger")]
     _check_chart(chart, kept, outputs, learners=bool(learners))
     options |= {"control": control, "correction": correction, "margin": margin, "rope": rope}
     options |= {"margin_kind": "equivalence" if equivalence else "non-inferiority"}
     options |= {"measure": options.pop("measures", None)}
     options |= {"paired": False} if different_cases else {}
     options |= {"plan": plan} if plan is not None else {}
+    by_split = {"splits": splits or None, "test_share": test_share, "data_set": data_set}
+    options |= {name: value for name, value in by_split.items() if value is not None}
     for name, columns in (("predicted", predicted), ("score", score)):
         options |= {name: _one_or_all(columns, alone=len(paths) == 1)} if columns else {}
     if options["jobs"] == "auto" and not learners:
         del options["jobs"]
-    _refuse(OF_FILES if learners else OF_LEARNERS, options, learners=bool(learners))
+    given = options | ({"matrix": matrices} if matrices else {})
+    _refuse(OF_FILES if learners else OF_LEARNERS, given, learners=bool(learners))
     from heldout.api.compare import compare as run
 
-    classifiers = [_validate(paths, learners, options)] if learners else paths
+    classifiers = [_validate(paths, learners, options)] if learners else [*paths, *_evaluate(matrices, paths, options)]
     result = run(*classifiers, **options)
     if chart is not None:
         result.save(chart)
     deliver(result, outputs)
     if chart is not None:
         tell(f"Wrote {chart}")
+
+
+def _evaluate(matrices: list[str], paths: list[str], options: dict[str, Any]) -> list[dict[str, Any]]:
+    """The evaluations of matrices by name; without files, the options that describe the classes are for them alone."""
+    if not matrices:
+        refuse_rows(options)
+        return []
+    from heldout.api.evaluate import evaluate
+
+    shared = {"rows": options.pop("rows")} if "rows" in options else {}
+    for name in ("positive", "costs"):
+        if name in options:
+            shared[name] = options[name] if paths else options.pop(name)
+    asked = options.get("labels") if paths else options.pop("labels", None)
+    evaluations: list[dict[str, Any]] = []
+    for place, matrix in enumerate(matrices):
+        table, labels = read_labelled_matrix(matrix, asked)
+        name = Path(matrix).name if is_file(matrix) else f"matrix {place + 1}"
+        evaluations.append({name: evaluate(matrix=table, labels=labels, measures=[], level=options["level"], **shared)})
+    return evaluations
 
 
 def _refuse(names: tuple[str, ...], options: dict[str, Any], *, learners: bool) -> None:

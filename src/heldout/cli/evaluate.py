@@ -86,7 +86,7 @@ def _evaluate(predictions: str | None, options: dict[str, Any]) -> Evaluation:
     matrix = options.pop("matrix", None)
     if matrix is not None:
         _refuse_beside_matrix(predictions, options)
-        table, labels = _read_matrix(matrix, options.get("labels"))
+        table, labels = read_labelled_matrix(matrix, options.get("labels"))
         return run(**{**options, "matrix": table, "labels": labels})
     if not predictions:
         # An empty name is what a shell makes of a variable that is not set.
@@ -94,8 +94,7 @@ def _evaluate(predictions: str | None, options: dict[str, Any]) -> Evaluation:
             "There is nothing to evaluate: no file of predictions and no --matrix.",
             hint="heldout evaluate predictions.csv, or heldout evaluate --matrix '50 0; 2 48'.",
         )
-    if "rows" in options:
-        raise OptionError("--rows says what the rows of a --matrix are, and there is none.", hint="leave out --rows.")
+    refuse_rows(options)
     if predictions == "-":
         _announce_standard_input()
     if "master" in options and "engine" not in options:
@@ -104,6 +103,12 @@ def _evaluate(predictions: str | None, options: dict[str, Any]) -> Evaluation:
             hint="add --engine spark or --engine dask.",
         )
     return run(predictions, **options)
+
+
+def refuse_rows(options: dict[str, Any]) -> None:
+    """Refuse to say what the rows of a matrix are where there is none."""
+    if "rows" in options:
+        raise OptionError("--rows says what the rows of a --matrix are, and there is none.", hint="leave out --rows.")
 
 
 def _announce_standard_input() -> None:
@@ -126,7 +131,7 @@ def _refuse_beside_matrix(predictions: str | None, options: dict[str, Any]) -> N
         raise OptionError(f"{flag} is about the rows of a file, and a matrix has none.", hint=f"leave out {flag}.")
 
 
-def _read_matrix(matrix: str, labels: list[str] | None) -> tuple[Any, Any]:
+def read_labelled_matrix(matrix: str, labels: list[str] | None) -> tuple[Any, Any]:
     """The matrix and its labels; where the file names them, --labels may only put them in another order."""
     from heldout.files import read_matrix
 

@@ -174,7 +174,7 @@ class Outputs:
                 hint="write one of them to a file.",
             )
         written = [*forms.items(), *others.items(), *(("chart", path) for path in charts)]
-        old = any(path != STANDARD_OUTPUT and _is_file(path) for _, path in written)
+        old = any(path != STANDARD_OUTPUT and is_file(path) for _, path in written)
         taken = {_identify(file): "the input" for path in inputs if path for file in _input_files(path, inside=old)}
         for form, path in written:
             if path == STANDARD_OUTPUT:
@@ -203,8 +203,8 @@ class Outputs:
 
 def _input_files(path: str, *, inside: bool) -> list[str]:
     """The files that are read, those of a folder or a pattern only where `inside` says that they matter."""
-    if _is_file(path) or not inside:
-        return [path] if _is_file(path) else []
+    if is_file(path) or not inside:
+        return [path] if is_file(path) else []
     from heldout.files.paths import is_address, list_files
 
     try:
@@ -213,7 +213,8 @@ def _input_files(path: str, *, inside: bool) -> list[str]:
         return []  # whoever reads it says what is wrong with it
 
 
-def _is_file(path: str) -> bool:
+def is_file(path: str) -> bool:
+    """Whether a text names a file that is there."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):

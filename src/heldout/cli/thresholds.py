@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from heldout.api.options import INPUT
-from heldout.cli.flags import CLASSES, ENGINE, FILES, OPTIONS, Predictions, takes_flags
+from heldout.cli.flags import CLASSES, ENGINE, FILES, OPTIONS, Predictions, one_or_all, takes_flags
 from heldout.cli.output import Outputs, deliver
 from heldout.errors import OptionError
 
@@ -28,7 +28,12 @@ CHOICE = "Choice"
 def thresholds(
     predictions: Predictions,
     score: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the positive class's score.", rich_help_panel=INPUT)
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the positive class's score; repeated, with --costs, a probability of each class.",
+            rich_help_panel=INPUT,
+        ),
     ] = None,
     costs: Annotated[
         str | None,
@@ -82,15 +87,19 @@ def thresholds(
 ) -> None:
     """Choose the threshold from which a case is called positive.
 
+    Of several classes, --costs with a probability for each says what the class of least expected cost costs.
+
     \b
     Examples:
       heldout thresholds predictions.csv --score p_yes --costs 'yes,no:10; no,yes:1'
       heldout thresholds predictions.csv --score p_yes --maximize f1 --honest
       heldout thresholds predictions.csv --score p_yes --require 'recall >= 0.9'
       heldout thresholds predictions.csv --score p_yes --grid 11
+      heldout thresholds kinds.csv --score p_a --score p_b --score p_c --costs costs.csv
       heldout thresholds 'predictions/*.parquet' --score p_yes --maximize youden --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     outputs.check([predictions], options)
+    scores = one_or_all(score) if score else None
     if grid is not None:
         from heldout.api.evaluate import evaluate
         from heldout.evidence.storage import is_evidence_file
@@ -98,7 +107,7 @@ def thresholds(
         options.pop("cost_rows", None)
         # Any threshold will do to read the columns: the classes that it gives are not used.
         threshold = None if is_evidence_file(predictions) else 0.5
-        evaluation = evaluate(predictions, score=score, threshold=threshold, measures=[], **options)
+        evaluation = evaluate(predictions, score=scores, threshold=threshold, measures=[], **options)
         deliver(evaluation.threshold_table(read_grid(grid)), outputs)
         return
     from heldout.api.choose_threshold import choose_threshold
@@ -106,7 +115,7 @@ def thresholds(
     by = maximize if maximize is not None else ("cost" if costs is not None and require is None else None)
     decision = choose_threshold(
         predictions,
-        score,
+        scores,
         by=by,
         require=require,
         then=then,

@@ -21,7 +21,7 @@ import numpy as np
 
 from heldout.arguments import listing
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import ROUNDING
+from heldout.comparisons.pair_test import ROUNDING, cut_limits, find_reach
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.intervals.proportion import wilson_at
@@ -334,12 +334,12 @@ def find_best_by(
     if any(math.isnan(test.difference) or math.isnan(test.low) or math.isnan(test.high) for test in tests.values()):
         return None
     measure, models = quantity.bound.measure, len(names)
-    reach = measure.high - measure.low if measure.bounded else math.inf
+    reach = find_reach(measure, values)
 
     def limits_at(pair_level: float) -> dict[tuple[int, int], Limits]:
         if test_at is None:
             return {pair: widen(test, pair_level, reach) for pair, test in tests.items()}
-        retested = {pair: test_at(*pair, pair_level) for pair in tests}
+        retested = {pair: cut_limits(test_at(*pair, pair_level), reach) for pair in tests}
         return {pair: (test.low, test.high) for pair, test in retested.items()}
 
     pair_level = level_of_all_pairs(joint, models, level, seed)

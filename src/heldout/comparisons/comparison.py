@@ -35,6 +35,10 @@ class Curves(ABC):
     def pair(self, a: str, b: str) -> RocComparison:
         """The ROC curves of two classifiers."""
 
+    def describe_crossing(self, a: str, b: str) -> str:  # noqa: ARG002 - one signature
+        """Where two curves cross, in words; nothing where they do not, or where that takes too much to tell."""
+        return ""
+
     @abstractmethod
     def ranges(self, prevalence: float | None) -> OptimalRanges:
         """All curves, and where each is best."""

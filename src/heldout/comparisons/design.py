@@ -38,7 +38,8 @@ from heldout.comparisons.paired_influence import (
     join_influences,
 )
 from heldout.comparisons.paired_scores import AREAS, compare_scores, score_influence
-from heldout.comparisons.roc_pair import RocComparison, compare_roc
+from heldout.comparisons.roc_pair import CurveOrder, RocComparison, compare_roc
+from heldout.curves.roc import roc
 from heldout.engines.lazy.pairs import LazyCases
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, join_labels
@@ -635,6 +636,14 @@ class PairedRocCurves(Curves):
             seed=self.options.seed,
             groups=self.design.groups(),
         )
+
+    def describe_crossing(self, a: str, b: str) -> str:
+        """Where two curves cross, in words; nothing where one is nowhere below the other."""
+        first, second = (roc(self.design.evaluations[self._index(name)].ranking(), None) for name in (a, b))
+        if first.undefined or second.undefined:
+            return ""
+        order = CurveOrder.of((a, b), (first, second))
+        return order.verdict if order.crossings else ""
 
     def ranges(self, prevalence: float | None) -> OptimalRanges:
         """All curves, and in which range of costs each is best."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,9 @@ from heldout.arguments import check_level, check_whole, listing
 from heldout.arrays import Floats
 from heldout.comparisons.pair_test import ROUNDING, Procedure, find_procedure, register_procedure
 from heldout.errors import OptionError, ValuesError
+from heldout.evidence import Label
 from heldout.intervals.quantiles import t_value
+from heldout.measures.quantity import Average, Quantity
 from heldout.results.difference import PairTest
 
 # Squares of numbers below this are 0 to a computer.
@@ -116,6 +118,36 @@ class FoldValues:
     def constant(self) -> bool:
         """Whether A and B differ by the same amount in every split."""
         return float(np.ptp(self.differences)) <= self.rounding
+
+
+MeasureKey = tuple[str, Label | None, Average | None]
+
+
+@dataclass(frozen=True, eq=False)
+class SplitResults:
+    """The values of learners in every split of one data set, repetition by repetition and fold by fold.
+
+    `values` has an array of learners × splits for the key of every quantity. `ratio` is the size of a test part over
+    that of its training part and `origin` where it is known from, or nan and why it is not; random splits are
+    repetitions of one fold each.
+    """
+
+    data_set: str
+    learners: tuple[str, ...]
+    quantities: tuple[Quantity, ...]
+    values: Mapping[MeasureKey, Floats] = field(repr=False)
+    folds: int
+    repeats: int
+    ratio: float
+    origin: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def plan(self) -> str:
+        """How the splits were made, as far as that is known."""
+        if self.folds < 2:
+            return f"{self.repeats:,} random splits"
+        return f"{self.folds} folds" if self.repeats == 1 else f"{self.repeats} × {self.folds} folds"
 
 
 def _numbers(values: Any, name: str) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -12,7 +13,7 @@ from heldout.arguments import check_level, listing, method_key, suggest
 from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.intervals.quantiles import z_value
-from heldout.measures.declare import Direction
+from heldout.measures.declare import Direction, Measure
 from heldout.results.difference import PairTest
 from heldout.show.numbers import digits_between, limits, number, plain
 
@@ -28,6 +29,30 @@ def scale_test(test: PairTest, factor: float) -> PairTest:
         test, difference=factor * test.difference + 0.0, low=ends[0] + 0.0, high=ends[1] + 0.0,
         statistic=sign * test.statistic + 0.0,
     )  # fmt: skip
+
+
+def find_reach(measured: Measure, values: Iterable[float] = ()) -> float:
+    """How far two values of a measure can lie apart at most; without end where it, or a value, keeps to no range.
+
+    >>> from heldout.measures.catalogue import find
+    >>> find_reach(find("accuracy").measure), find_reach(find("matthews").measure), find_reach(find("log_loss").measure)
+    (1.0, 2.0, inf)
+    """
+    least, most = measured.low - ROUNDING, measured.high + ROUNDING
+    held = all(least <= value <= most for value in values if not math.isnan(value))
+    return measured.high - measured.low if measured.bounded and held else math.inf
+
+
+def cut_limits(test: PairTest, reach: float) -> PairTest:
+    """The same test with its limits no farther from 0 than a difference can be; p and the statistic stay.
+
+    >>> cut_limits(PairTest(0.2, -0.8, 1.2, 0.95, "corrected-t", 0.5, 3), 1.0).high
+    1.0
+    """
+    # Limits that are not known stay so.
+    low = max(test.low, -reach)
+    high = min(test.high, reach)
+    return test if (low, high) == (test.low, test.high) else replace(test, low=low, high=high)
 
 
 # The procedures by name: what each compares, where it comes from, and what was measured of it.
@@ -275,12 +300,14 @@ def judge_margin(
     kind: str = "non-inferiority",
     *,
     names: tuple[str, str] = ("A", "B"),
+    reach: float = math.inf,
 ) -> Margin:
     """Judge a difference A − B, given with an interval of `interval_level`, against a margin.
 
     Non-inferior: A is worse than B by less than the margin; `direction` says which way is better. Equivalent: the two
     differ by less than the margin. The p-value takes the distance from the estimate to the limit that decides for z
-    standard errors, so that it is below 1 − level exactly where the interval says so.
+    standard errors, so that it is below 1 − level exactly where the interval says so. `reach` is how far two values can
+    lie apart, beyond which no limit is shown.
 
     >>> seen = PairTest(difference=0.01, low=-0.01, high=0.03, level=0.9, method="tango", p=0.41, n=500)
     >>> result = judge_margin(seen, 0.02)
@@ -311,6 +338,7 @@ def judge_margin(
     else:
         shown, p, refuted = not_above, p_above, tested.low >= size
     outcome: MarginOutcome = "shown" if shown else "refuted" if refuted else "not shown"
+    tested = cut_limits(tested, reach)
     verdict = _verdict(tested, size, wanted, outcome, p, names)
     return Margin(wanted, size, tested.low, tested.high, tested.level, outcome, verdict, p)
 

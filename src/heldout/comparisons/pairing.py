@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import listing, require
+from heldout.arrays import Floats
 from heldout.comparisons.best import JointValues
-from heldout.comparisons.comparison import Alike
+from heldout.comparisons.comparison import Alike, Side
 from heldout.comparisons.design import (
     CompareOptions,
     PairedCases,
@@ -23,7 +25,7 @@ from heldout.comparisons.design import (
     select_scores,
     translate_class,
 )
-from heldout.comparisons.fold_tests import FoldValues, compare_folds
+from heldout.comparisons.fold_tests import FoldValues, SplitResults, compare_folds
 from heldout.comparisons.lazy_cases import LazyContestant, join_lazy_cases
 from heldout.comparisons.pair_test import Setting
 from heldout.comparisons.paired_influence import CaseUnits, influence_spread
@@ -211,12 +213,8 @@ class PairedSplits(PairingDesign):
     def joint(self, quantity: Quantity) -> JointValues | None:
         """The means over the splits with their covariance, which allows for training cases that splits share."""
         values = np.stack([self._per_fold(index, quantity) for index in range(len(self.evaluations))])
-        values = values[:, ~np.isnan(values).any(axis=0)]
-        splits, plan = values.shape[1], self.evaluations[0].estimator.plan
-        if splits < 2 or plan is None:
-            return None
-        covariance = np.cov(values) * (1 / splits + plan.ratio)
-        return JointValues(values.mean(axis=1), covariance, splits - 1.0, splits)
+        plan = self.evaluations[0].estimator.plan
+        return None if plan is None else join_split_values(values, plan.ratio)
 
     def _shape(self, splits: int, folds: int) -> tuple[int, int]:
         """The splits of one repetition, and the number of repetitions; random splits are repetitions of one each."""
@@ -238,9 +236,7 @@ class PairedSplits(PairingDesign):
 
     def value(self, index: int, quantity: Quantity) -> float:
         """The mean over the splits, which is what the test compares."""
-        values = self._per_fold(index, quantity)
-        defined = values[~np.isnan(values)]
-        return float(defined.mean()) if len(defined) else float("nan")
+        return mean_of_defined(self._per_fold(index, quantity))
 
     def pooled(self, index: int, quantity: Quantity) -> float | None:
         """The value from the counts of all splits together, as an evaluation gives it; of scores there is none."""
@@ -254,6 +250,91 @@ class PairedSplits(PairingDesign):
     def _predictions_in_order(self, index: int) -> Predictions | None:
         own = self.evaluations[index].predictions
         return own.part(self.rows[index]) if own is not None and self.rows else own
+
+
+def mean_of_defined(values: Floats) -> float:
+    """The mean over the splits where a measure is defined, nan where it is nowhere."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class TabledSplits(PairingDesign):
+    """All learners were trained and tested by the same splits, and of each split only the values are known."""
+
+    by_split: ClassVar[bool] = True
+    setting: ClassVar[Setting] = "same splits"
+
+    results: SplitResults = field(kw_only=True)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The learners."""
+        return list(self.results.learners)
+
+    @property
+    def _splits(self) -> int:
+        return self.results.folds * self.results.repeats
+
+    @property
+    def description(self) -> str:
+        """The splits, and of which data set they are."""
+        of = f" of {self.results.data_set}" if self.results.data_set else ""
+        return f"the same {self._splits:,} splits{of} ({self.results.plan})"
+
+    @property
+    def reason(self) -> str:
+        """Why they are compared split by split, and by which ratio of test to training cases."""
+        return (
+            f"Each row holds what they reached in one of {self._splits:,} splits of one data set "
+            f"({self.results.plan}), so they are compared split by split; splits share training cases, which the test "
+            f"allows for by the ratio of test to training cases, {self.results.ratio:.4g}, {self.results.origin}"
+        )
+
+    @property
+    def own_notes(self) -> tuple[tuple[str, str], ...]:
+        """Nothing is known of single learners."""
+        return ()
+
+    @property
+    def shared_notes(self) -> tuple[str, ...]:
+        """What was read, and how."""
+        return self.results.notes
+
+    def quantities(self, wanted: Sequence[str] | None) -> list[Quantity]:
+        """What the table holds; what was asked for was looked up when it was read."""
+        del wanted
+        return list(self.results.quantities)
+
+    def value(self, index: int, quantity: Quantity) -> float:
+        """The mean over the splits where it is defined."""
+        return mean_of_defined(self.results.values[quantity.key][index])
+
+    def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        """The difference of two learners over the splits."""
+        own, values = self.results, self.results.values[quantity.key]
+        by_fold = FoldValues.of(values[a], values[b], ratio=own.ratio, folds=own.folds, repeats=own.repeats)
+        return compare_folds(by_fold, options.method or "corrected-t", level=options.level, rope=options.rope)
+
+    def joint(self, quantity: Quantity) -> JointValues | None:
+        """The means over the splits with their covariance, which allows for training cases that splits share."""
+        return join_split_values(self.results.values[quantity.key], self.results.ratio)
+
+    def sides(self) -> tuple[Side, ...]:
+        """None: the cases of the splits are not known."""
+        return ()
+
+
+def join_split_values(values: Floats, ratio: float) -> JointValues | None:
+    """The means over splits of contestants × splits, with the covariance that the corrected resampled t has.
+
+    `ratio` is the size of a test part over that of its training part.
+    """
+    kept = values[:, ~np.isnan(values).any(axis=0)]
+    splits = kept.shape[1]
+    if splits < 2:
+        return None
+    return JointValues(kept.mean(axis=1), np.cov(kept) * (1 / splits + ratio), splits - 1.0, splits)
 
 
 def choose_design(contestants: Mapping[str, Contestant], *, paired: bool | None) -> PairingDesign:
@@ -380,6 +461,7 @@ def _pair_folds(
     orders = [_fold_order(own) for own in predictions]
     if len(orders[0]) == 1:
         return PairedCases(evaluations, paired=cases)
+    _refuse_whole_folds(predictions[0], orders[0])
     # 10 stands after 9 among numbers and before it in text: the folds of all are taken in the order of the first.
     order = tuple(np.array([own.index(key) for key in orders[0]], dtype=np.int64) for own in orders)
     return PairedSplits(
@@ -391,6 +473,21 @@ def _pair_folds(
         extra=cases.notes,
         rows=cases.rows,
     )
+
+
+def _refuse_whole_folds(predictions: Predictions, folds: Sequence[str]) -> None:
+    """Refuse folds that hold every case, such as epochs: they leave no case to train on."""
+    if predictions.id is None or predictions.fold is None:
+        return
+    found = find_sharing(*(keys.codes.astype(np.int64) - keys.offset for keys in (predictions.id, predictions.fold)))
+    whole = int((found.sizes == found.n).sum())
+    if whole:
+        raise ValuesError(
+            f"{whole:,} of {len(folds):,} folds ({listing(folds, most=5)}) hold every one of the {found.n:,} cases, so "
+            "they are repeated predictions of the same cases and no folds.",
+            hint="keep one prediction of each case, such as that of the last epoch or the mean score, and leave out "
+            "fold (--fold).",
+        )
 
 
 def _folds_are_partitions(predictions: Predictions) -> bool:

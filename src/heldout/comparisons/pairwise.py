@@ -22,7 +22,15 @@ from heldout.comparisons.corrections import (
 from heldout.comparisons.design import CompareOptions, PairingDesign
 from heldout.comparisons.fold_tests import CERTAIN, Posterior, make_rope_error
 from heldout.comparisons.learner_ranks import LearnerRanks, rank_learners
-from heldout.comparisons.pair_test import PROCEDURES, check_margin, find_procedure, interval_level, judge_margin
+from heldout.comparisons.pair_test import (
+    PROCEDURES,
+    check_margin,
+    cut_limits,
+    find_procedure,
+    find_reach,
+    interval_level,
+    judge_margin,
+)
 from heldout.comparisons.ranks import ResultTable, read_results
 from heldout.comparisons.wilcoxon import DATA_SET_TESTS, compare_over_data_sets
 from heldout.errors import ColumnError, OptionError
@@ -225,7 +233,10 @@ def _with_margin(
     """The pair judged against the margin, by an interval whose one-sided error is that of the level."""
     wide = design.test(*indices, quantity, replace(options, level=interval_level(options.level)))
     direction = quantity.bound.measure.direction
-    margin = judge_margin(wide, claims.margin or 0.0, direction, claims.margin_kind, names=(pair.a, pair.b))
+    margin = judge_margin(
+        wide, claims.margin or 0.0, direction, claims.margin_kind, names=(pair.a, pair.b),
+        reach=find_reach(quantity.bound.measure),
+    )  # fmt: skip
     return replace(pair, margin=margin)
 
 
@@ -245,6 +256,7 @@ def _pair(
 ) -> Pair:
     better = decide_winner(tested, p, quantity.bound.measure.direction)
     cases = count_cases_needed(tested, p, margin) if better == "undecided" else None
+    tested = cut_limits(tested, find_reach(quantity.bound.measure, values))
     return Pair(
         *names,
         quantity.bound.name,
@@ -592,6 +604,9 @@ def _table_pair(table: ResultTable, pair: tuple[int, int], tested: PairTest, p: 
     names = str(table.learners[a]), str(table.learners[b])
     values = float(table.values[:, a].mean()), float(table.values[:, b].mean())
     better = decide_winner(tested, p, "higher" if table.higher_is_better else "lower")
+    if options.measure:
+        # A table may hold percentages, which keep to no range that is known.
+        tested = cut_limits(tested, find_reach(read_quantity(options.measure).bound.measure, table.values.flat))
     return Pair(
         *names,
         options.measure or UNNAMED,

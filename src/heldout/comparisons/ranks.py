@@ -17,7 +17,10 @@ from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.intervals.quantiles import z_value
 
 # Headers of a first column that holds names even where the names are numbers.
-NAME_HEADERS = frozenset({"", "data set", "data_set", "dataset", "data", "name", "column_1"})
+NAME_HEADERS = frozenset({
+    "", "data set", "data_set", "dataset", "data", "name", "column_1", "unnamed: 0", "id", "index", "row", "dataset_id",
+    "data_id", "task_id",
+})  # fmt: skip
 ONE_NUMBER = "give one number for every data set."
 ON_ONE_DATA_SET = "compare on a single data set with the predictions or the folds of both learners."
 EXAMPLE = "{'C4.5': [0.76, 0.60], 'naive Bayes': [0.75, 0.63]}"
@@ -161,6 +164,34 @@ def _from_frame(source: Any) -> tuple[Sequence[object], Sequence[object] | None,
     kept = [name for name in columns if name not in texts]
     values = [frame[name].cast(nw.Float64).to_numpy() for name in kept]
     return kept, rows, np.column_stack(values) if values else np.empty((len(frame), 0))
+
+
+def list_columns(source: Any) -> dict[str, list[Any]] | None:
+    """The columns of a frame, of a mapping of lists or of a table of numbers by name; None for anything else.
+
+    The names of the levels of a pandas index are columns too.
+
+    >>> list_columns({"run": [1, 2], "tree": [0.9, 0.8]}), list_columns({"tree": {"iris": 0.9}})
+    ({'run': [1, 2], 'tree': [0.9, 0.8]}, None)
+    """
+    if isinstance(source, Mapping):
+        lists = {str(name): values for name, values in source.items()}
+        if not lists or any(isinstance(values, Mapping) or np.ndim(values) != 1 for values in lists.values()):
+            return None
+        return (
+            {name: list(values) for name, values in lists.items()} if len(set(map(len, lists.values()))) == 1 else None
+        )
+    if hasattr(source, "columns") or hasattr(source, "column_names"):
+        import narwhals.stable.v2 as nw
+
+        if any(name is not None for name in getattr(getattr(source, "index", None), "names", ())):
+            source = source.reset_index()
+        frame = nw.from_native(source, eager_only=True)
+        return {str(name): frame[name].to_list() for name in frame.columns}
+    if isinstance(source, np.ndarray | list | tuple):
+        _, _, table = _read(source)
+        return {f"learner {at + 1}": column.tolist() for at, column in enumerate(table.T)}
+    return None
 
 
 def _index(source: Any) -> Sequence[object] | None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from heldout.arguments import listing
 from heldout.arrays import Floats, Integers
+from heldout.comparisons.pair_test import find_reach
 from heldout.engines.probability_sums import tally
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
@@ -316,6 +317,8 @@ def _changes(
     for loss in PAIRED:
         first, second = (_losses(side, truth, loss) for side in (before, after))
         low, high = difference_limits(second - first, weight, group, level)
+        reach = find_reach(find(loss).measure)
+        low, high = max(low, -reach), min(high, reach)
         start, end = (float(np.average(values, weights=weight)) for values in (first, second))
         changes.append(Change(name, loss, start, end, low, high))
     for error in ERRORS:

@@ -137,6 +137,69 @@ MOST = 10
 HAIR = 1e-9
 
 
+@dataclass(frozen=True, slots=True)
+class CurveOrder:
+    """Which of two ROC curves is above where: `parts` of the curves themselves, `hull_parts` of their convex hulls."""
+
+    names: tuple[str, str]
+    parts: tuple[CurvePart, ...]
+    hull_parts: tuple[CurvePart, ...]
+
+    @classmethod
+    def of(cls, names: tuple[str, str], curves: tuple[Curve, Curve]) -> CurveOrder:
+        """Find the parts of two curves."""
+        paths = [(curve.x, curve.y) for curve in curves]
+        hulls = [(hull.x, hull.y) for hull in (curve.hull() for curve in curves)]
+        return cls(names, find_parts(paths[0], paths[1]), find_parts(hulls[0], hulls[1]))
+
+    @property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """Where the curves cross."""
+        return find_crossings(self.parts)
+
+    @property
+    def hull_crossings(self) -> tuple[Crossing, ...]:
+        """Where their convex hulls cross."""
+        return find_crossings(self.hull_parts)
+
+    @property
+    def dominant(self) -> str:
+        """The name of the curve that is nowhere below the other and somewhere above it, or nothing."""
+        better = {part.better for part in self.parts if part.better}
+        return self.name_of(better.pop()) if len(better) == 1 else ""
+
+    @property
+    def verdict(self) -> str:
+        """Who is better where, in a sentence or two."""
+        apart = [part for part in self.parts if part.better]
+        if not apart:
+            return f"{self.names[0]} and {self.names[1]} have the same ROC curve."
+        if self.dominant:
+            other = self.names[1] if self.dominant == self.names[0] else self.names[0]
+            return f"{self.dominant} dominates: its ROC curve is nowhere below that of {other}."
+        crossed = len(self.crossings)
+        return f"{self._along_hulls()} The curves themselves cross {_times(crossed)}."
+
+    def _along_hulls(self) -> str:
+        apart = [part for part in self.hull_parts if part.better]
+        turns = self.hull_crossings
+        if not apart:
+            return "The convex hulls of the curves are the same."
+        if not turns:
+            winner = apart[0].better
+            return f"The convex hull of {self.name_of(winner)} is nowhere below that of {self.name_of(_other(winner))}."
+        first = self.name_of(turns[0].before)
+        words = [f"{first} is better at false positive rates up to {share(turns[0].fpr)}"]
+        for turn, following in zip(turns[:MOST], (*turns[1:MOST], None), strict=False):
+            reach = f"from there to {share(following.fpr)}" if following else "at larger ones"
+            words.append(f"{self.name_of(turn.after)} {reach}")
+        return f"{', '.join(words)} (by their convex hulls)."
+
+    def name_of(self, side: Side) -> str:
+        """The name of one of the two, or nothing."""
+        return {"a": self.names[0], "b": self.names[1], "": ""}[side]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RocComparison(Result):
     """Two ROC curves on the same cases: A's true positive rate less B's at each false positive rate, and more.
@@ -170,6 +233,11 @@ class RocComparison(Result):
         return self.tpr[0] - self.tpr[1]
 
     @property
+    def along(self) -> CurveOrder:
+        """Which curve is above where."""
+        return CurveOrder(self.names, self.parts, self.hull_parts)
+
+    @property
     def crossings(self) -> tuple[Crossing, ...]:
         """Where the curves cross."""
         return find_crossings(self.parts)
@@ -182,41 +250,16 @@ class RocComparison(Result):
     @property
     def dominant(self) -> str:
         """The name of the curve that is nowhere below the other and somewhere above it, or nothing."""
-        better = {part.better for part in self.parts if part.better}
-        return self.name_of(better.pop()) if len(better) == 1 else ""
+        return self.along.dominant
 
     @property
     def verdict(self) -> str:
         """Who is better where, in a sentence or two."""
-        if self.undefined:
-            return f"There is nothing to compare: {self.undefined}."
-        apart = [part for part in self.parts if part.better]
-        if not apart:
-            return f"{self.names[0]} and {self.names[1]} have the same ROC curve."
-        if self.dominant:
-            other = self.names[1] if self.dominant == self.names[0] else self.names[0]
-            return f"{self.dominant} dominates: its ROC curve is nowhere below that of {other}."
-        crossed = len(self.crossings)
-        return f"{self._along_hulls()} The curves themselves cross {_times(crossed)}."
-
-    def _along_hulls(self) -> str:
-        apart = [part for part in self.hull_parts if part.better]
-        turns = self.hull_crossings
-        if not apart:
-            return "The convex hulls of the curves are the same."
-        if not turns:
-            winner = apart[0].better
-            return f"The convex hull of {self.name_of(winner)} is nowhere below that of {self.name_of(_other(winner))}."
-        first = self.name_of(turns[0].before)
-        words = [f"{first} is better at false positive rates up to {share(turns[0].fpr)}"]
-        for turn, following in zip(turns[:MOST], (*turns[1:MOST], None), strict=False):
-            reach = f"from there to {share(following.fpr)}" if following else "at larger ones"
-            words.append(f"{self.name_of(turn.after)} {reach}")
-        return f"{', '.join(words)} (by their convex hulls)."
+        return f"There is nothing to compare: {self.undefined}." if self.undefined else self.along.verdict
 
     def name_of(self, side: Side) -> str:
         """The name of one of the two, or nothing."""
-        return {"a": self.names[0], "b": self.names[1], "": ""}[side]
+        return self.along.name_of(side)
 
     def rows(self) -> list[dict[str, object]]:
         """One row to each false positive rate."""
@@ -358,11 +401,10 @@ themselves cross once.
         )
     low, high = order_limits(drawn.T, level)
     gap = tpr[0] - tpr[1]
-    paths = [(curve.x, curve.y) for curve in curves]
-    hulls = [(hull.x, hull.y) for hull in (curve.hull() for curve in curves)]
+    order = CurveOrder.of(names, curves)
     return RocComparison(
         names, curves, area, grid, tpr, np.minimum(low, gap), np.maximum(high, gap), level, replicates, seed,
-        find_parts(paths[0], paths[1]), find_parts(hulls[0], hulls[1]), label,
+        order.parts, order.hull_parts, label,
     )  # fmt: skip
 
 

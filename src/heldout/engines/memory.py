@@ -18,6 +18,7 @@ from heldout.evidence.counted import Counted, CountedColumn, ScoreTally, class_c
 from heldout.evidence.labels import key_array, places
 from heldout.evidence.partitions import FoldCounts, SliceCounts, SliceGroups
 from heldout.evidence.score_bins import MOST
+from heldout.predictions.alignment import WITH_COPIES
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.positive_class import usual_positive
 from heldout.predictions.slice_plans import SliceColumn
@@ -403,7 +404,7 @@ def refuse_copies(name: object, times: int, ids: int) -> ValuesError:
     """The error of ids that stand in several rows where every row is a case of its own."""
     return ValuesError(
         f"The id {name!r} stands in {times:,} rows; {ids:,} ids stand in more than one.",
-        hint="leave out the copies, or say with fold= (--fold) which model made which prediction.",
+        hint=WITH_COPIES,
     )
 
 

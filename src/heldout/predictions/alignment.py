@@ -214,11 +214,18 @@ def _by_id(tables: Sequence[Predictions], names: Sequence[str]) -> tuple[tuple[C
     return tuple(row_of_key[first] for row_of_key in places), keys
 
 
+# Epochs and seeds that predict every case are no folds, and must not be named as such.
+WITH_COPIES = (
+    "leave out the copies, so that every case stands once; of repeated cross-validation, where each row was predicted "
+    "by a model of the other folds, name the column of folds (fold=, --fold)."
+)
+
+
 def copied_ids(name: str, number: int, shown: str) -> ValuesError:
     """What is said of ids that stand in several rows of one classifier."""
     return ValuesError(
         f"{name} has {number:,} ids that stand in more than one row: {shown}.",
-        hint="leave out the copies, so that every case stands once, or name the column of folds (fold=, --fold).",
+        hint=WITH_COPIES,
     )
 
 

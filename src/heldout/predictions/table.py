@@ -178,7 +178,8 @@ def assemble(
     """Check the columns and bring them together; `called` says what errors call them.
 
     Rows of weight 0 are left out first, so that all is as if they were not there; slices may be without them already.
-    `against_rest` asks for two classes: of more, the positive one and all the others together.
+    `against_rest` asks for two classes: of more, the positive one and all the others together. Where every class has a
+    score and none is named as positive, all of them stay.
 
     >>> assemble(["no", "yes"], ["yes", "yes"]).labels
     ('no', 'yes')
@@ -211,7 +212,10 @@ def assemble(
         names, kept = _two_classes(names, kept, score)
         raw = RawScores(columns["score"], score.names)
         if against_rest and len(names) > 2:
-            columns["truth"], names, raw = one_against_rest(columns["truth"], names, kept, raw)
+            if kept is None and raw.values.ndim == 2:
+                threshold = None
+            else:
+                columns["truth"], names, raw = one_against_rest(columns["truth"], names, kept, raw)
         scores = settle_scores(raw, names, kept, rows)
         if predicted is None:
             columns["predicted"] = scores.predicted(names, kept, threshold)

@@ -13,6 +13,7 @@ from heldout.comparisons.best import Best, BestBy
 from heldout.comparisons.comparison import UNNAMED, Comparison, Pair
 from heldout.comparisons.corrections import is_significant
 from heldout.comparisons.pair_test import OmnibusTest
+from heldout.comparisons.paired_scores import AREAS
 from heldout.curves.curve import CHECK_CLASSES
 from heldout.curves.curve_chart import TONES, draw_together, overlay
 from heldout.curves.roc import FPR
@@ -53,8 +54,8 @@ def render_comparison(comparison: Comparison, form: Form) -> list[Block]:
     return comparison_page(comparison) if form == "page" else comparison_blocks(comparison, full=form == "full")
 
 
-def comparison_blocks(comparison: Comparison, *, full: bool = False) -> list[Block]:
-    """The report; `full` adds every figure of every test."""
+def comparison_blocks(comparison: Comparison, *, full: bool = False, curves: bool = True) -> list[Block]:
+    """The report; `full` adds every figure of every test, `curves` says in words where two ROC curves cross."""
     many = len(comparison.names) > 2
     title = (
         " against ".join(comparison.names)
@@ -68,6 +69,8 @@ def comparison_blocks(comparison: Comparison, *, full: bool = False) -> list[Blo
         Prose(f"{named(p)}: {p.margin.verdict}", label="Margin") for p in comparison.pairs if p.margin is not None
     ]
     blocks.append(Prose(comparison.reason, label="How"))
+    crossed = _crossing(comparison) if curves else ""
+    blocks += [Prose(crossed, label="Curves")] if crossed else []
     blocks += best_tables(comparison.best, every=full)
     blocks.append(_differences(comparison))
     if full:
@@ -86,6 +89,14 @@ def comparison_blocks(comparison: Comparison, *, full: bool = False) -> list[Blo
     said = dict.fromkeys([*comparison.notes, *(text for text in tests if text.rstrip(".") not in found)])
     blocks += [Note(_sentence(text, comparison.names), "warning") for text in said]
     return [*blocks, *(comparison.review.full_blocks() if full else comparison.review.blocks())]
+
+
+def _crossing(comparison: Comparison) -> str:
+    """Where the ROC curves of two classifiers cross, where their areas are compared."""
+    if comparison.curves is None or len(comparison.names) != 2:
+        return ""
+    by_area = any(pair.measure in AREAS for pair in comparison.pairs)
+    return comparison.curves.describe_crossing(*comparison.names) if by_area else ""
 
 
 def _sentence(text: str, names: Sequence[str]) -> str:
@@ -269,7 +280,8 @@ SHOWN = 40
 
 def comparison_page(comparison: Comparison) -> list[Block]:
     """Verdict, findings, differences, tests, curves, notes and provenance."""
-    every = comparison_blocks(comparison, full=True)
+    # A page draws the curves, and says there where they cross.
+    every = comparison_blocks(comparison, full=True, curves=False)
     title = [block for block in every if isinstance(block, Title)][:1]
     prose = [block for block in every if isinstance(block, Prose) and block.label != "Findings"]
     tables = [block for block in every if isinstance(block, Table)]

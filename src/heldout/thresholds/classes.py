@@ -106,7 +106,8 @@ class CostOfDecision(Result):
     """What the cases cost when the class of least expected cost is answered, and when the likeliest one is.
 
     `expected` are what the probabilities promise, `realised` what the truth made of it, each for the two ways of
-    deciding; `saved` is the difference between the realised costs, case by case.
+    deciding; `saved` is the difference between the realised costs, case by case. `columns` says what was read of a
+    file, and `notes` what is to be known of that.
     """
 
     schema: ClassVar[str] = "heldout/cost-of-decision@1"
@@ -116,6 +117,8 @@ class CostOfDecision(Result):
     saved: Estimate
     confusions: tuple[Confusion, Confusion] = field(repr=False)
     changed: float
+    columns: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -135,7 +138,8 @@ class CostOfDecision(Result):
 
     def facts(self) -> dict[str, object]:
         """How many cases there are, and how many of them get another class."""
-        return {"n": self.n, "changed": self.changed, "labels": list(self.confusions[0].labels)}
+        facts = {"n": self.n, "changed": self.changed, "labels": list(self.confusions[0].labels)}
+        return {**facts, "notes": list(self.notes)}
 
     def blocks(self) -> list[Block]:
         """The two ways of deciding, side by side."""
@@ -153,8 +157,10 @@ class CostOfDecision(Result):
         )
         blocks: list[Block] = [
             Title(f"{count(self.n)} cases · cost of a case"),
+            *([Prose(self.columns)] if self.columns else []),
             Prose(_phrase_verdict(self), label="Verdict"),
             Table(columns, rows),
+            *(Note(f"{note[:1].upper()}{note[1:].rstrip('.')}.", "warning") for note in self.notes),
         ]
         if not self.realised[0].low <= self.expected[0] <= self.realised[0].high:
             blocks.append(

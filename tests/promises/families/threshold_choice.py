@@ -55,7 +55,7 @@ class Choice(Cell):
         scores = rng.standard_normal(self.n) + self.shift * positive
         seed = int(rng.integers(2**31))
         for level in self.levels:
-            found = heldout.choose_threshold(
+            found: Any = heldout.choose_threshold(
                 positive.astype(np.int64), scores, by=self.by, costs=COSTS if self.by == "cost" else None, honest=True,
                 positive=1, level=level, replicates=REPLICATES, seed=seed,
             )  # fmt: skip
