@@ -149,4 +149,4 @@ def test_one_case_with_nearly_all_the_weight_shows_nothing():
     weight[3] = 1e12
     heavy = compare_calibrators(p**3, rng.random(60) < p, weight=weight)
     assert heavy.recommended is None
-    assert heavy.change("isotonic", "brier").low == -1
+    assert heavy.change("isotonic", "brier").low <= -1

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
+from typer.core import TyperCommand
 
 from heldout import __version__
 from heldout.arguments import closest, listing
@@ -175,21 +176,42 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("evaluate")(evaluate)
-app.command("thresholds")(thresholds)
-app.command("recalibrate")(recalibrate)
-app.command("validate")(validate)
-app.command("learn")(learn)
-app.command("bias-variance")(bias_variance)
-app.command("compare")(compare)
-app.command("check")(check)
-app.command("plan")(plan)
-app.command("card")(card)
-app.command("count")(count)
-app.command("merge")(merge)
-app.command("measures")(measures)
-app.command("explain")(explain)
-app.command("serve")(serve)
+
+
+class OnceCommand(TyperCommand):
+    """A command that refuses an option that is given twice and takes one value, instead of taking the last one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Look at what was given before it is read."""
+        given = self.make_parser(ctx).parse_args(args=list(args))[2]
+        for option in dict.fromkeys(given):
+            single = not (option.multiple or getattr(option, "is_flag", False) or getattr(option, "count", False))
+            if option.param_type_name == "option" and single and given.count(option) > 1:
+                name = max(option.opts, key=len)
+                message = f"{name} was given {given.count(option)} times, and takes one value."
+                raise UsageError(message, ctx=ctx)
+        return list(super().parse_args(ctx, args))
+
+
+COMMANDS = {
+    "evaluate": evaluate,
+    "thresholds": thresholds,
+    "recalibrate": recalibrate,
+    "validate": validate,
+    "learn": learn,
+    "bias-variance": bias_variance,
+    "compare": compare,
+    "check": check,
+    "plan": plan,
+    "card": card,
+    "count": count,
+    "merge": merge,
+    "measures": measures,
+    "explain": explain,
+    "serve": serve,
+}
+for command_name, command in COMMANDS.items():
+    app.command(command_name, cls=OnceCommand)(command)
 
 
 def _version(asked: bool) -> None:

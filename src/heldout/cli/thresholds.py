@@ -48,10 +48,10 @@ def thresholds(
         typer.Option(metavar="MEASURE", help="The best of a measure, such as f1 or youden.", rich_help_panel=CHOICE),
     ] = None,
     require: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="TEXT",
-            help="What must hold, such as 'recall >= 0.9'; then the best precision.",
+            help="What must hold, such as 'recall >= 0.9'; then the best precision. May be repeated.",
             rich_help_panel=CHOICE,
         ),
     ] = None,
@@ -112,12 +112,12 @@ def thresholds(
         return
     from heldout.api.choose_threshold import choose_threshold
 
-    by = maximize if maximize is not None else ("cost" if costs is not None and require is None else None)
+    by = maximize if maximize is not None else ("cost" if costs is not None and not require else None)
     decision = choose_threshold(
         predictions,
         scores,
         by=by,
-        require=require,
+        require=", ".join(require) if require else None,
         then=then,
         costs=costs,
         prevalence=prevalence,
