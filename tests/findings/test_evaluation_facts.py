@@ -220,3 +220,12 @@ def test_weights_leave_as_many_cases_as_kish_says():
 def test_the_f1_of_always_answering_the_positive_class():
     truth, _ = columns([5, 15], [40, 140])
     assert facts("H027")["always"] == pytest.approx(f1_score(truth, np.ones_like(truth)))
+
+
+def test_scores_the_wrong_way_round_are_not_called_too_extreme():
+    rng = np.random.default_rng(2)
+    truth = rng.random(400) < 0.4
+    score = 1 / (1 + np.exp(3 * np.where(truth, 1.0, -1.0) + rng.normal(size=400)))
+    found = heldout.evaluate(truth.astype(int), score=score, positive=1).review["H012"]
+    assert found.title.startswith("Probabilities are the wrong way round")
+    assert "H004" in found.advice

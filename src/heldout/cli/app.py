@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from contextvars import Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -193,7 +194,7 @@ class OnceCommand(TyperCommand):
         return list(super().parse_args(ctx, args))
 
 
-COMMANDS = {
+COMMANDS: dict[str, Callable[..., Any]] = {
     "evaluate": evaluate,
     "thresholds": thresholds,
     "recalibrate": recalibrate,

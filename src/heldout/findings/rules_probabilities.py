@@ -72,6 +72,8 @@ def miscalibrated(subject: Evaluation, *, error: float = MATTERS) -> Answer:
     if other is not None:
         facts["other_end"] = _bin(curve, other)
         words = _both_ends(curve, at, other)
+    elif curve.band is not None and curve.band.low[at] <= curve.x[at] <= curve.band.high[at]:
+        words = "Probabilities are off, though no bin alone shows it"
     return Fired(f"{words}; {said}.", facts, _advice(subject))
 
 
@@ -138,6 +140,8 @@ def _both_ends(curve: Curve, at: int, other: int) -> str:
     """Probabilities that are too extreme, or not extreme enough, on both sides of one half."""
     low, high = sorted((at, other), key=lambda place: float(curve.x[place]))
     how = "too extreme" if curve.x[high] > curve.y[high] else "not extreme enough"
+    if curve.y[low] > curve.y[high]:
+        how = "the wrong way round"
     said = [f"{share(float(curve.x[place]))} came true {share(float(curve.y[place]))}" for place in (low, high)]
     return f"Probabilities are {how} at both ends: {said[0]} of the time, {said[1]}"
 
@@ -146,6 +150,8 @@ def _advice(subject: Evaluation) -> str:
     """Other words than the rule's where the scores do not rank either."""
     areas = {e.average or e.class_: e for e in reported(subject, "roc_auc")}
     area = areas.get("macro", areas.get(subject.positive))
+    if area is not None and area.high < HALF:
+        return "Look at which class is the positive one, and which way the scores run, before anything else (H004)."
     if area is None or not area.low <= HALF <= area.high:
         return ""
     ends = between(area.low, area.high)
