@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 from pathlib import Path
@@ -152,3 +153,19 @@ def test_wins_ties_and_losses_fill_the_data_sets(shape):
     assert wins[0, 1] == sum(row[0] < row[1] for row in values.tolist())
     # The average rank is 1 and a share of the comparisons that were not won.
     assert ranks.mean(axis=0) == pytest.approx(1 + (wins.sum(axis=0) + ties.sum(axis=0) / 2) / len(ranks))
+
+
+@pytest.mark.parametrize("ranks", [[[1, 2, 3], [1, 3, 2], [1, 2, 3]], [[1.5, 1.5, 3], [1, 2, 3], [2, 1, 3], [1, 2, 3]]])
+def test_few_data_sets_have_the_chance_of_all_orders(ranks):
+    rows = np.array(ranks, dtype=float)
+    seen = ((rows.sum(axis=0) - rows.sum() / 3) ** 2).sum()
+    orders = [list(itertools.permutations(row)) for row in rows]
+    every = [((np.sum(table, axis=0) - rows.sum() / 3) ** 2).sum() for table in itertools.product(*orders)]
+    found = iman_davenport(rows)
+    assert found.p == pytest.approx(np.mean(np.array(every) >= seen - 1e-9))
+    assert "exact" in found.note
+
+
+def test_many_learners_over_few_data_sets_take_no_time():
+    rows = np.array([np.random.default_rng(at).permutation(9) + 1.0 for at in range(8)])
+    assert "exact" not in iman_davenport(rows).note

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -345,7 +346,40 @@ def iman_davenport(ranks: Floats) -> RankTest:
         p = math.exp(-(n - 1) * math.lgamma(k + 1))
         return RankTest(IMAN_DAVENPORT.name, math.inf, df, p, n, "all data sets rank the learners alike; p is exact")
     statistic = (n - 1) * chi / left
+    exact = exact_rank_chance(ranks)
+    if exact is not None:
+        return RankTest(IMAN_DAVENPORT.name, statistic, df, exact, n, "p is exact: of all orders on every data set")
     return RankTest(IMAN_DAVENPORT.name, statistic, df, float(fdtrc(*df, statistic)), n)
+
+
+# Up to so many data sets and rank sums the chance is found from all orders: with 3 data sets and 3 learners F at .05
+# rejects 19 % of true nulls, with 4 data sets 7 %.
+MOST_EXACT, MOST_SUMS = 12, 200_000
+
+
+def exact_rank_chance(ranks: Floats) -> float | None:
+    """The chance of rank sums that differ at least as much, if every order of a row is as likely; None where too many.
+
+    >>> round(exact_rank_chance(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [1.0, 2.0, 3.0]])), 3)
+    0.194
+    """
+    n, k = ranks.shape
+    if n > MOST_EXACT or math.factorial(k) > MOST_SUMS:
+        return None
+    # Twice the ranks are whole numbers, ties included.
+    rows = np.rint(2 * ranks).astype(np.int64)
+    orders = np.array(list(permutations(range(k))))
+    sums, chance = rows[:1], np.ones(1)
+    for row in rows[1:]:
+        steps, times = np.unique(row[orders], axis=0, return_counts=True)
+        if len(sums) * len(steps) > MOST_SUMS:
+            return None
+        every = (sums[:, None, :] + steps[None, :, :]).reshape(-1, k)
+        sums, place = np.unique(every, axis=0, return_inverse=True)
+        weights = np.outer(chance, times / times.sum()).ravel()
+        chance = np.asarray(np.bincount(place.ravel(), weights=weights, minlength=len(sums)), dtype=np.float64)
+    spread = (sums**2).sum(axis=1)
+    return float(chance[spread >= (rows.sum(axis=0) ** 2).sum()].sum())
 
 
 def rank_error(n: int, k: int) -> float:
