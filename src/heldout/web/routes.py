@@ -304,15 +304,16 @@ async def download(request: Request) -> Response:
 async def refused(request: Request, error: Exception) -> Response:
     """An address that leads nowhere."""
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return _said(request, status, *WORDS.get(status, FAULT))
+    return answer_wrong(request, status, *WORDS.get(status, FAULT))
 
 
 async def failed(request: Request, _: Exception) -> Response:
     """A fault of ours; the server writes to its terminal what happened."""
-    return _said(request, 500, *FAULT)
+    return answer_wrong(request, 500, *FAULT)
 
 
-def _said(request: Request, status: int, what: str, hint: str) -> Response:
+def answer_wrong(request: Request, status: int, what: str, hint: str) -> Response:
+    """What is wrong and what to do, for a program or on a page."""
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"what": what, "hint": hint}, status)
     return HTMLResponse(page("wrong", status=status, what=what, hint=hint), status)
