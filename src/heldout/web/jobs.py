@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from heldout.web.limits import MEMORY, SEND_LESS, Limits, size_words
+from heldout.web.limits import IN_TIME, MEMORY, SEND_LESS, Limits, size_words
 
 State = Literal["waiting", "working", "done", "failed", "cancelled"]
 Words = tuple[str, str]
@@ -184,7 +184,7 @@ def _end(job: Job, message: dict[str, Any]) -> None:
 
 
 LOG = logging.getLogger(__name__)
-MEMORY_EVERY = 0.5
+MEMORY_EVERY = 0.1
 # Seconds that a job which nobody wants any more may still take. A process that is killed costs its successor all
 # imports: whoever begins and cancels small jobs again and again must not keep the workers from everybody else.
 GRACE = 1.0
@@ -333,7 +333,7 @@ class Workers:
         while True:
             await asyncio.sleep(MEMORY_EVERY)
             memory = {job: worker.resident for job, worker in self._running.items()}
-            if memory and sum(worker.resident for worker in self._workers) > self.limits.memory:
+            if memory and sum(worker.resident for worker in self._workers) > IN_TIME * self.limits.memory:
                 largest = max(memory, key=lambda job: memory[job])
                 largest.end(
                     "failed",
