@@ -1,7 +1,7 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint chromium java test golden promises bench docs pictures clean
+.PHONY: help setup demo lint chromium java test golden crowd promises bench docs pictures clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -62,6 +62,9 @@ test: chromium java lint ## everything that must pass: lint, then every test and
 
 golden: setup ## record anew what users see (tests/golden/expected), where a change of it is meant
 	$(PYTHON) tests/golden/record.py
+
+crowd: setup ## send a server 1,100 requests that never end and 20 files that unpack to much, beside 50 users (minutes)
+	$(PYTHON) -m tests.web.crowd
 
 promises: setup ## measure again what intervals cover and how often tests reject; goes on where it was (hours)
 	$(PYTHON) -m tests.promises

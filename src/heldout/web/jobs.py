@@ -86,7 +86,7 @@ FAULT = (
 # -P: a module that happens to lie in the current folder must not be imported instead of a library.
 COMMAND = (sys.executable, "-P", "-m", "heldout.web.worker")
 # The longest answer of a worker: the columns of a wide file with long names.
-LONGEST_ANSWER = 256 * 1024 * 1024
+LONGEST_ANSWER, LONG_ANSWER = 256 * 1024 * 1024, 100_000
 # Seconds that a worker has to import everything.
 START_UP = 120.0
 DIED = ("The process that worked on this file died.", "it may need more memory than there is: send fewer rows.")
@@ -146,7 +146,8 @@ class Worker:
         try:
             await self._tell(job.task)
             while answers is not None and (line := await answers.readline()):
-                message = json.loads(line)
+                # The columns of a wide file are long to read, and others must not wait for it.
+                message = await asyncio.to_thread(json.loads, line) if len(line) > LONG_ANSWER else json.loads(line)
                 if "stage" in message:
                     job.stage = message["stage"]
                 elif "room" in message:

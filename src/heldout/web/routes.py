@@ -385,7 +385,7 @@ def _text(path: Path) -> str:
 
 async def _body(request: Request, patience: float) -> bytes:
     """The body of a request, which is small."""
-    body = b""
+    body = bytearray()
     try:
         async with asyncio.timeout(patience):
             async for chunk in request.stream():
@@ -396,7 +396,7 @@ async def _body(request: Request, patience: float) -> bytes:
         raise StalledError("The form did not arrive whole.", hint=LOAD_AGAIN) from None
     except ClientDisconnect:
         raise OptionError("What was sent is not a form.", hint=LOAD_AGAIN) from None
-    return body
+    return bytes(body)
 
 
 def _choices(body: bytes, columns: list[str]) -> Choices:
