@@ -1,7 +1,7 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint chromium java test golden crowd promises bench docs pictures clean
+.PHONY: help setup demo lint chromium java test golden crowd promises bench docs sbom pictures clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -80,6 +80,9 @@ bench: .venv-bench/.made ## time us against our peers, interleaved (long); write
 docs: setup ## write docs/measures.md and docs/findings.md from the declarations
 	$(PYTHON) docs/measures_page.py
 	$(PYTHON) docs/findings_page.py
+
+sbom: setup ## write the list of parts with their licences (CycloneDX) to dist/heldout.cdx.json
+	$(PYTHON) docs/sbom.py dist/heldout.cdx.json
 
 pictures: setup chromium ## photograph the page for the README
 	CHROMIUM="$$($(PYTHON) tests/chromium.py)" $(PYTHON) docs/page_pictures.py

@@ -40,46 +40,56 @@ def allow_connections() -> int:
     return max((known - OWN_FILES) // 2, 64)
 
 
+class FairProtocol(H11Protocol):
+    """HTTP that reads what may be many small chunks one piece after the other, and lets others have their turn."""
+
+    _held = b""
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come; what came before and was not read yet comes first."""
+        if self._held:
+            self._held += data
+        else:
+            self._read(data)
+
+    def _read(self, data: bytes) -> None:
+        """Read one piece now, and the rest when others had their turn; the body of a plain request at once."""
+        size = len(data) if self._is_plain() else PIECE
+        super().data_received(data[:size])
+        self._held = data[size:]
+        if self.transport.is_closing():
+            return
+        if self._held:
+            self.transport.pause_reading()
+            self.loop.call_soon(self._go_on)
+        elif not self.flow.read_paused:
+            self.transport.resume_reading()
+
+    def _go_on(self) -> None:
+        held, self._held = self._held, b""
+        if held and not self.transport.is_closing():
+            self._read(held)
+
+    def _is_plain(self) -> bool:
+        """Whether the body of a request is on its way, whose length its head has told."""
+        chunked = any(name == b"transfer-encoding" for name, _ in self.headers or ())
+        return self.conn.their_state is SEND_BODY and not chunked
+
+
 def limited_protocol(patience: float = HEAD_WITHIN, most: int = MOST_WAITING) -> type[H11Protocol]:
     """The protocol of a server whose connections have these limits."""
     waiting: dict[H11Protocol, asyncio.TimerHandle] = {}
 
-    class LimitedProtocol(H11Protocol):
+    class LimitedProtocol(FairProtocol):
         """HTTP with an end to waiting for the head of a request."""
-
-        _held = b""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self._watch()
 
-        def data_received(self, data: bytes) -> None:
-            if self._held:
-                self._held += data
-            else:
-                self._read(data)
-
         def _read(self, data: bytes) -> None:
-            """Read one piece now, and the rest when others had their turn; the body of a plain request at once."""
-            size = len(data) if self._is_plain() else PIECE
-            super().data_received(data[:size])
-            self._held = data[size:]
+            super()._read(data)
             self._watch()
-            if self._held and not self.transport.is_closing():
-                self.transport.pause_reading()
-                self.loop.call_soon(self._go_on)
-            elif not self.flow.read_paused and not self.transport.is_closing():
-                self.transport.resume_reading()
-
-        def _go_on(self) -> None:
-            held, self._held = self._held, b""
-            if held and not self.transport.is_closing():
-                self._read(held)
-
-        def _is_plain(self) -> bool:
-            """Whether the body of a request is on its way, whose length its head has told."""
-            chunked = any(name == b"transfer-encoding" for name, _ in self.headers or ())
-            return self.conn.their_state is SEND_BODY and not chunked
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
