@@ -108,14 +108,14 @@ def _licences(name: str, version: str) -> list[dict[str, Any]]:
         return []
     if found.version != version:
         return []
-    expression = found.metadata.get("License-Expression")
-    if expression:
-        return [{"expression": expression}]
+    expressions = found.metadata.get_all("License-Expression", [])
+    if expressions:
+        return [{"expression": text} for text in expressions]
     classified = [
         text.rpartition(" :: ")[2] for text in found.metadata.get_all("Classifier", []) if "License ::" in text
     ]
     # Some give the whole text there: its first line names it.
-    given = [line.strip() for line in (found.metadata.get("License") or "").splitlines()[:1] if line.strip()]
+    given = [line.strip() for line in "\n".join(found.metadata.get_all("License", [])).splitlines()[:1] if line.strip()]
     return [{"license": {"name": text}} for text in dict.fromkeys(classified or given)]
 
 

@@ -56,6 +56,32 @@ def test_documents_that_no_reader_takes_are_refused(run, tmp_path, monkeypatch, 
     assert len(err.splitlines()) == 2
 
 
+READERS = {
+    "thresholds": ["--maximize", "f1"],
+    "recalibrate": [],
+    "validate": ["--target", "truth", "--learner", "majority"],
+    "learn": ["--target", "truth", "--learner", "majority"],
+    "card": ["--target", "truth", "--learner", "majority"],
+    "compare": ["ok.csv"],
+    "check": ["--require", "accuracy >= 0.1"],
+    "count": ["-o", "counts.evidence"],
+    "merge": [],
+}
+
+
+@pytest.mark.parametrize("name", ["deep.json", "digits.json", "deep.jsonl", "digits.jsonl"])
+@pytest.mark.parametrize("command", READERS)
+def test_every_command_refuses_such_files(run, tmp_path, monkeypatch, command, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ok.csv").write_text("truth,predicted\na,a\nb,b\na,b\n")
+    (tmp_path / name).write_text(FILES[name])
+    status, out, err = run(command, name, *READERS[command])
+    assert (status, out) == (2, "")
+    assert len(err.splitlines()) == 2, err
+    assert err.splitlines()[1].startswith("Hint: ")
+    assert {path.name for path in tmp_path.iterdir()} == {"ok.csv", name}
+
+
 def test_a_header_of_more_than_a_megabyte_is_read_to_its_end(run, tmp_path):
     names = [f"a_column_with_a_name_of_some_length_{at:06d}" for at in range(27_000)]
     row = ",".join("1" for _ in names)

@@ -112,7 +112,7 @@ def run_watched(limit: str, more: str, environment: Mapping[str, str] | None = N
 def _listen(child: Popen[bytes]) -> bytes:
     """What a process says of errors, held back until it ends: what libraries say there is not for a reader."""
     said = b""
-    while child.stderr is not None and (more := child.stderr.read1()):
+    while child.stderr is not None and (more := os.read(child.stderr.fileno(), 65_536)):
         said += more
         if len(said) > MOST_SAID:
             said = LAST_WORDS[-1]
