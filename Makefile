@@ -1,7 +1,7 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint chromium java test golden promises bench docs pictures clean
+.PHONY: help setup demo lint chromium java test golden crowd promises bench docs sbom pictures clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -63,6 +63,9 @@ test: chromium java lint ## everything that must pass: lint, then every test and
 golden: setup ## record anew what users see (tests/golden/expected), where a change of it is meant
 	$(PYTHON) tests/golden/record.py
 
+crowd: setup ## send a server 1,100 requests that never end and 20 files that unpack to much, beside 50 users (minutes)
+	$(PYTHON) -m tests.web.crowd
+
 promises: setup ## measure again what intervals cover and how often tests reject; goes on where it was (hours)
 	$(PYTHON) -m tests.promises
 
@@ -77,6 +80,9 @@ bench: .venv-bench/.made ## time us against our peers, interleaved (long); write
 docs: setup ## write docs/measures.md and docs/findings.md from the declarations
 	$(PYTHON) docs/measures_page.py
 	$(PYTHON) docs/findings_page.py
+
+sbom: setup ## write the list of parts with their licences (CycloneDX) to dist/heldout.cdx.json
+	$(PYTHON) docs/sbom.py dist/heldout.cdx.json
 
 pictures: setup chromium ## photograph the page for the README
 	CHROMIUM="$$($(PYTHON) tests/chromium.py)" $(PYTHON) docs/page_pictures.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -49,53 +50,14 @@ def test_nothing_else_writes_files():
     assert {name: found for name, found in calls.items() if found} == OWN
 
 
-# One process that writes each kind of file again and again in children that it kills; starting Python takes longest.
-KILLER = """
-    import os, random, signal, sys, time
-    from pathlib import Path
-    import heldout
-    from heldout.cli.output import write_files
-    from heldout.show.chart import Axis, Chart
-    from heldout.show.figure import save_chart
-
-    chart = Chart("t", "d" * 1_000_000, Axis("x"), Axis("y"))
-    counted = heldout.count(list(range(400)), list(range(400)))
-    evaluation = heldout.evaluate([0, 1, 1], [0, 1, 0], measures=["accuracy"])
-    gate = heldout.check([0, 1, 1], [0, 1, 0], require=["accuracy >= 0.1"])
-    long = "x" * 1_000_000
-    kinds = {
-        "result.csv": evaluation.write,
-        "chart.svg": lambda path: save_chart(chart, path),
-        "gate.xml": gate.write_junit,
-        "counts.evidence": counted.save,
-        "documents.md": lambda path: write_files({"markdown": (str(path), long), "html": (str(path) + ".html", long)}),
-    }
-    moment = random.Random(1)
-    for name, write in kinds.items():
-        path = Path(sys.argv[1], name)
-        write(path)
-        whole = path.read_bytes()
-        for _ in range(5):
-            child = os.fork()
-            if not child:
-                while True:
-                    write(path)
-            time.sleep(moment.uniform(0.0, 0.06))
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            assert path.read_bytes() == whole, name
-        # Nothing can clear up after SIGKILL but whoever writes the file next.
-        write(path)
-        print(name)
-"""
-
-
 def test_a_writer_that_is_killed_leaves_the_old_file_or_the_new_one(tmp_path):
-    command = [sys.executable, "-c", textwrap.dedent(KILLER), str(tmp_path)]
+    """The short form of `python -m tests.killed_writers --times 50`; starting Python takes longest."""
+    command = [sys.executable, "-m", "tests.killed_writers", "--times", "5", "--folder", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*done.stdout.split(), "documents.md.html"])
-    assert len(done.stdout.split()) == 5
+    names = [line.split(":")[0] for line in done.stdout.splitlines()]
+    assert len(names) == 11
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, "documents.md.html"])
 
 
 def test_a_full_disk_says_so_and_leaves_the_old_file(tmp_path, monkeypatch):
@@ -183,3 +145,74 @@ def test_a_signal_while_writing_leaves_nothing(tmp_path):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "file")], check=False)
     assert done.returncode == -signal.SIGTERM
     assert list(tmp_path.iterdir()) == []
+
+
+# Every command, with all that it writes.
+ROWS = "row,truth,predicted,score\n" + "".join(
+    f"{at},{'yes' if at % 2 else 'no'},{'yes' if at % 3 else 'no'},{(at * 37 % 100) / 100}\n" for at in range(60)
+)
+COMMANDS = {
+    "evaluate": [
+        "evaluate",
+        "rows.csv",
+        "--json",
+        "a.json",
+        "--html",
+        "a.html",
+        "--markdown",
+        "a.md",
+        "--latex",
+        "a.tex",
+    ],
+    "evaluate --chart": ["evaluate", "rows.csv", "--chart", "roc=a.svg"],
+    "evaluate --ledger": ["evaluate", "rows.csv", "--ledger", "a.jsonl"],
+    "thresholds": ["thresholds", "rows.csv", "--maximize", "f1", "--html", "a.html"],
+    "recalibrate": ["recalibrate", "rows.csv", "--html", "a.html"],
+    "validate": ["validate", "rows.csv", "--target", "truth", "--learner", "majority", "--json", "a.json"],
+    "learn": ["learn", "rows.csv", "--target", "truth", "--learner", "majority", "--json", "a.json"],
+    "compare": ["compare", "rows.csv", "again.csv", "--html", "a.html"],
+    "check": ["check", "rows.csv", "--require", "accuracy >= 0.01", "--junit", "a.xml", "--json", "a.json"],
+    "plan": ["plan", "recall", "--value", "0.9", "--prevalence", "0.2", "--width", "0.1", "--json", "a.json"],
+    "count": ["count", "rows.csv", "-o", "a.evidence"],
+    "merge": ["merge", "counted.evidence", "--json", "a.json"],
+    "card": ["card", "rows.csv", "--target", "truth", "--learner", "majority", "--json", "a.json"],
+}
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("given")
+    for name in ("rows.csv", "again.csv"):
+        (folder / name).write_text(ROWS)
+    count = [sys.executable, "-m", "heldout", "count", "rows.csv", "-o", "counted.evidence"]
+    subprocess.run(count, cwd=folder, capture_output=True, check=True)
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_on_a_full_disk_says_so_and_leaves_what_was_there(given, tmp_path, command):
+    shutil.copytree(given, tmp_path, dirs_exist_ok=True)
+    words = COMMANDS[command]
+    targets = [tmp_path / word.partition("=")[2] if "=" in word else tmp_path / word for word in words[1:]]
+    written = [path for path in targets if path.name.startswith("a.")]
+    old = b"old\n" * 10 if "--ledger" not in words else b""
+    for path in written:
+        path.write_bytes(old)
+    before = {path.name for path in tmp_path.iterdir()}
+
+    def fill() -> None:
+        import resource
+
+        # The system lets no file grow further, as a disk does that is full.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "heldout", *words], cwd=tmp_path, capture_output=True, text=True, check=False,
+        preexec_fn=fill, env={**os.environ, "JOBLIB_TEMP_FOLDER": str(tmp_path)},
+    )  # fmt: skip
+    said = done.stderr.splitlines()
+    assert done.returncode == 2, done.stderr
+    assert all(line.startswith("Read rows.csv") for line in said[:-2]), said
+    assert said[-1].startswith("Hint: ")
+    assert [path.read_bytes() for path in written] == [old] * len(written)
+    assert {path.name for path in tmp_path.iterdir()} == before

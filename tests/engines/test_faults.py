@@ -209,3 +209,19 @@ def test_our_own_errors_and_those_of_our_own_code_pass_as_they_are():
     assert caught.value is mine
     with pytest.raises(KeyError), engine_errors("spark"):
         raise KeyError("a slip of ours")
+
+
+def test_a_spark_job_that_is_cancelled_is_an_interruption(spark_session):
+    """Ctrl-C reaches Spark's own handler first, which cancels the jobs: what is raised then tells of nothing else."""
+    context = spark_session.sparkContext
+
+    def cancel() -> None:
+        while not context.statusTracker().getActiveJobsIds():
+            time.sleep(0.05)
+        context.cancelAllJobs()
+
+    cancelling = threading.Thread(target=cancel)
+    cancelling.start()
+    with pytest.raises(KeyboardInterrupt), engine_errors("spark"):
+        spark_session.range(10**13).selectExpr("sum(id * id % 7)").collect()
+    cancelling.join()

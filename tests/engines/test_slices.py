@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import heldout
 from heldout import count
 from heldout.engines import memory as engine
 from heldout.engines.memory import count_slices
@@ -107,3 +109,42 @@ def test_all_predictions_of_one_case_count_as_one():
     assert counted[0].matrix.tolist() == [[0.5, 0.5], [0, 0]]
     assert counted[1].matrix.tolist() == [[0, 0], [0, 1]]
     assert counted.rest(0).matrix.tolist() == [[0, 0], [0, 1]]
+
+
+def test_columns_of_lists_and_records_are_no_slices(tmp_path):
+    import duckdb
+
+    size = 200
+    rows = pl.DataFrame({
+        "truth": ["a", "b"] * (size // 2), "predicted": ["a"] * size, "sex": ["f", "f", "m", "m"] * (size // 4),
+        "vector": [[1.0, 2.0]] * size, "record": [{"a": 1}] * size,
+        "fixed": pl.Series([[1, 2]] * size, dtype=pl.Array(pl.Int64, 2)),
+    })  # fmt: skip
+    rows.write_parquet(tmp_path / "rows.parquet")
+    rows.drop("record", "fixed").write_ndjson(tmp_path / "rows.jsonl")
+    file = str(tmp_path / "rows.parquet")
+    given = {
+        "frame": rows, "lazy": rows.lazy(), "pandas": rows.to_pandas(), "arrow": rows.to_arrow(),
+        "duckdb": duckdb.sql(f"SELECT * FROM '{file}'"), "file": file, "json": str(tmp_path / "rows.jsonl"),
+    }  # fmt: skip
+    for kind, data in given.items():
+        found = heldout.evaluate(data, truth="truth", predicted="predicted", slices="all")
+        assert [column.name for column in found.slice_columns] == ["sex"], kind
+    for name in ("stream", "polars", "duckdb"):
+        found = heldout.evaluate(file, truth="truth", predicted="predicted", slices="all", engine=name)
+        assert [column.name for column in found.slice_columns] == ["sex"], name
+    for data in (rows, rows.lazy()):
+        with pytest.raises(heldout.HeldoutError, match="holds lists or records") as raised:
+            heldout.evaluate(data, truth="truth", predicted="predicted", slices="vector")
+        assert raised.value.hint
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_names_that_duckdb_takes_for_one_are_refused_there(tmp_path, ending):
+    rows = pl.DataFrame({"truth": ["a", "b"], "Truth": ["b", "a"], "predicted": ["a", "b"]})
+    file = tmp_path / f"rows.{ending}"
+    rows.write_csv(file) if ending == "csv" else rows.write_parquet(file)
+    with pytest.raises(heldout.HeldoutError, match="truth and Truth, and DuckDB cannot tell them apart") as raised:
+        heldout.evaluate(str(file), engine="duckdb")
+    assert "rename" in raised.value.hint
+    assert heldout.evaluate(str(file), truth="truth", engine="polars")["accuracy"].value == 1

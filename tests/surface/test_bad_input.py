@@ -224,7 +224,7 @@ def test_a_fault_of_our_own_is_no_traceback_either(monkeypatch, capsys):
     ("raised", "status", "words"),
     [
         (KeyboardInterrupt(), 130, "Interrupted.\n"),
-        (MemoryError(), 70, "There is not enough memory for this input.\nHint: "),
+        (MemoryError(), 2, "There is not enough memory for this input.\nHint: "),
         (FileError("A is wrong.", hint="mend A."), 2, "A is wrong.\nHint: mend A.\n"),
     ],
     ids=lambda x: type(x).__name__,

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
 import pytest
+import typer
+from tests.web.crowd import arff_bomb, gzip_bomb, npz_bomb
+
+from heldout.cli.app import app
 
 DIGITS, DEEP = "9" * 5_000, "[" * 100_000 + "]" * 100_000
 FILES = {
@@ -44,6 +56,32 @@ def test_documents_that_no_reader_takes_are_refused(run, tmp_path, monkeypatch, 
     assert len(err.splitlines()) == 2
 
 
+READERS = {
+    "thresholds": ["--maximize", "f1"],
+    "recalibrate": [],
+    "validate": ["--target", "truth", "--learner", "majority"],
+    "learn": ["--target", "truth", "--learner", "majority"],
+    "card": ["--target", "truth", "--learner", "majority"],
+    "compare": ["ok.csv"],
+    "check": ["--require", "accuracy >= 0.1"],
+    "count": ["-o", "counts.evidence"],
+    "merge": [],
+}
+
+
+@pytest.mark.parametrize("name", ["deep.json", "digits.json", "deep.jsonl", "digits.jsonl"])
+@pytest.mark.parametrize("command", READERS)
+def test_every_command_refuses_such_files(run, tmp_path, monkeypatch, command, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ok.csv").write_text("truth,predicted\na,a\nb,b\na,b\n")
+    (tmp_path / name).write_text(FILES[name])
+    status, out, err = run(command, name, *READERS[command])
+    assert (status, out) == (2, "")
+    assert len(err.splitlines()) == 2, err
+    assert err.splitlines()[1].startswith("Hint: ")
+    assert {path.name for path in tmp_path.iterdir()} == {"ok.csv", name}
+
+
 def test_a_header_of_more_than_a_megabyte_is_read_to_its_end(run, tmp_path):
     names = [f"a_column_with_a_name_of_some_length_{at:06d}" for at in range(27_000)]
     row = ",".join("1" for _ in names)
@@ -52,3 +90,87 @@ def test_a_header_of_more_than_a_megabyte_is_read_to_its_end(run, tmp_path):
     assert len(file.read_text().partition("\n")[0]) > 1 << 20
     status, _, err = run("evaluate", str(file), "--measure", "accuracy")
     assert (status, err) == (0, "")
+
+
+def run_apart(*words: str, limit: int = 0, **options: Any) -> tuple[int, str, str]:
+    """A command in a process of its own, in so many bytes of address space."""
+
+    def begin() -> None:
+        import resource
+
+        if limit:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "heldout", *words],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=300,
+        preexec_fn=begin,
+        **options,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "make"),
+    [
+        ("evaluate", "bomb.npz", npz_bomb),
+        ("evaluate", "bomb.csv.gz", gzip_bomb),
+        ("evaluate", "bomb.arff", arff_bomb),
+        ("thresholds", "bomb.npz", npz_bomb),
+        ("validate", "bomb.npz", npz_bomb),
+    ],
+)
+def test_a_small_file_that_unpacks_to_much_ends_at_the_limit_that_was_set(tmp_path, command, name, make):
+    (tmp_path / name).write_bytes(make(600_000_000))
+    more = {"thresholds": ["--maximize", "f1"], "validate": ["--learner", "knn:1"]}.get(command, [])
+    status, out, err = run_apart(command, str(tmp_path / name), *more, "--memory-limit", "300MB")
+    assert (status, out) == (2, "")
+    assert err == (
+        "This did not work within 300 MB of memory.\nHint: raise --memory-limit, or give fewer rows or columns.\n"
+    )
+
+
+def test_within_a_limit_of_memory_everything_is_as_without():
+    command = ("evaluate", "examples/iris.csv", "--measure", "accuracy")
+    assert run_apart(*command, "--memory-limit", "2GB") == run_apart(*command)
+    wrong = ("evaluate", "no-such.csv")
+    assert run_apart(*wrong, "--memory-limit", "2GB") == run_apart(*wrong)
+    status, _, err = run_apart("evaluate", "examples/iris.csv", "--memory-limit", "much")
+    assert status == 2
+    assert err.startswith("'much' is not a size.\nHint: ")
+
+
+def test_every_command_that_reads_a_file_takes_a_limit_of_memory():
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    without = {name for name, command in commands.items() if "memory_limit" not in {one.name for one in command.params}}
+    assert without == {"measures", "explain"}
+
+
+@pytest.mark.parametrize("megabytes", [80, 150, 300])
+def test_too_little_address_space_is_said(megabytes):
+    status, out, err = run_apart("evaluate", "examples/iris.csv", limit=megabytes * 1_000_000)
+    assert (status, out) == (2, "")
+    assert re.fullmatch(r"This did not work within 0\.\d+ GB of address space\.\nHint: allow more .*\n", err)
+
+
+def test_a_small_address_space_is_enough_for_a_small_file():
+    status, out, err = run_apart("evaluate", "examples/iris.csv", limit=1_000_000_000)
+    assert (status, err) == (0, "")
+    assert ".960" in out
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_a_command_that_has_a_limit(number, status):
+    # It waits for what never comes.
+    command = [sys.executable, "-m", "heldout", "evaluate", "-", "--memory-limit", "1GB"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0, text=True
+    ) as process:  # fmt: skip
+        time.sleep(3)
+        os.killpg(process.pid, number)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert "Traceback" not in err

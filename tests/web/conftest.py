@@ -19,6 +19,8 @@ def server(tmp_path_factory):
 def tab(browser, server):
     """A page of the browser; at the end there were no errors in it, and no request to another host."""
     watched = Watched(browser)
+    name, _, value = server.cookie.partition("=")
+    watched.context.add_cookies([{"name": name, "value": value, "url": server.address}])
     yield watched.page
     expected = getattr(watched.page, "expected", None)
     watched.errors = [said for said in watched.errors if expected is None or expected not in said]

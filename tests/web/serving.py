@@ -65,11 +65,13 @@ class Answer:
 
 @dataclass
 class Server:
-    """`heldout serve`, running; everything it stores lies in `temporary`."""
+    """`heldout serve`, running; everything it stores lies in `temporary`. `first` is the address that it printed."""
 
     temporary: Path
     process: subprocess.Popen[str]
     first: str
+    cookie: str = ""
+    home: str = "/"
     errors: list[str] = field(default_factory=list)
     listening: threading.Thread = field(init=False)
 
@@ -77,7 +79,7 @@ class Server:
         self.listening = threading.Thread(target=self._listen, daemon=True)
 
     @classmethod
-    def start(cls, temporary: Path, *arguments: str, browser: str = "") -> Server:
+    def start(cls, temporary: Path, *arguments: str, browser: str = "", enter: bool = True) -> Server:
         temporary.mkdir(exist_ok=True)
         process = subprocess.Popen(
             [*COMMAND, "--port", "0", *arguments],
@@ -93,7 +95,16 @@ class Server:
         assert address is not None, (line, process.stderr and process.stderr.read())
         server = cls(temporary, process, address[0])
         server.listening.start()
+        if enter and "token=" in server.first:
+            server.enter()
         return server
+
+    def enter(self) -> Answer:
+        """Open the printed address as a browser does: the cookie is kept, and the page leads on."""
+        answer = self.ask("GET", self.first.removeprefix(self.address))
+        self.cookie = answer.headers.get("set-cookie", self.cookie).partition(";")[0]
+        self.home = re.search(r"url=([^\"]+)", answer.text)[1]  # type: ignore[index]
+        return answer
 
     def _listen(self) -> None:
         assert self.process.stderr is not None
@@ -124,7 +135,8 @@ class Server:
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
         connection = http.client.HTTPConnection(self.place, timeout=PATIENCE)
         try:
-            connection.request(method, path, body, headers or {})
+            cookie = {"Cookie": self.cookie} if self.cookie else {}
+            connection.request(method, path, body, {**cookie, **(headers or {})})
             answer = connection.getresponse()
             named = {name.lower(): value for name, value in answer.getheaders()}
             return Answer(answer.status, named, answer.read())

@@ -48,7 +48,8 @@ def test_ctrl_c_ends_it_even_when_a_worker_hangs(tmp_path):
         server.choose(here, truth="0", predicted="1")
         # And even when somebody still sends.
         before = len(server.stored())
-        sending.sendall(f"POST /upload HTTP/1.1\r\nHost: {server.place}\r\nContent-Length: 9\r\n\r\nabc".encode())
+        head = f"POST /upload HTTP/1.1\r\nHost: {server.place}\r\nCookie: {server.cookie}\r\nContent-Length: 9\r\n\r\n"
+        sending.sendall(f"{head}abc".encode())
         until(lambda: len(server.stored()) > before, "a part has come")
         said = ended(server, signal.SIGINT)
     assert len(said) == 1
@@ -64,9 +65,9 @@ def test_leaving_this_machine_is_said_aloud_and_a_signal_to_terminate_ends_it(tm
     assert "Warning: on 0.0.0.0 everyone who can reach this machine" in said[0]
 
 
-def test_a_file_on_the_command_line_is_found_under_the_printed_address_only(tmp_path):
+def test_a_file_on_the_command_line_is_found_by_the_printed_address_only(tmp_path):
     server = Server.start(tmp_path / "tmp", "examples/iris.csv", "--workers", "1")
-    here = server.first.removeprefix(server.address)
+    here = server.home
     assert len(here) > 30
     server.wait(here)
     assert "iris.csv" in server.ask("GET", f"{here}/columns").text
@@ -130,7 +131,7 @@ def test_half_sent_requests_keep_nobody_waiting(tmp_path):
     try:
         for at in range(600):
             half.append(socket.create_connection((host, int(port)), timeout=10))
-            half[-1].sendall(f"GET /{at} HTTP/1.1\r\nHost: {server.place}\r\nX: ".encode())
+            half[-1].sendall(f"GET /{at} HTTP/1.1\r\nHost: {server.place}\r\nCookie: {server.cookie}\r\nX: ".encode())
         begun = time.monotonic()
         assert server.ask("GET", "/").status == 200
         assert time.monotonic() - begun < 10
@@ -171,21 +172,30 @@ async def _never(scope: object, receive: object, send: object) -> None:
     raise AssertionError((scope, receive, send))
 
 
-def test_the_secret_address_reaches_the_browser_through_a_file_of_one_s_own(tmp_path):
+@pytest.mark.parametrize("file", [(), ("examples/iris.csv",)])
+def test_the_token_reaches_the_browser_through_a_file_that_goes_with_it(tmp_path, file):
     called = tmp_path / "called"
     program = tmp_path / "browser"
     program.write_text(f'#!/bin/sh\necho "$@" > {called}\n')
     program.chmod(0o755)
-    server = Server.start(tmp_path / "tmp", "examples/iris.csv", "--workers", "1", "--open", browser=str(program))
+    server = Server.start(
+        tmp_path / "tmp", *file, "--workers", "1", "--open", browser=str(program), enter=False
+    )  # fmt: skip
     until(called.exists, "the browser was called")
     until(lambda: called.read_text().strip(), "with an argument")
     argument = called.read_text().strip()
-    secret = server.first.removeprefix(server.address)
+    secret = server.first.partition("token=")[2]
+    assert len(secret) > 30
     assert argument.startswith("file://")
     assert secret not in argument
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            assert secret.encode() not in entry.read_bytes()
     door = Path(argument.removeprefix("file://"))
     assert server.first in door.read_text()
     assert door.stat().st_mode & 0o077 == 0
     assert door.parent.stat().st_mode & 0o077 == 0
-    server.stop()
+    server.enter()
     assert not door.exists()
+    assert server.ask("GET", server.home).status in (200, 303)
+    server.stop()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
-from tests.web.serving import in_a_loop, predictions
+from tests.browsing import Watched
+from tests.web.serving import Server, in_a_loop, predictions
 
-from heldout.web.guard import HEADERS, POLICY, Guard, from_own_page, own_names
+from heldout.web.guard import HEADERS, POLICY, STRANGER, Guard, from_own_page, own_names
 from heldout.web.jobs import FAULT
+from heldout.web.server import write_door
 
 
 @pytest.fixture(scope="module")
@@ -122,3 +125,84 @@ def test_downloads_reach_nothing_but_the_forms(server, here):
     server.report(here, truth="0", predicted="1")
     for path in ("report.py", "predictions.csv", "report.json.html", "%2e%2e/report.html", "..report.html"):
         assert server.ask("GET", f"{here}/{path}").status == 404
+
+
+def test_the_printed_address_works_once_and_then_the_cookie_does(server):
+    alone = replace(server, cookie="")
+    for method, path in (
+        ("GET", "/"),
+        ("GET", "/u/x/report"),
+        ("POST", "/upload?name=x"),
+        ("HEAD", "/"),
+        ("GET", "//"),
+    ):
+        answer = alone.ask(method, path, b"a,b\n1,2\n" if method == "POST" else None)
+        assert answer.status == 403, path
+        assert HEADERS.items() <= answer.headers.items()
+        assert method == "HEAD" or STRANGER[0] in answer.text
+    assert alone.ask("GET", "/", headers={"Accept": "application/json"}).said["what"] == STRANGER[0]
+    # Used before: it leads to the first page as ever, and gives no cookie.
+    token = server.first.partition("/?")[2]
+    for query in (token, "token=", "token=guess", "token=%F6", f"{token}&token=x"):
+        answer = alone.ask("GET", f"/?{query}")
+        assert answer.status == 200
+        assert "set-cookie" not in answer.headers
+    name, _, value = server.cookie.partition("=")
+    assert "set-cookie" not in server.enter().headers
+    assert server.ask("GET", server.home).status == 200
+    for wrong in (f"{name}=", f"{name}=x", f"{name}x={value}", value, f'{name}="{value}', f"{name}={value[:-1]}"):
+        assert alone.ask("GET", "/", headers={"Cookie": wrong}).status == 403
+    assert alone.ask("GET", "/", headers={"Cookie": f"other=1; {server.cookie}"}).status == 200
+    # What pages are drawn with is for all: the refusal needs it too.
+    assert alone.ask("GET", "/static/app.css").status == 200
+
+
+def test_the_cookie_is_kept_from_scripts_and_from_other_sites(tmp_path):
+    server = Server.start(tmp_path / "tmp", "--workers", "1", enter=False)
+    given = server.enter().headers["set-cookie"].lower()
+    assert "httponly" in given
+    assert "samesite=strict" in given
+    assert "path=/" in given
+    assert "domain" not in given
+    server.stop()
+
+
+@pytest.mark.parametrize("way", [("--host", "0.0.0.0"), ("--name", "reports.example")])
+def test_a_shared_server_keeps_the_file_that_it_was_started_with(tmp_path, way):
+    server = Server.start(tmp_path / "tmp", "examples/iris.csv", "--workers", "1", *way)
+    server.wait(server.home)
+    alone = replace(server, cookie="")
+    for path in ("", "/", "/columns", "/state", "/report", "/report.json"):
+        assert alone.ask("GET", server.home + path).status == 403
+    assert alone.ask("DELETE", server.home).status == 403
+    assert server.ask("GET", f"{server.home}/columns").status == 200
+    # Everything else is found by its address, as people share it.
+    assert alone.ask("GET", "/").status == 200
+    here = alone.upload(predictions(2, 1))
+    assert alone.ask("GET", f"{here}/columns").status == 200
+    server.stop()
+
+
+def test_a_browser_gets_in_by_the_file_and_another_does_not(browser, tmp_path):
+    server = Server.start(tmp_path / "tmp", "examples/iris.csv", "--workers", "1", enter=False)
+    door = write_door(tmp_path, server.first)
+    mine, other = Watched(browser), Watched(browser)
+    # The page of a file is another site than ours: the cookie must come along all the same.
+    mine.page.goto(door.as_uri())
+    mine.page.wait_for_url("**/columns")
+    assert "iris.csv" in mine.page.inner_text("main")
+    (cookie,) = mine.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert mine.page.evaluate("document.cookie") == ""
+    # Once more, as from the terminal and as from a page of another site.
+    for again in (server.first, door.as_uri()):
+        mine.page.goto(again)
+        mine.page.wait_for_url("**/columns")
+    other.page.goto(server.first)
+    other.page.wait_for_url("**/u/*")
+    assert STRANGER[0] in other.page.inner_text("main")
+    assert "iris" not in other.page.content()
+    mine.close(origin=server.address)
+    other.errors.clear()
+    other.close(origin=server.address)
+    server.stop()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import statistics
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.web.crowd import BOMBS, gather, timed
 from tests.web.serving import Server, estimate, hanging, predictions, until, workers
 
 COLUMNS = {"truth": "0", "predicted": "1"}
@@ -116,3 +120,40 @@ def test_a_computation_that_takes_too_long_is_ended_and_one_that_dies_is_said(tm
         assert estimate(server.report(here, **COLUMNS), "accuracy") == 0.5
     finally:
         server.stop()
+
+
+def test_half_sent_requests_and_bombs_keep_nobody_waiting(tmp_path):
+    """The short form of `make crowd`, which asks for two seconds where nothing else is at work."""
+    limit = 2_000_000_000
+    server = Server.start(tmp_path / "tmp", "--memory-limit", str(limit))
+    seen = gather(server, half=300, bombs=len(BOMBS), size=400_000_000, users=5, limit=limit)
+    server.stop()
+    assert seen.reports == 5
+    assert len(seen.bombs) == len(BOMBS)
+    assert 0 < seen.memory < limit
+    # Other work may go on on this machine: by how long a request took before, and not in seconds.
+    assert seen.usual < max(2.0, 100 * seen.calibration)
+
+
+def test_what_comes_byte_by_byte_keeps_nobody_waiting(server):
+    """A body in chunks of one byte each takes seconds to read, and others get their turn in between."""
+    head = f"POST /upload?name=x.csv HTTP/1.1\r\nHost: {server.place}\r\nCookie: {server.cookie}\r\n"
+    held = b"truth,predicted\n" + b"yes,no\nno,no\n" * 15_000
+    body = b"".join(b"1\r\n%c\r\n" % letter for letter in held) + b"0\r\n\r\n"
+    alone = statistics.median(timed(server) for _ in range(10))
+    waited = []
+    with ThreadPoolExecutor(1) as pool:
+
+        def send() -> tuple[bytes, float]:
+            with socket.create_connection(server.place.split(":"), timeout=120) as connection:
+                begun = time.monotonic()
+                connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + body)
+                return connection.recv(1000), time.monotonic() - begun
+
+        sending = pool.submit(send)
+        while not sending.done():
+            waited.append(timed(server))
+            time.sleep(0.01)
+        answer, took = sending.result()
+    assert answer.startswith(b"HTTP/1.1 201")
+    assert max(waited) < max(took / 3, 20 * alone)

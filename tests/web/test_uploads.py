@@ -64,7 +64,8 @@ def test_a_file_that_does_not_arrive_whole_is_forgotten(server):
     before = set(server.stored())
     with socket.create_connection(server.place.split(":")) as connection:
         connection.sendall(
-            f"POST /upload?name=half.csv HTTP/1.1\r\nHost: {server.place}\r\nContent-Length: 5000\r\n\r\n".encode()
+            f"POST /upload?name=half.csv HTTP/1.1\r\nHost: {server.place}\r\nCookie: {server.cookie}\r\n".encode()
+            + b"Content-Length: 5000\r\n\r\n"
             + b"truth,predicted\n" * 20
         )
         until(lambda: set(server.stored()) != before, "a part of it is stored")

@@ -190,7 +190,7 @@ def test_a_small_file_that_unpacks_to_much_ends_at_the_limit_of_its_worker(bench
     assert file.stat().st_size < 1_000_000
 
     async def use() -> tuple[tuple[str, str], float, str]:
-        # Half of it for one worker.
+        # Two fifths of it for one worker.
         workers = Workers(Limits(workers=1, memory=1.2e9), COLD)
         workers.start()
         await meanwhile(lambda: workers.pids)

@@ -20,6 +20,7 @@ from typer.core import TyperCommand
 
 from heldout import __version__
 from heldout.arguments import closest, listing
+from heldout.cli import start
 from heldout.cli.check import check
 from heldout.cli.compare import compare
 from heldout.cli.count import count, merge
@@ -300,7 +301,8 @@ def _usage(error: Any) -> int:
 def _fault(error: Exception) -> int:
     if isinstance(error, MemoryError):
         _complain("There is not enough memory for this input.", "give fewer rows or columns, or a larger machine.")
-        return 70
+        # Where a limit was set, the process that watches says so instead.
+        return start.FAULT if start.watched else 2
     _complain(
         f"heldout failed, and should not have: {type(error).__name__}: {error}.",
         f"please report it; {DEBUG}=1 heldout … prints where it happened.",

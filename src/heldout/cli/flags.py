@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import inspect
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any, Literal, get_type_hints
@@ -70,6 +71,13 @@ OPTIONS: dict[str, Option] = {
         RUNNING,
         shown=True,
     ),
+    "memory_limit": Option(
+        None,
+        "SIZE",
+        "The most memory that may be taken beyond what the program needs for itself (Linux), such as 2GB; what needs "
+        "more is refused. Processes that fit learners have each as much.",
+        RUNNING,
+    ),
     "layout": Option(None, "heldout|weka", "Layout of the report on the terminal.", OUTPUT, flag="format"),
     "charts": Option(
         None,
@@ -106,9 +114,9 @@ def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]
     A parameter of its own stands where it is named, or before all flags. What was given reaches the command as
     `**options`, read and by the names of the function behind it; what was not is left to that function. A command with
     a parameter `outputs` gets there what was said of the forms. `changed` are options that this command explains
-    differently.
+    differently. Every command can be told to keep to a limit of memory.
     """
-    order = " ".join(names).split()
+    order = [*" ".join(names).split(), "memory_limit"]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = _own_parameters(command)
@@ -119,9 +127,11 @@ def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]
 
         @wraps(command)
         def run(**given: Any) -> None:
+            if given["memory_limit"] is not None:
+                keep_memory_limit(given.pop("memory_limit"))
             values = {name: given[name] for name in own}
             for name, flag in flags.items():
-                value = given[flag.name]
+                value = given.get(flag.name)
                 # An option that may be repeated is an empty list where it was not given.
                 if value is not None and value != []:
                     values[name] = READERS[name](value) if name in READERS else value
@@ -133,6 +143,23 @@ def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]
         return run
 
     return decorate
+
+
+def keep_memory_limit(text: str) -> None:
+    """Run the command within so much memory: this process is there to say what became of it."""
+    from heldout.cli import start
+    from heldout.web.limits import limit_memory, read_size, size_words
+
+    size = read_size(text)
+    if sys.platform != "linux":
+        raise OptionError("--memory-limit needs Linux.", hint="leave it out, or run heldout in a container.")
+    if not start.watched:
+        raise typer.Exit(start.run_watched(f"{size_words(size)} of memory", "raise --memory-limit"))
+    import polars as pl
+
+    # Libraries and their threads are not what a file takes; those that can start no thread may wait for it for ever.
+    pl.DataFrame({"a": [1, 1, 2], "b": [1.0, 2.0, 3.0]}).lazy().group_by("a").sum().collect()
+    limit_memory(size)
 
 
 def _own_parameters(command: Callable[..., None]) -> dict[str, inspect.Parameter]:

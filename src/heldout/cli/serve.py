@@ -62,6 +62,14 @@ def serve(
         float,
         typer.Option(metavar="SECONDS", help="The longest that one report may take.", rich_help_panel=LIMITS),
     ] = 600.0,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="The most memory that reports may take together (Linux); without, three quarters of the machine's.",
+            rich_help_panel=LIMITS,
+        ),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -89,7 +97,7 @@ def serve(
 
     limits = Limits(
         upload=read_size(max_upload), total=0 if max_kept is None else read_size(max_kept), timeout=timeout,
-        workers=workers or usual_workers(), memory=usual_memory(),
+        workers=workers or usual_workers(), memory=usual_memory() if memory_limit is None else read_size(memory_limit),
     )  # fmt: skip
     named = None if file is None else existing_file(file)
     if not is_loopback(host):
@@ -101,7 +109,7 @@ def serve(
     def started(address: str, door: Path | None) -> None:
         print(f"heldout is at {address}\nCtrl-C ends it, and removes what was sent.", flush=True)
         if browser:
-            # The address of a file that was named here is a secret, and the list of processes shows arguments.
+            # The token in the address is a secret, and the list of processes shows arguments.
             _open(address if door is None else door.as_uri())
 
     run(limits, host=host, port=port, file=named, started=started, names=name or ())

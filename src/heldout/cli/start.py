@@ -1,11 +1,37 @@
-"""Where the command begins: Ctrl-C ends it quietly from the first moment on, before anything large is imported."""
+"""Where the command begins: Ctrl-C ends it quietly from the first moment on, and a limit of memory is kept to.
+
+Libraries that are refused memory end the process, and with words for those who wrote them. So a command that has a
+limit, by --memory-limit or by the system (ulimit -v), runs in a process of its own, and this one says how it ended.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+# Tells a process that it is watched.
+WATCHED = "HELDOUT_WATCHED"
+# How a process ends that was refused memory, or whose library gave up: by a signal, with the status of a fault, or with
+# words of its own. OpenBLAS interrupts a process in which it can start no thread.
+GIVEN_UP = frozenset(
+    -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGTRAP, signal.SIGBUS)
+)
+FAULT = 70
+LAST_WORDS = (b"OpenBLAS", b"Traceback ", b"Fatal Python error")
+# The longest that is kept of its errors: some libraries say again and again that they were refused memory.
+MOST_SAID = 1_000_000
+# Of a small address space every thread takes a part before it does anything.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+SMALL = 8 << 30
+watched = False
 
 
 def main() -> None:
@@ -17,6 +43,11 @@ def main() -> None:
     if handler is signal.default_int_handler:
         # An exception would come out of whichever library is being imported, or be taken there for a fault of its own.
         signal.signal(signal.SIGINT, _end)
+    if os.environ.pop(WATCHED, None):
+        _be_watched()
+    elif allowed := allowed_by_system():
+        few = ONE_THREAD if allowed < SMALL else {}
+        sys.exit(run_watched(f"{allowed / 1e9:.3g} GB of address space", "allow more (ulimit -v)", few))
     from heldout.cli.app import main as run
 
     if handler is signal.default_int_handler:
@@ -30,3 +61,65 @@ def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python
         sys.stderr.flush()
     # Nothing was begun that would have to be put away.
     os._exit(130)
+
+
+def allowed_by_system() -> int:
+    """The bytes of address space that the system allows a process; 0 where it sets no limit."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return 0 if soft == resource.RLIM_INFINITY else soft
+
+
+def _be_watched() -> None:
+    global watched  # noqa: PLW0603 - of the process, as its limit is
+    watched = True
+    if sys.platform == "linux":
+        import ctypes
+
+        # PR_SET_PDEATHSIG, prctl(2): it must not outlive the process that watches it.
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+def run_watched(limit: str, more: str, environment: Mapping[str, str] | None = None) -> int:
+    """Run this very command in a process of its own; where it gives up, say that the limit was not enough."""
+    import subprocess
+
+    command = [sys.executable, "-P", "-m", "heldout", *sys.argv[1:]]
+    environment = {**(environment or {}), **os.environ, WATCHED: "1"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as child:  # noqa: S603 - our own command
+        before = {number: signal.signal(number, _pass_on(child)) for number in (signal.SIGTERM, signal.SIGHUP)}
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            said = _listen(child)
+            status = child.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    given_up = (
+        status in GIVEN_UP or status == FAULT or (status in (1, 130) and any(word in said for word in LAST_WORDS))
+    )
+    if not given_up or os.environ.get("HELDOUT_DEBUG"):
+        sys.stderr.write(said.decode("utf-8", "replace"))
+        return 128 - status if status < 0 else status
+    sys.stderr.write(f"This did not work within {limit}.\nHint: {more}, or give fewer rows or columns.\n")
+    return 2
+
+
+def _listen(child: Popen[bytes]) -> bytes:
+    """What a process says of errors, held back until it ends: what libraries say there is not for a reader."""
+    said = b""
+    while child.stderr is not None and (more := os.read(child.stderr.fileno(), 65_536)):
+        said += more
+        if len(said) > MOST_SAID:
+            said = LAST_WORDS[-1]
+            child.send_signal(signal.SIGABRT)
+            break
+    return said
+
+
+def _pass_on(child: Popen[bytes]) -> Callable[[int, FrameType | None], None]:
+    return lambda number, _frame: child.send_signal(number)

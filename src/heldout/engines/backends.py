@@ -16,7 +16,7 @@ from heldout.engines.engine_choice import ELSEWHERE, WITH_MASTER
 from heldout.engines.engine_errors import engine_errors, one_line
 from heldout.engines.spark import check_greeting, check_master, check_reachable, on_cluster, spark_session
 from heldout.engines.table_paths import FileGroup, TableFiles, check_same, find_table_files, table_files_at
-from heldout.errors import HeldoutError, OptionError
+from heldout.errors import ColumnError, HeldoutError, OptionError
 
 # How long a scheduler that listens may take to answer, in seconds.
 PATIENCE = 20
@@ -98,6 +98,7 @@ def _duckdb(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all
     except ImportError:
         raise _not_installed("duckdb", "duckdb") from None
     table = find_table_files(path)
+    _refuse_same_names(table, path)
     # A database of its own, so that nothing is seen of what the user does with DuckDB in the same process.
     database: Any = duckdb.connect()
     file = _free_name(table) if table.keys else ""
@@ -115,6 +116,18 @@ def _duckdb(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all
     read = [_duckdb_text(database, group, table, file, keys) for group in table.groups]
     frame = reduce(lambda left, right: left.union(right), read)
     return OpenedTable(frame, database.close, table.withheld, table.notes)
+
+
+def _refuse_same_names(table: TableFiles, path: str) -> None:
+    """Refuse columns that DuckDB takes for one: names there are the same in capitals."""
+    seen: dict[str, str] = {}
+    for name in (*table.columns, *table.keys):
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise ColumnError(
+                f"{path} has the columns {other} and {name}, and DuckDB cannot tell them apart.",
+                hint="rename one of them, or use another engine, such as polars.",
+            )
 
 
 def _duckdb_text(database: Any, group: FileGroup, table: TableFiles, file: str, keys: list[str]) -> Any:

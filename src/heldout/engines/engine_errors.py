@@ -107,8 +107,8 @@ def engine_errors(name: str) -> Iterator[None]:
         if not _packages(error):
             raise
         reason = one_line(error)
-        if "interrupt" in f"{type(error).__name__} {reason}".lower():
-            # DuckDB's words for Ctrl-C.
+        if re.search("interrupt|SPARK_JOB_CANCELLED", f"{type(error).__name__} {reason}", re.IGNORECASE):
+            # DuckDB's words for Ctrl-C, and those of Spark, whose Python cancels all jobs then.
             raise KeyboardInterrupt from error
         known = f"{type(error).__name__} {reason}"
         hint = next((hint for pattern, hint in _HINTS.items() if re.search(pattern, known, re.IGNORECASE)), _OTHERWISE)

@@ -119,7 +119,7 @@ def append_entry(path: str | Path, entry: LedgerEntry) -> None:
     try:
         descriptor = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
-            written = os.write(descriptor, line)
+            whole = _write_line(descriptor, line)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -128,11 +128,28 @@ def append_entry(path: str | Path, entry: LedgerEntry) -> None:
             f"The ledger {target} cannot be written: {error.strerror or error}.",
             hint="check that the folder exists and that you may write there.",
         ) from error
-    if written < len(line):
+    if not whole:
         raise FileError(
-            f"The ledger {target} took only a part of the entry.",
-            hint="make room on the disk and remove its last line.",
+            f"The ledger {target} took only a part of the entry, which was taken back.", hint="make room on the disk."
         )
+
+
+def _write_line(descriptor: int, line: bytes) -> bool:
+    """Write a line at the end of a file; whether it is there whole, and otherwise it is not there at all."""
+    if os.name == "posix":
+        import fcntl
+
+        # Nobody else may write between a part of a line and its removal.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    before = os.fstat(descriptor).st_size
+    try:
+        whole = os.write(descriptor, line) == len(line)
+    except OSError:
+        os.ftruncate(descriptor, before)
+        raise
+    if not whole:
+        os.ftruncate(descriptor, before)
+    return whole
 
 
 def enter_use(

@@ -137,6 +137,7 @@ def _unwrapped(values: Any, name: str) -> Any:
     import narwhals.stable.v2 as nw
 
     kind = column.dtype
+    refuse_nested(kind, name)
     if kind.is_numeric() and kind not in (nw.Int128, nw.UInt128):
         floats = column.cast(nw.Float64) if kind == nw.Decimal or column.null_count() else column
         return np.asarray((floats.fill_null(np.nan) if floats.null_count() else floats).to_numpy())
@@ -144,6 +145,15 @@ def _unwrapped(values: Any, name: str) -> Any:
         array = np.asarray(column.to_numpy())
         return array if array.dtype.kind in "mM" else _numbers_of_objects(array.astype(object))
     return _numbers_of_objects(np.asarray(column.to_numpy())) if kind == nw.Object else column.to_native()
+
+
+def refuse_nested(kind: Any, name: str) -> None:
+    """Refuse a column each value of which is a list or a record: such values are not a few."""
+    if kind.is_nested():
+        raise ColumnError(
+            f"The slice column {called(name)} holds lists or records ({kind}), expected one value per case.",
+            hint="name another column, or write what the cases differ in to a column of its own.",
+        )
 
 
 def _numbers_of_objects(column: NDArray[Any]) -> NDArray[Any]:

@@ -7,23 +7,28 @@ A server on the loopback address is reached by every page that is open in the br
   something is taken only from our own pages (Sec-Fetch-Site or Origin; a page cannot forge them) and from programs.
 - *Reading*: no CORS headers, a resource policy of our own origin, no frames, and a policy that runs no foreign script.
 
-Reports are then found only by their address, which holds 192 random bits; a password would add a step and protect
-nothing more.
+Other users of the machine reach the server, too. Whoever started it is given an address with a token that works once:
+the browser that opens it gets a cookie, and without that cookie a server on the loopback address shows nothing. One
+that is shared (--host, --name) keeps so only the file that it was started with: other reports are found only by their
+address, which holds 192 random bits.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
+import secrets
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from heldout.web.jobs import FAULT
+from heldout.web.routes import answer_wrong
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -68,13 +73,80 @@ def is_loopback(host: str) -> bool:
         return host.casefold() == "localhost"
 
 
+# What pages are drawn with: nothing of anybody's, and the page of a refusal needs it.
+FOR_ALL = ("/static/", "/favicon.ico")
+# A browser keeps the cookie for so many seconds; the server forgets it when it ends.
+COOKIE_LASTS = 30 * 24 * 3600
+STRANGER = (
+    "This server answers only the browser that opened it first.",
+    "open the link that it printed when it was started; it works once, so start it again for another browser.",
+)
+
+
+class Entry:
+    """The way in: a token in an address that works once, and the cookie that it is exchanged for.
+
+    `first` is the path of the first page. With `whole`, nothing is shown without the cookie, and otherwise everything
+    but what lies under `first`. `used` is called when the token has been exchanged.
+    """
+
+    def __init__(self, first: str, port: int, *, whole: bool) -> None:
+        self.first = first
+        self.whole = whole
+        self.used: Callable[[], None] = lambda: None
+        # Servers on other ports of this machine get the same cookies: by its name each finds its own.
+        self.name = f"heldout-{port}"
+        self._token = secrets.token_urlsafe(24)
+        self._cookie = secrets.token_urlsafe(24)
+        self._spent = False
+
+    @property
+    def path(self) -> str:
+        """The path of the link that works once."""
+        return f"/?token={self._token}"
+
+    def admits(self, request: Request) -> bool:
+        """Whether a request has the cookie, or asks for what needs none."""
+        path = request.scope["path"]
+        if path.startswith(FOR_ALL) or not (self.whole or path == self.first or path.startswith(f"{self.first}/")):
+            return True
+        return _is_same(request.cookies.get(self.name, ""), self._cookie)
+
+    def answer(self, request: Request) -> Response | None:
+        """What is answered before the application is asked; None where it is to be asked."""
+        token = request.query_params.get("token") if request.scope["path"] == "/" and request.method == "GET" else None
+        if token is None:
+            return None if self.admits(request) else answer_wrong(request, 403, *STRANGER)
+        # A page of our own leads on, and not a redirection: browsers leave a strict cookie out of all that follows from
+        # the page of another site, and the file that the browser was started with is one. A token that is spent or
+        # wrong leads there too: the browser that has the cookie gets on, and the others are refused.
+        response = HTMLResponse(leading_to(self.first))
+        if not self._spent and _is_same(token, self._token):
+            self._spent = True
+            response.set_cookie(self.name, self._cookie, max_age=COOKIE_LASTS, httponly=True, samesite="strict")
+            self.used()
+        return response
+
+
+def _is_same(given: str, secret: str) -> bool:
+    return secrets.compare_digest(given.encode("utf-8", "replace"), secret.encode("ascii"))
+
+
+def leading_to(address: str) -> str:
+    """A page that leads on to an address of ours, without a script."""
+    return f'<!doctype html><title>heldout</title><meta http-equiv="refresh" content="0;url={address}">'
+
+
 class Guard:
     """The application behind its doors; every answer carries the headers."""
 
-    def __init__(self, app: ASGIApp, names: Iterable[str], *, open_to_network: bool) -> None:
+    def __init__(
+        self, app: ASGIApp, names: Iterable[str], *, open_to_network: bool, entry: Entry | None = None
+    ) -> None:
         self.app = app
         self.names = frozenset(names)
         self.open_to_network = open_to_network
+        self.entry = entry
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse to."""
@@ -111,7 +183,7 @@ class Guard:
             return PlainTextResponse("This server does not answer to that name.\n", 421)
         if scope["method"] in CHANGING and not from_own_page(headers):
             return PlainTextResponse("Only pages of this server may change something here.\n", 403)
-        return self.app
+        return (self.entry and self.entry.answer(Request(scope))) or self.app
 
     def is_own(self, host: str) -> bool:
         """Whether a Host header names this server; the port may be that of a tunnel."""

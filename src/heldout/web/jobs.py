@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from heldout.web.limits import MEMORY, SEND_LESS, Limits, size_words
+from heldout.web.limits import IN_TIME, MEMORY, SEND_LESS, Limits, size_words
 
 State = Literal["waiting", "working", "done", "failed", "cancelled"]
 Words = tuple[str, str]
@@ -86,7 +86,7 @@ FAULT = (
 # -P: a module that happens to lie in the current folder must not be imported instead of a library.
 COMMAND = (sys.executable, "-P", "-m", "heldout.web.worker")
 # The longest answer of a worker: the columns of a wide file with long names.
-LONGEST_ANSWER = 256 * 1024 * 1024
+LONGEST_ANSWER, LONG_ANSWER = 256 * 1024 * 1024, 100_000
 # Seconds that a worker has to import everything.
 START_UP = 120.0
 DIED = ("The process that worked on this file died.", "it may need more memory than there is: send fewer rows.")
@@ -146,7 +146,8 @@ class Worker:
         try:
             await self._tell(job.task)
             while answers is not None and (line := await answers.readline()):
-                message = json.loads(line)
+                # The columns of a wide file are long to read, and others must not wait for it.
+                message = await asyncio.to_thread(json.loads, line) if len(line) > LONG_ANSWER else json.loads(line)
                 if "stage" in message:
                     job.stage = message["stage"]
                 elif "room" in message:
@@ -184,7 +185,7 @@ def _end(job: Job, message: dict[str, Any]) -> None:
 
 
 LOG = logging.getLogger(__name__)
-MEMORY_EVERY = 0.5
+MEMORY_EVERY = 0.1
 # Seconds that a job which nobody wants any more may still take. A process that is killed costs its successor all
 # imports: whoever begins and cancels small jobs again and again must not keep the workers from everybody else.
 GRACE = 1.0
@@ -333,7 +334,7 @@ class Workers:
         while True:
             await asyncio.sleep(MEMORY_EVERY)
             memory = {job: worker.resident for job, worker in self._running.items()}
-            if memory and sum(worker.resident for worker in self._workers) > self.limits.memory:
+            if memory and sum(worker.resident for worker in self._workers) > IN_TIME * self.limits.memory:
                 largest = max(memory, key=lambda job: memory[job])
                 largest.end(
                     "failed",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,10 @@ FEWEST_WORKERS, MOST_WORKERS = 2, 8
 # Text of predictions packs to between a third and an eighth of its size; a bomb to a thousandth.
 UNPACKED_TIMES = 5
 KEPT_TIMES = 10
+# The bytes of memory that a worker holds before its first job.
+BEGINS_WITH = 300 * MEGABYTE
+# The share of the memory that all workers may hold together before the largest job is ended: it grows until it has.
+IN_TIME = 0.85
 # Reports do not get smaller with the files that are taken.
 LEAST_KEPT = 100 * MEGABYTE
 
@@ -58,7 +63,7 @@ class Limits:
     @property
     def worker_memory(self) -> float:
         """The most bytes that one worker may hold beyond what it begins with: no job takes all that there is."""
-        return self.memory / 2
+        return max(self.memory / 2 - BEGINS_WITH, 0.4 * self.memory)
 
     @property
     def kept(self) -> int:
@@ -111,3 +116,20 @@ def usual_memory() -> float:
     with suppress(OSError, ValueError):
         known.append(float(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
     return 0.75 * min(known, default=math.inf)
+
+
+def limit_memory(more: float) -> None:
+    """Have the system refuse this process more than so many bytes beyond what it has, whatever a file claims to hold.
+
+    Memory that a process may write to counts (RLIMIT_DATA, setrlimit(2)), not what libraries reserve and never touch.
+    """
+    if sys.platform != "linux" or more == math.inf:
+        return
+    import resource
+
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        now = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData:"))
+        most = now + int(more)
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))

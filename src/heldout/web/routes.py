@@ -304,15 +304,16 @@ async def download(request: Request) -> Response:
 async def refused(request: Request, error: Exception) -> Response:
     """An address that leads nowhere."""
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return _said(request, status, *WORDS.get(status, FAULT))
+    return answer_wrong(request, status, *WORDS.get(status, FAULT))
 
 
 async def failed(request: Request, _: Exception) -> Response:
     """A fault of ours; the server writes to its terminal what happened."""
-    return _said(request, 500, *FAULT)
+    return answer_wrong(request, 500, *FAULT)
 
 
-def _said(request: Request, status: int, what: str, hint: str) -> Response:
+def answer_wrong(request: Request, status: int, what: str, hint: str) -> Response:
+    """What is wrong and what to do, for a program or on a page."""
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"what": what, "hint": hint}, status)
     return HTMLResponse(page("wrong", status=status, what=what, hint=hint), status)
@@ -384,7 +385,7 @@ def _text(path: Path) -> str:
 
 async def _body(request: Request, patience: float) -> bytes:
     """The body of a request, which is small."""
-    body = b""
+    body = bytearray()
     try:
         async with asyncio.timeout(patience):
             async for chunk in request.stream():
@@ -395,7 +396,7 @@ async def _body(request: Request, patience: float) -> bytes:
         raise StalledError("The form did not arrive whole.", hint=LOAD_AGAIN) from None
     except ClientDisconnect:
         raise OptionError("What was sent is not a form.", hint=LOAD_AGAIN) from None
-    return body
+    return bytes(body)
 
 
 def _choices(body: bytes, columns: list[str]) -> Choices:

@@ -9,7 +9,7 @@ import shutil
 import signal
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -24,7 +24,7 @@ from starlette.types import ASGIApp
 
 from heldout.errors import OptionError
 from heldout.web import routes
-from heldout.web.guard import Guard, is_loopback, own_names
+from heldout.web.guard import Entry, Guard, is_loopback, leading_to, own_names
 from heldout.web.jobs import Workers
 from heldout.web.limits import Limits
 from heldout.web.routes import STATIC
@@ -128,7 +128,7 @@ def run(
 ) -> None:
     """Serve until told to end; `started` is called with the address of the first page.
 
-    Where that address is a secret, `started` is also told of a file that leads there.
+    Where that address holds a token, `started` is also told of a file that leads there, which goes with the token.
     """
     import uvicorn
 
@@ -138,7 +138,8 @@ def run(
         own_folder() as folder,
         bound(host, port) as listening,
     ):
-        app, first = build(folder, limits, host, names, file)
+        port = listening.getsockname()[1]
+        app, entry = build(folder, limits, host, names, file, port)
 
         class Server(uvicorn.Server):
             """A server that says when it listens."""
@@ -146,8 +147,13 @@ def run(
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
                 await super().startup(sockets)
                 if self.started:
-                    address = address_of(listening, host) + first
-                    started(address, None if file is None else write_door(folder.parent, address))
+                    address = address_of(listening, host)
+                    if entry is None:
+                        started(f"{address}/", None)
+                    else:
+                        door = write_door(folder.parent, address + entry.path)
+                        entry.used = lambda: door.unlink(missing_ok=True)
+                        started(address + entry.path, door)
 
         server = Server(
             uvicorn.Config(
@@ -161,15 +167,14 @@ def run(
 
 
 def write_door(folder: Path, address: str) -> Path:
-    """A page that leads to the address, which holds a secret: programs are listed with their arguments, files are not.
+    """A page that leads to the address, which holds a token: programs are listed with their arguments, files are not.
 
     Only this user can read the folder. Jupyter opens its page in the same way.
     """
     door = folder / "open.html"
-    page = f'<!doctype html><title>heldout</title><meta http-equiv="refresh" content="0;url={address}">'
     number = os.open(door, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(number, "wb") as file:
-        file.write(page.encode("ascii", "xmlcharrefreplace"))
+        file.write(leading_to(address).encode("ascii", "xmlcharrefreplace"))
     return door
 
 
@@ -200,9 +205,9 @@ SWEEP_EVERY = 30.0
 
 
 def build(
-    folder: Path, limits: Limits, host: str, names: Iterable[str] = (), file: Path | None = None
-) -> tuple[ASGIApp, str]:
-    """The application that keeps its files in `folder` and answers to `names`, and the path of its first page."""
+    folder: Path, limits: Limits, host: str, names: Sequence[str] = (), file: Path | None = None, port: int = 0
+) -> tuple[ASGIApp, Entry | None]:
+    """The application that keeps its files in `folder` and answers to `names`, and the way in where there is a door."""
     workers = Workers(limits)
     uploads = Uploads(folder, limits, workers)
     given = None if file is None else uploads.adopt(file)
@@ -225,8 +230,11 @@ def build(
         exception_handlers={HTTPException: routes.refused, Exception: routes.failed},
     )
     app.state.uploads = uploads
-    guarded = Guard(app, own_names(host, names), open_to_network=not is_loopback(host))
-    return guarded, "/" if given is None else f"/u/{given.id}"
+    # Whoever names another host, or that of a proxy, wants it to be used by others.
+    shared = bool(names) or not is_loopback(host)
+    first = "/" if given is None else f"/u/{given.id}"
+    entry = None if shared and given is None else Entry(first, port, whole=not shared)
+    return Guard(app, own_names(host, names), open_to_network=not is_loopback(host), entry=entry), entry
 
 
 async def _sweep(uploads: Uploads) -> None:

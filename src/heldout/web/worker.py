@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import queue
 import re
@@ -25,7 +24,7 @@ from heldout.predictions.case_values import may_be_score, score_columns
 from heldout.predictions.column_roles import NO_COLUMN, is_usual
 from heldout.predictions.positive_class import choose_positive
 from heldout.web.choices import Choices
-from heldout.web.limits import MEMORY, SEND_LESS, size_words
+from heldout.web.limits import MEMORY, SEND_LESS, limit_memory, size_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,23 +64,6 @@ def _end_with_the_server() -> None:
         # PR_SET_PDEATHSIG, prctl(2); without it the thread below does the same as soon as it gets a turn.
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-
-
-def limit_memory(more: float) -> None:
-    """Have the system refuse this process more than so many bytes beyond what it has, whatever a file claims to hold.
-
-    Memory that a process may write to counts (RLIMIT_DATA, setrlimit(2)), not what libraries reserve and never touch.
-    """
-    if sys.platform != "linux" or more == math.inf:
-        return
-    import resource
-
-    with suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-        now = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData:"))
-        most = now + int(more)
-        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def _listen(tasks: queue.SimpleQueue[str]) -> None:

@@ -28,7 +28,7 @@ from heldout.evidence.score_bins import MOST
 from heldout.predictions.case_values import groups
 from heldout.predictions.column_roles import may_be_group
 from heldout.predictions.label_encoding import is_missing
-from heldout.predictions.slice_plans import SLICE_BY_REPEATED, SlicePlan, chosen_slices, plan_of
+from heldout.predictions.slice_plans import SLICE_BY_REPEATED, SlicePlan, chosen_slices, plan_of, refuse_nested
 from heldout.predictions.source import ReadOptions, Source, idle_columns, named_roles
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def _planned(settled: SettledLabels, place: int, name: str) -> LazySlice:
     import narwhals.stable.v2 as nw
 
     column, kind = f"slice_{place}", settled.roles.kinds[settled.roles.slices[place]]
+    refuse_nested(kind, name)
     rows = settled.roles.frame().select(column)
     table = _every_value(settled, column, kind)
     values = table
