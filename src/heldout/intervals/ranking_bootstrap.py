@@ -18,7 +18,7 @@ from heldout.arrays import Floats
 from heldout.errors import ValuesError
 from heldout.evidence import RankedGroups, Ranking
 from heldout.intervals.areas import effective_sizes, kish_sizes, logit_limits
-from heldout.intervals.draws import order_limits, share_limits
+from heldout.intervals.draws import bca_shares, order_limits, share_limits
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.quantity import Bound
@@ -260,13 +260,13 @@ def _largest_gap(ranking: Ranking, value: float, values: Floats, level: float) -
 
 
 def _bca_shares(ranking: Ranking, bound: Bound, value: float, values: Floats, level: float) -> tuple[Any, Any]:
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtri
 
-    below = ((values < value).mean() + (values <= value).mean()) / 2
+    # The value and those of redrawn rankings are sums in another order: equal means equal up to rounding.
+    slack = 1e-12 * max(abs(value), 1.0)
+    below = ((values < value - slack).mean() + (values <= value + slack).mean()) / 2
     shift = ndtri(np.clip(below, 1e-9, 1 - 1e-9))
-    skew, z = _acceleration(ranking, bound, value), z_value(level)
-    low, high = (ndtr(shift + (shift + s * z) / (1 - skew * (shift + s * z))) for s in (-1, 1))
-    return low, high
+    return bca_shares(shift, _acceleration(ranking, bound, value), level)
 
 
 def _acceleration(ranking: Ranking, bound: Bound, value: float) -> float:

@@ -144,9 +144,8 @@ class ScoreEstimator:
             replicates=self.replicates,
         )
         low, high, name = limits.low, limits.high, limits.method
-        if "bootstrap" not in name and name != "bca":
-            # The limits and the value are sums in another order: rounding must not put the value outside.
-            low, high = _holding(value, low, high)
+        # The limits and the value are sums in another order, and percentiles of draws may lie on one side of the value.
+        low, high = _holding(value, low, high)
         if self.evidence.grouped:
             name = _grouped_name(name)
         elif self.evidence.weighted:
@@ -219,7 +218,7 @@ class ScoreEstimator:
         # Averages of ones add up to a hair less.
         value = 1.0 if abs(area.value - 1) < 1e-12 else area.value
         note = f"{area.absent} of {len(self.evidence.labels)} classes have no cases and are left out"
-        limits, name, bounds = (area.low, area.high), area.method, self._average_bounds(wanted)
+        limits, name, bounds = _holding(value, area.low, area.high), area.method, self._average_bounds(wanted)
         if bounds is not None and not math.isnan(area.low):
             limits, name = allowing(value, limits, bounds, measure.range), name + BINS
         return Estimate(

@@ -388,7 +388,12 @@ def _both(ranking: Ranked) -> Any:
 def _steps(ranking: Ranked) -> tuple[Any, Any, Any, Any]:
     """TP and FP above each distinct score, and how many more there are at it."""
     more_tp, more_fp = ranking.positives * 1.0, ranking.negatives * 1.0
-    return ranking.tp - more_tp, ranking.fp - more_fp, more_tp, more_fp
+    return _before(ranking.tp), _before(ranking.fp), more_tp, more_fp
+
+
+def _before(sums: Any) -> Any:
+    """The running sums without the score that they end at; not a difference, which of weights would be rounding."""
+    return np.concatenate([np.zeros((*sums.shape[:-1], 1)), sums[..., :-1]], axis=-1)[..., : sums.shape[-1]]
 
 
 def _tail_series(x: Any) -> Any:
