@@ -56,7 +56,7 @@ class Exact:
         """A measure of one class, or averaged: classes without a value are left out."""
         each = self.corners
         if average == "micro":
-            return over(*formula(Corners(*map(sum, zip(*each, strict=True)))))
+            return over(*formula(Corners(*(sum(column, Fraction(0)) for column in zip(*each, strict=True)))))
         if isinstance(average, int):
             return over(*formula(each[average]))
         pairs = [(formula(corners), corners.tp + corners.fn if average == "weighted" else 1) for corners in each]
@@ -67,14 +67,12 @@ class Exact:
         def apart(i: int, j: int) -> int:
             return int(i != j) if power == 0 else abs(i - j) ** power
 
-        truth = [self.sum(lambda i, _, c=c: i == c) for c in range(self.k)]
-        answer = [self.sum(lambda _, j, c=c: j == c) for c in range(self.k)]
+        truth, answer = [c.tp + c.fn for c in self.corners], [c.tp + c.fp for c in self.corners]
         chance = sum(truth[i] * answer[j] * apart(i, j) for i in range(self.k) for j in range(self.k))
         return over(chance - self.n * self.sum(apart), chance)
 
     def matthews(self) -> float:
-        truth = [self.sum(lambda i, _, c=c: i == c) for c in range(self.k)]
-        answer = [self.sum(lambda _, j, c=c: j == c) for c in range(self.k)]
+        truth, answer = [c.tp + c.fn for c in self.corners], [c.tp + c.fp for c in self.corners]
         top = self.n * self.sum(lambda i, j: i == j) - sum(t * p for t, p in zip(truth, answer, strict=True))
         square = (self.n**2 - sum(t * t for t in truth)) * (self.n**2 - sum(p * p for p in answer))
         return math.nan if not square else float(decimal(top) / decimal(square).sqrt())
@@ -90,14 +88,29 @@ class Exact:
         won = sum(u * v * (2 * (s > r) + (s == r)) for s, u in ups for r, v in downs)
         return None if not pairs else Fraction(won) / (2 * pairs)
 
-    def average_precision(self) -> float:
-        positives = sum((w for i, w in self.rows if i == 1), Fraction(0))
+    def ranked(self, c: int, column: int | None = None) -> list[tuple[float, bool, Fraction]]:
+        """Every case with its score for a class, whether it is of the class, and its weight."""
+        return [(row if column is None else row[column], i == c, w) for (i, w), row in self.scored()]
+
+    def average_precision(self, average: str = "") -> float:
+        if not average:
+            return self._precision(self.ranked(1))
+        columns = [self.ranked(c, c) for c in range(self.k)]
+        if average == "micro":
+            return self._precision([case for column in columns for case in column])
+        shares = [c.tp + c.fn if average == "weighted" else Fraction(1) for c in self.corners]
+        each = [(self._precision(column), share) for column, share in zip(columns, shares, strict=True)]
+        there = [(Fraction(value), share) for value, share in each if not math.isnan(value)]
+        return over(sum(value * share for value, share in there), sum(share for _, share in there))
+
+    def _precision(self, cases: list[tuple[float, bool, Fraction]]) -> float:
         gained = Fraction(0)
-        for threshold in set(self.scores or []):
-            at = [(i, w, s) for (i, w), s in zip(self.rows, self.scores or [], strict=True) if s >= threshold]
-            found = sum(w for i, w, _ in at if i == 1)
-            gained += sum(w for i, w, s in at if i == 1 and s == threshold) * found / sum(w for _, w, _ in at)
-        return over(gained, positives)
+        for threshold in {score for score, _, _ in cases}:
+            at = [(score, own, w) for score, own, w in cases if score >= threshold]
+            found = sum((w for _, own, w in at if own), Fraction(0))
+            here = sum((w for score, own, w in at if own and score == threshold), Fraction(0))
+            gained += here * found / sum((w for _, _, w in at), Fraction(0))
+        return over(gained, sum((w for _, own, w in cases if own), Fraction(0)))
 
     def log_loss(self) -> float:
         """All terms have one sign, so that a correctly rounded sum is as good as a fraction."""
@@ -133,7 +146,7 @@ def over(top: Any, bottom: Any) -> float:
 
 
 def exact_mean(exact: Exact, average: str) -> float:
-    areas = [(exact.area(c, column=c), exact.sum(lambda i, _, c=c: i == c)) for c in range(exact.k)]
+    areas = [(exact.area(c, column=c), corners.tp + corners.fn) for c, corners in enumerate(exact.corners)]
     shares = [(area, total if average == "weighted" else 1) for area, total in areas if area is not None]
     return over(sum(area * share for area, share in shares), sum(share for _, share in shares))
 

@@ -15,7 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -85,15 +85,14 @@ class Trial:
 
     @cached_property
     def exact(self) -> Exact:
-        rows = [column[self.seen] for column in (self.truth, self.predicted)]
         scores = None if self.score is None else self.score[self.seen]
-        return Exact(len(self.labels), *rows, self.weights, scores)
+        return Exact(len(self.labels), self.truth[self.seen], self.predicted[self.seen], self.weights, scores)
 
     def value(self, quantity: Quantity) -> float:
         """Our value, without the work of an interval."""
         quantity = quantity.resolve(self.evaluation.positive)
         if quantity.is_score:
-            return float(self.evaluation.scores.value(quantity))
+            return float(quantity.check_scored(self.evaluation.scores).value(quantity))
         subject = self.evaluation.estimator.subject(quantity)
         if quantity.class_ is None:
             return float(subject.value)
@@ -140,11 +139,13 @@ def count_checks(trial: Trial) -> Iterator[Check]:
     exact = trial.exact
     for name, formula in CLASS_FORMULAS.items():
         for average in (*(AVERAGES if name != "balanced_accuracy" else ()), *range(len(trial.labels))):
-            place = {"class_": trial.labels[average]} if isinstance(average, int) else {"average": average}
+            place: dict[str, Any] = (
+                {"class_": trial.labels[average]} if isinstance(average, int) else {"average": average}
+            )
             yield Check(
                 f"{average if isinstance(average, str) else 'class'} {name}", Quantity(find(name), **place),
                 their_class_measure(trial, name, average),
-                lambda f=formula, a=average: exact.of_class(f, a), relative=True,
+                partial(exact.of_class, formula, average), relative=True,
             )  # fmt: skip
     yield Check(
         "accuracy", Quantity(find("accuracy")), lambda: metrics.accuracy_score(*given, **weighted),
@@ -161,8 +162,8 @@ def count_checks(trial: Trial) -> Iterator[Check]:
         bound = find("kappa", weights=weights or "none")
         options = {"weights": weights, "labels": trial.labels, **weighted}
         yield Check(
-            bound.name, Quantity(bound), lambda o=options: metrics.cohen_kappa_score(*given, **o),
-            lambda p=power: exact.kappa(p),
+            bound.name, Quantity(bound), partial(metrics.cohen_kappa_score, *given, **options),
+            partial(exact.kappa, power),
         )  # fmt: skip
     if set(trial.truth[trial.seen].tolist()) == set(range(len(trial.labels))):
         yield Check(
@@ -171,21 +172,30 @@ def count_checks(trial: Trial) -> Iterator[Check]:
             lambda: exact.of_class(CLASS_FORMULAS["recall"], "macro"), relative=True,
         )  # fmt: skip
     if len(trial.labels) == 2:
-        for place, (name, formula) in enumerate(LIKELIHOOD_RATIOS.items()):
+        for name, formula in LIKELIHOOD_RATIOS.items():
             yield Check(
-                name, Quantity(find(name), class_=trial.labels[1]),
-                lambda p=place: metrics.class_likelihood_ratios(
-                    *given, labels=trial.labels, replace_undefined_by={"LR+": np.nan, "LR-": np.nan}, **weighted
-                )[p],
-                lambda f=formula: exact.of_class(f, 1), relative=True,
+                name, Quantity(find(name), class_=trial.labels[1]), partial(their_likelihood_ratio, trial, name),
+                partial(exact.of_class, formula, 1), relative=True,
             )  # fmt: skip
 
 
+def their_likelihood_ratio(trial: Trial, name: str) -> float:
+    given = [trial.named(codes)[trial.seen] for codes in (trial.truth, trial.predicted)]
+    undefined = {"LR+": np.nan, "LR-": np.nan}
+    found = metrics.class_likelihood_ratios(
+        *given, labels=trial.labels, sample_weight=trial.weights, replace_undefined_by=undefined
+    )
+    return float(found[list(undefined).index(name)])
+
+
 def score_checks(trial: Trial) -> Iterator[Check]:
+    if trial.score is None:
+        return
     truth, score, weight = trial.truth[trial.seen], trial.score[trial.seen], trial.weights
     labels = list(range(len(trial.labels)))
     exact, met = trial.exact, set(truth.tolist())
-    options = {"sample_weight": weight, "labels": labels}
+    given: dict[str, Any] = {"sample_weight": weight}
+    options: dict[str, Any] = {"labels": labels, **given}
     yield Check(
         "log_loss", Quantity(find("log_loss")), lambda: metrics.log_loss(truth, score, **options), exact.log_loss
     )
@@ -193,11 +203,10 @@ def score_checks(trial: Trial) -> Iterator[Check]:
         "brier", Quantity(find("brier")), lambda: metrics.brier_score_loss(truth, score, **options), exact.brier
     )
     if score.ndim == 1:
-        given: dict[str, Any] = {"sample_weight": weight}
         if met == {0, 1}:
             yield Check(
                 "roc_auc", Quantity(find("roc_auc"), class_=trial.labels[1]),
-                lambda: metrics.roc_auc_score(truth, score, **given), lambda: float(exact.area(1)),
+                lambda: metrics.roc_auc_score(truth, score, **given), lambda: float(exact.area(1) or 0),
             )  # fmt: skip
         yield Check(
             "average_precision", Quantity(find("average_precision"), class_=trial.labels[1]),
@@ -207,15 +216,25 @@ def score_checks(trial: Trial) -> Iterator[Check]:
     for k in range(1, len(labels) if len(labels) > 2 else 0):
         yield Check(
             "top_k_accuracy", Quantity(find("top_k_accuracy", k=float(k))),
-            lambda k=k: metrics.top_k_accuracy_score(truth, score, k=k, **options), None,
+            partial(metrics.top_k_accuracy_score, truth, score, k=k, **options), None,
         )  # fmt: skip
     if met != set(labels) or len(labels) == 2:
         return
+    for average in AVERAGES:
+        yield Check(
+            f"{average} average_precision", Quantity(find("average_precision"), average=average),
+            partial(metrics.average_precision_score, np.eye(len(labels))[truth], score, average=average, **given),
+            partial(exact.average_precision, average), relative=True,
+        )  # fmt: skip
+    yield Check(
+        "micro roc_auc", Quantity(find("roc_auc"), average="micro"),
+        lambda: metrics.roc_auc_score(np.eye(len(labels))[truth], score, average="micro", **given), None,
+    )  # fmt: skip
     for average in ("macro", "weighted"):
         yield Check(
             f"{average} roc_auc", Quantity(find("roc_auc"), average=average),
-            lambda a=average: metrics.roc_auc_score(truth, score, multi_class="ovr", average=a, **options),
-            lambda a=average: exact_mean(exact, a),
+            partial(metrics.roc_auc_score, truth, score, multi_class="ovr", average=average, **options),
+            partial(exact_mean, exact, average),
         )  # fmt: skip
     if trial.weight is None:
         yield Check(
@@ -348,6 +367,10 @@ def list_intervals(trial: Trial) -> list[tuple[str, str]]:
         elif trial.score is not None and measure.scope == "ranking" and trial.score.ndim == 1:
             names = [*closed_methods(measure), *(BOOTSTRAPS if measure.kind != "calibration" else ())]
             made += [(measure.name, method) for method in names]
+        elif trial.score is not None and measure.scope == "ranking" and measure.kind != "calibration":
+            places = [f"{average} {measure.name}" for average in AVERAGES] + [f"{measure.name}[{label}]"]
+            names = [*closed_methods(measure), *BOOTSTRAPS] if measure.name != "roc_auc" else ["delong-logit"]
+            made += [(place, method) for place in places for method in names]
         elif trial.score is not None and measure.scope == "probability":
             made += [(measure.name, method) for method in closed_methods(measure)]
     return made

@@ -189,7 +189,9 @@ class ScoreEstimator:
 
     def _redrawn(self, bound: Bound, asked: str | None) -> RankingLimits | None:
         """Limits of a measure of probabilities by a bootstrap that was asked for by name, where the rows are there."""
-        if asked not in BOOTSTRAPS or bound.measure.scope != "probability" or not isinstance(self.evidence, RowScores):
+        if asked is None or asked not in BOOTSTRAPS or bound.measure.scope != "probability":
+            return None
+        if not isinstance(self.evidence, RowScores):
             return None
         form, draw = BOOTSTRAPS[asked]
         settings: dict[str, Any] = {"replicates": self.replicates, "seed": self.seed}
@@ -269,25 +271,19 @@ class ScoreEstimator:
         there = [estimate for estimate in each if not math.isnan(estimate.value)]
         rankings = [self.evidence.ranking(estimate.class_) for estimate in there if estimate.class_ is not None]
         shares = [float(ranking.n_positive) if quantity.average == "weighted" else 1.0 for ranking in rankings]
-        total = sum(shares)
-        if not total:
+        if not sum(shares):
             first = replace(each[0], class_=None, average=quantity.average, value=math.nan)
             return replace(first, low=math.nan, high=math.nan, undefined=quantity.bound.undefined, bounds=None)
-        value, low, high = (
-            sum(share * end for share, end in zip(shares, ends, strict=True)) / total
-            for ends in zip(*((e.value, e.low, e.high) for e in there), strict=True)
-        )
-        value = min(max(value, min(e.value for e in there)), max(e.value for e in there))
-        absent = len(each) - len(there)
+        value, low, high = (_mean([getattr(e, end) for e in there], shares) for end in ("value", "low", "high"))
         note = f"averaged over {len(there):,} of {len(each):,} classes; for the others {quantity.bound.undefined}"
-        made = replace(there[0], class_=None, average=quantity.average, value=value, note=note if absent else "")
-        low, high = _holding(value, low, high)
+        made = replace(there[0], class_=None, average=quantity.average, value=value, n=self.evidence.n)
         bounds = None
         if any(e.bounds for e in there):
             ends = [e.bounds or (e.value, e.value) for e in there]
-            least, most = (sum(s * end[i] for s, end in zip(shares, ends, strict=True)) / total for i in (0, 1))
-            bounds = (least, most)
-        return replace(made, low=low, high=high, method=f"{there[0].method}, at most", bounds=bounds)
+            bounds = _mean([least for least, _ in ends], shares), _mean([most for _, most in ends], shares)
+        low, high = _holding(value, low, high)
+        note = note if len(there) < len(each) else ""
+        return replace(made, low=low, high=high, method=f"{there[0].method}, at most", note=note, bounds=bounds)
 
     def _of_all_scores(self, quantity: Quantity, method: str | None) -> Estimate:
         """The measure of all scores in one ranking, each for its class against the rest."""
@@ -394,6 +390,12 @@ def _grouped_name(method: str) -> str:
     if method == NO_INTERVAL:
         return method
     return "cluster-logit" if method in ("wilson", "clopper-pearson") else f"{method}, groups"
+
+
+def _mean(values: list[float], shares: list[float]) -> float:
+    """The mean, which rounding must not carry past all that it is the mean of."""
+    mean = sum(value * share for value, share in zip(values, shares, strict=True)) / sum(shares)
+    return min(max(mean, min(values)), max(values)) if not math.isnan(mean) else mean
 
 
 def _holding(value: float, low: float, high: float) -> tuple[float, float]:
