@@ -65,9 +65,7 @@ class Bound:
     def value(self, cells: dict[str, Any]) -> Any:
         """The value, nan where the denominator is zero."""
         top, bottom = self.measure.function(*map(cells.__getitem__, self.measure.cells), **self.parameters)
-        # Nearly every call: no denominator is zero, and nothing needs masking.
-        whole = np.asarray(bottom)
-        value = np.asarray(top) / whole if whole.all() else divide(top, whole)
+        value = divide(top, bottom)
         return value if value.dtype.kind == "c" else drop_crumbs(value, self.measure.range)
 
     def of_classes(self, tables: NDArray[Any]) -> Any:
@@ -113,9 +111,12 @@ def _brief(number: float) -> str:
 def divide(top: Any, bottom: Any) -> Any:
     """Top over bottom, nan where the bottom is zero, without a warning."""
     bottom = np.asarray(bottom)
+    # A drawn denominator may be so close to zero that the ratio has no limit.
     if bottom.all():
-        return np.asarray(top) / bottom
-    with np.errstate(divide="ignore", invalid="ignore"):
+        # Nearly every call: no denominator is zero, and nothing needs masking.
+        with np.errstate(over="ignore"):
+            return np.asarray(top) / bottom
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         value = np.asarray(top) / bottom
     return np.where(bottom == 0, np.nan, value)[()]
 
@@ -132,6 +133,7 @@ def drop_crumbs(value: Any, ends: tuple[float, float]) -> Any:
     """
     low, high = ends
     over, under = value > high, value < low
+    # Mostly there are none.
     if np.any(over):
         value = np.where(over & (value - high < CRUMB), high, value)[()]
     if np.any(under):
@@ -217,8 +219,7 @@ def averaged_tables(bound: Bound, average: Average, batch: TableBatch) -> Any:
     if average == "micro":
         return bound.value(micro_cells(batch.margins.correct, batch.margins.wrong, batch.k))
     values = bound.value(batch.classes)
-    mean = _mean(values, batch.margins.rows if average == "weighted" else np.ones(batch.k))
-    return drop_crumbs(mean, bound.measure.range)
+    return _mean(values, batch.margins.rows if average == "weighted" else np.ones(batch.k))
 
 
 def _mean(values: Any, weights: Any) -> Any:
