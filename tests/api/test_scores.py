@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.metrics import average_precision_score, brier_score_loss, log_loss, roc_auc_score
+from sklearn.metrics import (
+    average_precision_score,
+    brier_score_loss,
+    log_loss,
+    roc_auc_score,
+    top_k_accuracy_score,
+)
 
 import heldout
 from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError
@@ -270,3 +276,88 @@ def test_columns_that_share_no_class_are_told_also_where_their_numbers_overlap()
     assert any("no label in common" in note and "and 70 more" in note for note in seen.notes)
     late = heldout.evaluate([0, 5] * 200, [1, 2] * 199 + [0, 1])
     assert not any("no label in common" in note for note in late.notes)
+
+
+def three_classes(n=150, seed=4):
+    rng = np.random.default_rng(seed)
+    truth, logits = rng.integers(0, 3, n), rng.normal(size=(n, 3))
+    logits[np.arange(n), truth] += 1
+    return truth, logits, np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+
+
+def test_the_classes_of_logits_can_be_put_in_order():
+    truth, logits, _ = three_classes()
+    seen = heldout.evaluate(truth, score=logits, measures=["accuracy"])
+    for k in (1, 2):
+        found = seen[f"top_k_accuracy(k={k})"]
+        assert found.value == pytest.approx(top_k_accuracy_score(truth, logits, k=k), abs=1e-12)
+        assert found.low < found.value < found.high
+    with pytest.raises(OptionError, match="log_loss needs probabilities"):
+        seen["log_loss"]
+
+
+def test_ties_among_logits_go_to_the_later_label():
+    score = np.array([[5, 5, 7, 0], [1, 5, 5, 5], [0, 0, 3, 3], [1, 1, 1, 1]])
+    seen = heldout.evaluate([0, 1, 2, 3], score=score, measures=["accuracy"])
+    assert seen["top_k_accuracy(k=2)"].value == 0.5
+    assert seen["top_k_accuracy(k=3)"].value == 1.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
+def test_averages_of_areas_agree_with_scikit_learn(average, weighted):
+    truth, _, table = three_classes()
+    weight = np.random.default_rng(0).uniform(0.1, 2, len(truth)) if weighted else None
+    seen = heldout.evaluate(truth, score=table, weight=weight, measures=["accuracy"])
+    one_of_three = np.eye(3)[truth]
+    for name, theirs in (("average_precision", average_precision_score), ("roc_auc", roc_auc_score)):
+        found = seen.get(name, average=average)
+        assert found.value == pytest.approx(
+            theirs(one_of_three, table, average=average, sample_weight=weight), abs=1e-12
+        )
+        assert found.low < found.value < found.high
+
+
+def test_averages_of_areas_that_cannot_be_made_are_refused():
+    truth, _, table = three_classes()
+    folds = heldout.evaluate(truth, score=table, fold=np.arange(len(truth)) % 5, measures=["accuracy"])
+    with pytest.raises(OptionError, match="no micro average of roc_auc over folds"):
+        folds["micro roc_auc"]
+    counted = heldout.evaluate(heldout.count(truth, score=table), measures=["accuracy"])
+    assert counted["macro average_precision"].value == pytest.approx(
+        heldout.evaluate(truth, score=table)["macro average_precision"].value, abs=1e-6
+    )
+    with pytest.raises(OptionError, match="counted and not kept"):
+        counted["micro roc_auc"]
+    with pytest.raises(OptionError, match="does not apply to log_loss"):
+        counted.interval("log_loss", method="bootstrap")
+
+
+LOSSES = ("log_loss", "brier", "brier_skill", "expected_calibration_error", "spherical_score")
+FITTED = ("calibration_slope", "calibration_intercept", "calibration_in_the_large")
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "bca", "bootstrap-logit", "stratified-bootstrap"])
+@pytest.mark.parametrize("name", [*LOSSES, *FITTED])
+def test_every_measure_of_probabilities_has_the_bootstraps_by_name(name, method):
+    rng = np.random.default_rng(2)
+    p = rng.beta(1.2, 2, 120)
+    seen = heldout.evaluate((rng.random(120) < p).astype(int), score=p, measures=["accuracy"])
+    wide, narrow = (seen.interval(name, method=method, level=level, replicates=99) for level in (0.9, 0.3))
+    assert wide.method == method
+    assert wide.low <= narrow.low <= narrow.value <= narrow.high <= wide.high
+    usual = seen.interval(name, level=0.9)
+    if name != "expected_calibration_error" and method != "stratified-bootstrap":
+        # Of a distance a bootstrap sees chance twice, and with as many cases of each class the shares are no chance at
+        # all; otherwise it says about what the usual interval says.
+        assert 0.6 < wide.width / usual.width < 1.6
+
+
+def test_a_bootstrap_of_losses_draws_whole_groups():
+    truth, _, table = three_classes(60)
+    apart, together = (
+        heldout.evaluate(np.repeat(truth, 5), score=np.repeat(table, 5, axis=0), group=group, measures=["accuracy"])
+        for group in (np.arange(300), np.repeat(np.arange(60), 5))
+    )
+    widths = [e.interval("log_loss", method="cluster-bootstrap", replicates=199).width for e in (apart, together)]
+    assert 1.7 < widths[1] / widths[0] < 2.8

@@ -37,6 +37,7 @@ def sums(table: Table, costs: Any) -> dict[str, Fraction]:
     named: dict[str, Any] = {
         "n": n,
         "correct": sum(table[i][i] for i in k),
+        "wrong": sum(table[i][j] for i in k for j in k if i != j),
         "covariance": n * sum(table[i][i] for i in k) - chance,
         "chance_errors": n**2 - chance,
         "truth_spread": n**2 - sum(total**2 for total in truth),

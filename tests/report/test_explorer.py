@@ -188,13 +188,14 @@ def test_scores_of_half_length_are_cut_where_the_library_cuts_them():
 
 def test_scores_that_are_no_probabilities_have_a_slider_but_no_net_benefit():
     truth, score = churn(60)
-    evaluation = judged(truth, np.round(np.log(score / (1 - score)), 2), threshold=0.0)
+    logit = np.round(np.log(score / (1 - score)), 2)
+    evaluation = judged(truth, logit, threshold=0.0)
     explorer = explored(evaluation)
     assert "net_benefit" not in {figure.name for figure in explorer.figures}
     check(explorer, explorer.start, evaluation)
     titles = {
         chart.title
-        for section in evaluation.page_blocks()
+        for section in heldout.evaluate(truth, score=logit, threshold=0.0, positive="yes").page_blocks()
         for chart in getattr(section, "blocks", ())
         if hasattr(chart, "strokes")
     }

@@ -115,3 +115,23 @@ def test_a_chosen_threshold_and_ranks_have_pages_too(tmp_path):
     assert len(chart.strokes) == len(ranks.groups)
     for number, answer in enumerate((decision, ranks)):
         assert answer.write(tmp_path / f"{number}.html").stat().st_size > 10_000
+
+
+def test_only_the_measures_that_were_named_are_shown_however_it_is_written():
+    seen = heldout.evaluate([0, 1, 1, 0, 1, 0], [0, 1, 0, 0, 1, 1], measures=["kappa", "recall[1]"])
+    for text in (str(seen), seen.to_markdown(), seen.to_latex(), seen.to_html()):
+        assert "kappa" in text
+        assert "recall" in text
+        assert not any(other in text for other in ("accuracy", "MCC", "matthews", "specificity"))
+    assert [row["measure"] for row in seen.rows()] == ["kappa", "recall"]
+    assert "accuracy" in str(heldout.evaluate([0, 1, 1, 0, 1, 0], [0, 1, 0, 0, 1, 1]))
+
+
+def test_a_validation_shows_only_the_measures_that_were_named():
+    rng = np.random.default_rng(0)
+    rows = {"x": rng.normal(size=60), "y": rng.integers(0, 2, 60)}
+    seen = heldout.validate("naive-bayes", rows, target="y", plan="5-fold", measures=["kappa"])
+    for text in (str(seen), seen.to_markdown(), seen.to_latex(), seen.to_html()):
+        assert "kappa" in text
+        assert "MCC" not in text
+        assert "specificity" not in text

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from heldout.arrays import Codes, Floats
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
+from heldout.evidence.confusion import true_negatives
 from heldout.evidence.joint_counts import PairCounts
 from heldout.intervals.draws import CELL_PRIOR, TABLE_PRIOR, posterior_draws
 from heldout.intervals.target import Axis, Subject
@@ -142,10 +143,10 @@ class PairedQuantity:
         tp, fn, fp = sums[:, :k], sums[:, k : 2 * k], sums[:, 2 * k :]
         if self.axis == "class":
             # Of the two classes, the one asked for is the second.
-            tn = np.maximum(total - tp[:, 1] - fn[:, 1] - fp[:, 1], 0.0)
-            return np.asarray(self.bound.value(class_cells(tp[:, 1], fn[:, 1], fp[:, 1], tn)))
-        classes = class_cells(tp, fn, fp, np.maximum(total[:, None] - tp - fn - fp, 0.0))
-        margins = Margins(tp + fn, tp + fp, classes, tp.sum(axis=1), _no_table, k)
+            return np.asarray(self.bound.value(class_cells(tp[:, 1], fn[:, 1], fp[:, 1], tp[:, 0])))
+        tn = true_negatives(total, tp, fn, fp, lambda c: drawn[:, (truth != c) & (answer != c)].sum(axis=1))
+        classes = class_cells(tp, fn, fp, tn)
+        margins = Margins(tp + fn, tp + fp, classes, tp.sum(axis=1), fn.sum(axis=1), _no_table, k)
         if self.axis == "table":
             return self._table_value(drawn, margins, truth, answer)
         if self.strict:
@@ -248,7 +249,7 @@ def _match_accuracy(seen: PairedQuantity) -> bool | None:
         return {"accuracy": True, "error_rate": False}.get(measure.name)
     if seen.axis == "micro":
         at = np.array([0.25, 0.5, 0.875])
-        image = np.asarray(seen.bound.value(micro_cells(at, 1.0, max(seen.cells.k, 2))))
+        image = np.asarray(seen.bound.value(micro_cells(at, 1.0 - at, max(seen.cells.k, 2))))
         same = [np.allclose(image, wanted, rtol=0, atol=1e-12) for wanted in (at, 1 - at)]
         return True if same[0] else False if same[1] else None
     if seen.axis == "weighted" and measure.kind == "proportion" and measure.strata == "truth":

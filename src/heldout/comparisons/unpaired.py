@@ -244,7 +244,7 @@ class _Side:
             at = np.array([0.25, 0.875])
             n = float(self.confusion.n * self.subject.scale)
             if np.allclose(
-                self.subject.bound.value(micro_cells(at, 1.0, max(self.subject.confusion.n_classes, 2))), at
+                self.subject.bound.value(micro_cells(at, 1.0 - at, max(self.subject.confusion.n_classes, 2))), at
             ):
                 return self.value * n, n
         return None

@@ -281,7 +281,8 @@ def one_class(ranking: Ranking) -> str:
 
 def share(counts: NDArray[Any], total: float) -> Floats:
     """Counts over their total, nan where there is none."""
-    return np.asarray(counts / total if total > 0 else np.full(len(counts), np.nan), dtype=np.float64)
+    # Running sums of weights may pass their total by rounding.
+    return np.minimum(counts / total, 1.0) if total > 0 else np.full(len(counts), np.nan)
 
 
 def started(values: NDArray[Any], first: float = 0) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from heldout.arrays import Floats
 from heldout.curves.curve import Band
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Confusion, Label
-from heldout.evidence.ranking import Ranking, cut_at
+from heldout.evidence.ranking import Ranking, cut_at, running
 from heldout.intervals.count_estimator import DEFAULTS, Estimator
 from heldout.intervals.draws import Draws
 from heldout.intervals.methods import METHODS
@@ -204,7 +204,12 @@ def corners_at(ranking: Ranking, thresholds: Floats) -> Floats:
     array([[1., 1., 0., 2.]])
     """
     tp, fp = counts_at(ranking, thresholds)
-    return np.stack([tp, ranking.n_positive - tp, fp, ranking.n_negative - fp], axis=1).astype(np.float64)
+    fn, tn = ranking.n_positive - tp, ranking.n_negative - fp
+    if ranking.weighted:
+        # Summed from below: a small difference of large weights is rounding.
+        reached = places(ranking, thresholds)
+        fn, tn = (np.append(running(side[::-1])[::-1], 0.0)[reached] for side in (ranking.positives, ranking.negatives))
+    return np.stack([tp, fn, fp, tn], axis=1).astype(np.float64)
 
 
 def values_at(bound: Bound, corners: Floats) -> Floats:

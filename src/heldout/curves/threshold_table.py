@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,7 +45,8 @@ class ThresholdTable(Result):
     Rows are wide, one to a threshold: threshold, tp, fp, fn, tn, then each measure under its own name, with `_low` and
     `_high` beside it where intervals were asked for. Where scores were counted in bins and a threshold falls inside
     one, tp and fp are the cases that reach it for certain, and `more_tp` and `more_fp` how many others may: the rows
-    then have tp_most and fp_most after the counts.
+    then have tp_most and fp_most after the counts. `below` has the positives and negatives under each threshold where
+    they are weights, whose small differences would be rounding.
     """
 
     schema: ClassVar[str] = "heldout/thresholds@1"
@@ -65,6 +66,7 @@ class ThresholdTable(Result):
     positive: Label | None = None
     more_tp: NDArray[Any] | None = None
     more_fp: NDArray[Any] | None = None
+    below: tuple[NDArray[Any], NDArray[Any]] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.threshold)
@@ -72,12 +74,12 @@ class ThresholdTable(Result):
     @property
     def fn(self) -> NDArray[Any]:
         """Positives below each threshold."""
-        return np.asarray(self.n_positive - self.tp)
+        return np.asarray(self.n_positive - self.tp) if self.below is None else self.below[0]
 
     @property
     def tn(self) -> NDArray[Any]:
         """Negatives below each threshold."""
-        return np.asarray(self.n_negative - self.fp)
+        return np.asarray(self.n_negative - self.fp) if self.below is None else self.below[1]
 
     def __getitem__(self, measure: str) -> Floats:
         """The column of a measure."""
@@ -193,11 +195,12 @@ def threshold_table(
         bounds[bound.name] = bound
     corners = corners_at(ranking, grid)
     tp, fp = counts_at(ranking, grid)
+    below = (corners[:, 1], corners[:, 3]) if ranking.weighted else None
     more_tp, more_fp = more_at(ranking, grid) or (None, None)
     table = ThresholdTable(
         grid, tp, fp, ranking.n_positive, ranking.n_negative, tuple(bounds.values()),
         tuple(values_at(bound, corners) for bound in bounds.values()), positive=positive,
-        more_tp=more_tp, more_fp=more_fp,
+        more_tp=more_tp, more_fp=more_fp, below=below,
     )  # fmt: skip
     if not intervals:
         return table
@@ -205,7 +208,7 @@ def threshold_table(
     return ThresholdTable(
         grid, tp, fp, ranking.n_positive, ranking.n_negative, table.bounds, table.values,
         tuple(band.low for band in bands), tuple(band.high for band in bands),
-        tuple(band.method for band in bands), level, positive, more_tp, more_fp,
+        tuple(band.method for band in bands), level, positive, more_tp, more_fp, below,
     )  # fmt: skip
 
 

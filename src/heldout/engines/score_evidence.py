@@ -68,6 +68,11 @@ class ScoreEvidence(ABC):
         """Sums of losses and bins, where the scores are probabilities."""
 
     @property
+    def ordered(self) -> Probabilities | None:
+        """The sums that only ask in which order the scores of a case put the classes."""
+        return self.probabilities
+
+    @property
     @abstractmethod
     def folds(self) -> tuple[ScoreEvidence, ...]:
         """The evidence of each fold by itself; all of it as one where there are no folds."""
@@ -203,6 +208,33 @@ class RowScores(ScoreEvidence):
             at = self.labels.index(self.predictions.positive) if self.predictions.positive is not None else 1
             tallied = tally(self.values, self.of_class(at), weight, group=self._groups)
         return tallied if self.bins is None else with_bins(tallied, self._binned_ranking(), self.bins)
+
+    @cached_property
+    def ordered(self) -> Probabilities | None:
+        """The sums that only ask in which order the scores of a case put the classes, whatever the scores are."""
+        if not self.per_class or self.probabilities is not None:
+            return self.probabilities
+        from scipy.stats import rankdata
+
+        # Any probabilities in the same order, with the same ties.
+        places = rankdata(self.values, method="dense", axis=1).astype(np.float64)
+        places /= places.sum(axis=1, keepdims=True)
+        return tally_classes(places, self.codes, self.predictions.weight, group=self._groups)
+
+    def pooled(self) -> Ranking:
+        """Every score of every case in one ranking, each for its class against the rest; a case is a group."""
+        n, k = self.values.shape
+        codes, weight = self.codes, self.predictions.weight
+        group, keys = (np.arange(n), np.arange(n)) if self._groups is None else self._groups
+        positive = codes[:, None] == np.arange(k)
+        return rank(
+            np.ascontiguousarray(self.values).ravel(), positive.ravel(),
+            weight=None if weight is None else np.repeat(weight, k), group=(np.repeat(group, k), keys),
+        )  # fmt: skip
+
+    def drawn(self, rows: Integers) -> RowScores:
+        """The same with these rows, some of them perhaps several times."""
+        return RowScores(self.predictions.part(rows), self.labels, self.bins)
 
     def _binned_ranking(self) -> Ranking:
         """The ranking of what is put into bins: probabilities of the positive class, or the highest of each case."""

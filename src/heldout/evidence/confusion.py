@@ -6,7 +6,7 @@ Only the cells that were met are kept, so that it stays small for any number of 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -106,7 +106,8 @@ class Confusion:
         """The number of cases, or their weight."""
         total: int | float = self.counts.sum().item()
         # The parts of cases that were predicted several times add up to whole ones but for rounding.
-        return float(round(total)) if isinstance(total, float) and abs(total - round(total)) < 1e-9 else total
+        whole = isinstance(total, float) and abs(total - round(total)) < min(1e-9, 1e-12 * total)
+        return float(round(total)) if whole else total
 
     @cached_property
     def n_cases(self) -> int:
@@ -136,6 +137,11 @@ class Confusion:
         return self._totals(self.truth[right], self.counts[right])
 
     @cached_property
+    def wrong(self) -> float:
+        """Cases that were predicted wrong: summed, because what is left of all cases may be rounding alone."""
+        return float(self.counts[self.truth != self.predicted].sum())
+
+    @cached_property
     def corners(self) -> NDArray[np.float64]:
         """TP, FN, FP, TN of every class against the rest, one row per class.
 
@@ -146,14 +152,12 @@ class Confusion:
         wrong = self.truth != self.predicted
         counts = self.counts.astype(np.float64)
         k = self.n_classes
-        # The errors are summed, not subtracted, and what no case stands behind is set to 0: rounding of weights
-        # must not leave a crumb where a denominator is zero.
+        # The errors are summed, not subtracted: rounding of weights must not leave a crumb where there is no case.
         fn = np.bincount(self.truth[wrong], weights=counts[wrong], minlength=k)
         fp = np.bincount(self.predicted[wrong], weights=counts[wrong], minlength=k)
         tp = self.hits.astype(np.float64)
-        totals = np.bincount(self.truth, minlength=k) + np.bincount(self.predicted[wrong], minlength=k)
-        others = len(counts) > totals
-        return np.stack([tp, fn, fp, np.where(others, np.maximum(self.n - tp - fn - fp, 0.0), 0.0)], axis=1)
+        tn = true_negatives(counts.sum(), tp, fn, fp, lambda c: counts[(self.truth != c) & (self.predicted != c)].sum())
+        return np.stack([tp, fn, fp, tn], axis=1)
 
     @cached_property
     def alike(self) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
@@ -302,6 +306,24 @@ class Confusion:
         return all(np.array_equal(x, y) for x, y in zip(*columns, strict=True) if x is not None and y is not None)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def true_negatives(total: Any, tp: Any, fn: Any, fp: Any, remaining: Callable[[int], Any]) -> Any:
+    """TN of every class, along the last axis: what is left of the total, or where that is little, the sum of its cells.
+
+    A small difference of large weights is rounding. No more than two classes of a table leave less than a quarter, so
+    that `remaining`, which sums the cells that have nothing to do with a class, is asked for a few classes only.
+
+    >>> parts = np.array([2e6, 1e-6]), np.array([0.0, 1e-6]), np.array([1e-6, 0.0])
+    >>> true_negatives(2e6 + 2e-6, *parts, lambda c: (1e-6, 2e6)[c]).tolist()
+    [1e-06, 2000000.0]
+    """
+    whole = np.asarray(total)[..., None]
+    tn = np.asarray(whole - tp - fn - fp)
+    little = tn < whole / 4
+    for c in np.flatnonzero(little.reshape(-1, tn.shape[-1]).any(axis=0)).tolist():
+        tn[..., c] = np.where(little[..., c], remaining(c), tn[..., c])
+    return tn
 
 
 def _sorted_place(labels: tuple[Label, ...], label: Label) -> int:

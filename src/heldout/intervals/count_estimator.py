@@ -169,6 +169,8 @@ class Estimator:
         if np.ndim(scale) or scale != 1:
             subject = subject.scaled(scale)
         low, high = method.find(subject, self.level, self.drawn(scale))
+        # Scaled counts give the value but for rounding, which must not put it outside; fmin passes over undefined ones.
+        low, high = np.fmin(low, subject.value), np.fmax(high, subject.value)
         if self.plan is not None and self.plan.refused:
             low, high, name = (np.full(np.shape(low), np.nan), np.full(np.shape(high), np.nan), "none")
         if bound.measure.name == "total_cost":

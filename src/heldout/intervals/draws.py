@@ -14,6 +14,7 @@ import numpy as np
 
 from heldout.arrays import Floats
 from heldout.evidence import Confusion
+from heldout.intervals.quantiles import z_value
 from heldout.intervals.target import Subject
 from heldout.measures.cells import TableBatch, class_cells
 
@@ -166,6 +167,28 @@ def share_limits(values: Floats, low_share: Any, high_share: Any) -> tuple[Any, 
         picked = np.take_along_axis(flat, places[:, None], axis=-1)[:, 0]
         limits.append(picked.reshape(values.shape[:-1]))
     return limits[0], limits[1]
+
+
+def bca_shares(shift: Any, skew: Any, level: float) -> tuple[Any, Any]:
+    """The shares of draws below the two limits of BCa, given the shift and the acceleration: Efron (1987).
+
+    Where the correction has passed its pole the share is that at the pole, so that a higher level is never narrower.
+
+    >>> [round(float(share), 4) for share in bca_shares(0.0, 0.0, 0.95)]
+    [0.025, 0.975]
+    >>> [float(share) for share in bca_shares(0.0, 0.6, 0.95)][1]
+    1.0
+    """
+    from scipy.special import ndtr
+
+    shares = []
+    for sign in (-1, 1):
+        moved = shift + sign * z_value(level)
+        left = 1 - skew * moved
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = ndtr(shift + moved / left)
+        shares.append(np.where(left > 0, inside, 1.0 * (np.asarray(moved) > 0)))
+    return shares[0], shares[1]
 
 
 def _place(share: Any, size: Any, *, up: bool) -> Any:

@@ -162,6 +162,9 @@ def _merge(parts: list[Ranking]) -> Ranking:
 # With more folds than this the value of a pooled measure in each of them is not worked out: it costs more than it says.
 MANY_FOLDS = 500
 
+# The averages over classes that are made in each fold.
+FOLD_AVERAGES = frozenset({("roc_auc", "macro"), ("roc_auc", "weighted")})
+
 
 @dataclass(frozen=True)
 class FoldScores(ScoreEstimator):
@@ -181,6 +184,12 @@ class FoldScores(ScoreEstimator):
         """One estimate; a method named here must apply."""
         by_fold = self._method(method)
         self.must_name_class(quantity)
+        named = quantity.bound.name, quantity.average
+        if len(self._truth) > 1 and quantity.average is not None and named not in FOLD_AVERAGES:
+            raise OptionError(
+                f"There is no {quantity.average} average of {quantity.bound.name} over folds.",
+                hint=f"ask for one class, as in {quantity.bound.name}[{self.evidence.labels[0]}].",
+            )
         way = "mean" if by_fold is not None else quantity.bound.measure.over_folds
         if len(self._truth) == 1:
             way, parts = "pooled", _fields(super().ask(quantity, method))

@@ -17,7 +17,7 @@ from heldout.intervals.cluster_errors import (
     equal_groups_variance,
     groups_behind,
 )
-from heldout.intervals.draws import MOST_CELLS, Draws, order_limits, share_limits
+from heldout.intervals.draws import MOST_CELLS, Draws, bca_shares, order_limits, share_limits
 from heldout.intervals.macro import (
     TableCells,
     macro_f_limits,
@@ -442,14 +442,14 @@ def _bootstrap_applies(subject: Subject) -> bool:
 @method("bootstrap", reference="Efron & Tibshirani (1993), ch. 13", applies=_bootstrap_applies)
 def bootstrap(subject: Subject, level: float, draws: Draws) -> Limits:
     """Percentiles of resampled tables of counts; too narrow near a bound and with few cases."""
-    return _within(subject, *order_limits(_resampled(subject, draws), level), hold=False)
+    return _within(subject, *order_limits(_resampled(subject, draws), level))
 
 
 @method("bca", reference="Efron (1987)", applies=_bootstrap_applies)
 def bca(subject: Subject, level: float, draws: Draws) -> Limits:
     """The bootstrap, corrected for bias and for a standard error that moves with the value."""
     values = _resampled(subject, draws)
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtri
 
     value = np.asarray(subject.value)[..., None]
     # Ties count half: SciPy does so too, and tables of counts are full of ties.
@@ -466,15 +466,13 @@ def bca(subject: Subject, level: float, draws: Draws) -> Limits:
     with np.errstate(divide="ignore", invalid="ignore"):
         skew = (weights * influence**3).sum(axis=axis) / (6 * (weights * influence**2).sum(axis=axis) ** 1.5)
     skew = np.nan_to_num(skew)
-    z = z_value(level)
-    shares = [ndtr(shift + (shift + s * z) / (1 - skew * (shift + s * z))) for s in (-1, 1)]
-    return _within(subject, *share_limits(values, *shares), hold=False)
+    return _within(subject, *share_limits(values, *bca_shares(shift, skew, level)))
 
 
 @method("cluster-bootstrap", reference="Field & Welsh (2007)", applies=_grouped, groups=True)
 def cluster_bootstrap(subject: Subject, level: float, draws: Draws) -> Limits:
     """Percentiles over groups drawn with replacement; too narrow with rare errors or few groups."""
-    return _within(subject, *order_limits(draws.bootstrap_groups(subject), level), hold=False)
+    return _within(subject, *order_limits(draws.bootstrap_groups(subject), level))
 
 
 def _resampled(subject: Subject, draws: Draws) -> Any:
@@ -483,12 +481,12 @@ def _resampled(subject: Subject, draws: Draws) -> Any:
     return draws.bootstrap_values(subject)
 
 
-def _within(subject: Subject, low: Any, high: Any, *, hold: bool = True) -> Limits:
+def _within(subject: Subject, low: Any, high: Any) -> Limits:
     """Limits inside the range of the measure, which know nothing where nothing is known, and hold the estimate."""
     floor, ceiling = subject.bound.measure.range
     # fmax and fmin pass over nan: unknown limits become the ends of the range, an undefined estimate is ignored.
     low, high = np.fmax(low, floor), np.fmin(high, ceiling)
-    if hold:
-        # A posterior leaves out an estimate of exactly 1: its upper quantile is .999.
-        return np.fmin(low, subject.value), np.fmax(high, subject.value)
-    return np.fmin(low, ceiling), np.fmax(high, floor)
+    # A posterior leaves out an estimate of exactly 1: its upper quantile is .999. Percentiles of few draws, or at a low
+    # level, lie on one side of a biased estimate.
+    low, high = np.fmin(low, ceiling), np.fmax(high, floor)
+    return np.fmin(low, subject.value), np.fmax(high, subject.value)

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
+from heldout.engines.score_evidence import RowScores
 from heldout.errors import ValuesError
 from heldout.evidence import RankedGroups, Ranking
 from heldout.intervals.areas import effective_sizes, kish_sizes, logit_limits
-from heldout.intervals.draws import order_limits, share_limits
+from heldout.intervals.draws import bca_shares, order_limits, share_limits
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
+from heldout.measures.probability import CLASS_ORDER
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import (
     BY_RECALL,
@@ -63,9 +65,20 @@ def resampled_values(
     for batch in resamples(ranking, replicates=replicates, seed=seed, draw=draw):
         size = len(batch.positives)
         for row, bound in zip(values, bounds, strict=True):
-            row[done : done + size] = bound.value({"ranking": batch})
+            if bound.measure.kind == "calibration":
+                # A curve is fitted to each of them.
+                row[done : done + size] = [float(bound.value({"ranking": one})) for one in _single(ranking, batch)]
+            else:
+                row[done : done + size] = bound.value({"ranking": batch})
         done += size
     return values
+
+
+def _single(ranking: Ranking, batch: RankingBatch) -> Iterator[Ranking]:
+    """The rankings of a batch one by one, without the scores that were not drawn."""
+    for positives, negatives in zip(batch.positives, batch.negatives, strict=True):
+        there = positives + negatives > 0
+        yield Ranking(ranking.scores[there], positives[there], negatives[there])
 
 
 def resamples(ranking: Ranking, *, replicates: int, seed: int, draw: Draw = "classes") -> Iterator[RankingBatch]:
@@ -175,11 +188,72 @@ def bootstrap_limits(
     return limits_from(ranking, bound, value, values, level, form)
 
 
+def probability_limits(
+    evidence: RowScores, bound: Bound, level: float, *, form: Form, draw: Draw | None, replicates: int, seed: int
+) -> tuple[float, float]:
+    """The bootstrap interval of a measure of probabilities: rows, those of each class, or whole groups drawn again."""
+    source = "ordered" if bound.measure.component == CLASS_ORDER else "probabilities"
+
+    def find(rows: NDArray[Any]) -> float:
+        return float(bound.value({"probabilities": getattr(evidence.drawn(rows), source)}))
+
+    parts = _row_units(evidence, draw or ("groups" if evidence.grouped else "cases"))
+    rng = np.random.default_rng([seed, STREAMS["cases"], len(parts)])
+    values = np.array([find(_drawn_rows(parts, rng)) for _ in range(replicates)])
+    value = float(bound.value({"probabilities": getattr(evidence, source)}))
+    floor, ceiling = bound.measure.range
+    defined = values[~np.isnan(values)]
+    if np.isnan(value) or len(defined) < 2:
+        return floor, ceiling
+    if form == "percentile":
+        low, high = order_limits(defined, level)
+    elif form == "bca":
+        low, high = share_limits(defined, *_shifted_shares(value, defined, _row_skew(evidence, find, value), level))
+    else:
+        units = sum(len(part) if len(part) > 1 else len(part[0]) for part in parts)
+        low, high = _transformed(value, float(defined.std(ddof=1)), (floor, ceiling), units, level)
+    return max(float(low), floor), min(float(high), ceiling)
+
+
+def _row_units(evidence: RowScores, draw: Draw) -> list[list[NDArray[Any]]]:
+    """What is drawn again: parts that keep their size, and in each the columns of rows that go together."""
+    if draw == "cases":
+        return [[np.arange(evidence.n)]]
+    codes = evidence.group_codes if draw == "groups" else evidence.codes
+    if codes is None:
+        raise ValuesError("Groups cannot be drawn: the cases have none.", hint="name the column that holds the group.")
+    order = np.argsort(codes, kind="stable")
+    held = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    return [held] if draw == "groups" else [[rows] for rows in held]
+
+
+def _drawn_rows(parts: list[list[NDArray[Any]]], rng: np.random.Generator) -> NDArray[Any]:
+    picked = []
+    for units in parts:
+        if len(units) == 1:
+            # Rows that are drawn one by one.
+            picked.append(rng.choice(units[0], len(units[0])))
+        else:
+            picked += [units[at] for at in rng.integers(len(units), size=len(units)).tolist()]
+    return np.concatenate(picked)
+
+
+def _row_skew(evidence: RowScores, find: Callable[[NDArray[Any]], float], value: float) -> float:
+    """A sixth of the skewness of the influences, from leaving out single rows, evenly spread."""
+    n = evidence.n
+    probes = np.unique(((np.arange(PROBES) + 0.5) / PROBES * n).astype(np.int64))
+    left = np.array([find(np.delete(np.arange(n), probe)) for probe in probes.tolist()]) if n > 1 else np.zeros(1)
+    gaps = np.nan_to_num(value - left)
+    gaps = gaps - gaps.mean()
+    squares = n * float((gaps**2).mean())
+    return n * float((gaps**3).mean()) / (6 * squares**1.5) if squares > 0 else 0.0
+
+
 def usual_draw(ranking: Ranking, bound: Bound) -> Draw:
     """What to draw again for a measure: groups, all cases, or each class."""
     if ranking.groups is not None:
         return "groups"
-    return "cases" if follows_prevalence(bound.measure) else "classes"
+    return "cases" if follows_prevalence(bound.measure) or bound.measure.kind == "calibration" else "classes"
 
 
 def limits_from(
@@ -226,6 +300,8 @@ def _transformed(
 ) -> tuple[float, float]:
     floor, ceiling = ends
     critical = float(t_value(level, size - 1)) if size > 1 else np.inf
+    if np.isinf(floor):
+        return value - critical * error, value + critical * error
     if np.isinf(ceiling):
         if value <= floor:
             return floor, ceiling
@@ -260,13 +336,19 @@ def _largest_gap(ranking: Ranking, value: float, values: Floats, level: float) -
 
 
 def _bca_shares(ranking: Ranking, bound: Bound, value: float, values: Floats, level: float) -> tuple[Any, Any]:
-    from scipy.special import ndtr, ndtri
+    skew = 0.0 if bound.measure.kind == "calibration" else _acceleration(ranking, bound, value)
+    return _shifted_shares(value, values, skew, level)
 
-    below = ((values < value).mean() + (values <= value).mean()) / 2
+
+def _shifted_shares(value: float, values: Floats, skew: float, level: float) -> tuple[Any, Any]:
+    """The shares of BCa, given the acceleration."""
+    from scipy.special import ndtri
+
+    # The value and those of redrawn rankings are sums in another order: equal means equal up to rounding.
+    slack = 1e-12 * max(abs(value), 1.0)
+    below = ((values < value - slack).mean() + (values <= value + slack).mean()) / 2
     shift = ndtri(np.clip(below, 1e-9, 1 - 1e-9))
-    skew, z = _acceleration(ranking, bound, value), z_value(level)
-    low, high = (ndtr(shift + (shift + s * z) / (1 - skew * (shift + s * z))) for s in (-1, 1))
-    return low, high
+    return bca_shares(shift, skew, level)
 
 
 def _acceleration(ranking: Ranking, bound: Bound, value: float) -> float:

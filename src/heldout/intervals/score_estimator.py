@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -18,11 +18,21 @@ from heldout.intervals.areas import average_precision_variance, delong_variance
 from heldout.intervals.calibration import null_expectation, smooth_null_expectation
 from heldout.intervals.estimate import ONE_GROUP, Estimate
 from heldout.intervals.multiclass_areas import MulticlassArea, areas_of, slack_of
-from heldout.intervals.score_methods import INDEPENDENT, NO_INTERVAL, NOT_OF_GROUPS, one_sided_limits, score_limits
+from heldout.intervals.ranking_bootstrap import probability_limits
+from heldout.intervals.score_methods import (
+    BOOTSTRAPS,
+    INDEPENDENT,
+    NO_INTERVAL,
+    NOT_OF_GROUPS,
+    RankingLimits,
+    one_sided_limits,
+    score_limits,
+)
 from heldout.measures import ranking
 from heldout.measures.catalogue import CATALOGUE, find, headline
 from heldout.measures.certified import bounds_of
 from heldout.measures.declare import Measure, Scope
+from heldout.measures.probability import CLASS_ORDER
 from heldout.measures.quantity import Bound, Quantity
 from heldout.measures.ranking import value_range
 from heldout.measures.recalibration import recalibrate
@@ -123,7 +133,7 @@ class ScoreEstimator:
         return self.evidence.ranking(label)
 
     def _probabilities(self, measure: Measure) -> Probabilities:
-        probabilities = self.evidence.probabilities
+        probabilities = self.evidence.ordered if measure.component == CLASS_ORDER else self.evidence.probabilities
         if probabilities is None:
             why = self.evidence.not_probability
             raise OptionError(f"{measure.name} needs probabilities, and {why}.", hint="give probabilities as score.")
@@ -134,7 +144,8 @@ class ScoreEstimator:
     ) -> Estimate:
         value = float(bound.value({bound.measure.cells[0]: evidence}))
         guarded = self.one_sided and asked is None and self.method is None
-        limits = (one_sided_limits(bound, evidence, self.level) if guarded else None) or score_limits(
+        limits = (one_sided_limits(bound, evidence, self.level) if guarded else None) or self._redrawn(bound, asked)
+        limits = limits or score_limits(
             bound,
             evidence,
             self.level,
@@ -148,9 +159,8 @@ class ScoreEstimator:
         lonely = groups is not None and len(groups.keys) < 2
         if lonely and isinstance(evidence, Ranking) and not math.isnan(low):
             low, high = value_range(bound.measure, bound.parameters)
-        if "bootstrap" not in name and name != "bca":
-            # The limits and the value are sums in another order: rounding must not put the value outside.
-            low, high = _holding(value, low, high)
+        # The limits and the value are sums in another order, and percentiles of draws may lie on one side of the value.
+        low, high = _holding(value, low, high)
         if self.evidence.grouped:
             name = _grouped_name(name)
         elif self.evidence.weighted:
@@ -183,6 +193,18 @@ class ScoreEstimator:
             bounds,
         )
 
+    def _redrawn(self, bound: Bound, asked: str | None) -> RankingLimits | None:
+        """Limits of a measure of probabilities by a bootstrap that was asked for by name, where the rows are there."""
+        if asked is None or asked not in BOOTSTRAPS or bound.measure.scope != "probability":
+            return None
+        if not isinstance(self.evidence, RowScores):
+            return None
+        form, draw = BOOTSTRAPS[asked]
+        settings: dict[str, Any] = {"replicates": self.replicates, "seed": self.seed}
+        return RankingLimits(
+            *probability_limits(self.evidence, bound, self.level, form=form, draw=draw, **settings), asked
+        )
+
     def _ranking_note(self, bound: Bound, label: Label) -> str:
         if bound.measure.component == "largest gap":
             return MAXIMUM
@@ -209,10 +231,14 @@ class ScoreEstimator:
     def _averaged(self, quantity: Quantity, method: str | None = None) -> Estimate:
         measure = quantity.bound.measure
         wanted = _average_of(quantity)
+        if self.evidence.per_class and quantity.average == "micro" and measure.scope == "ranking":
+            return self._of_all_scores(quantity, method)
+        if self.evidence.per_class and measure.scope == "ranking" and measure.name != "roc_auc":
+            return self._mean_of_classes(quantity, method)
         if not self.evidence.per_class or (measure.scope != "pairs" and measure.name != "roc_auc"):
             raise OptionError(
                 f"{quantity.bound.name} has no {wanted} average here.",
-                hint="averages of the ROC area need one score per class; of other areas there are none.",
+                hint="averages of areas need one score per class.",
             )
         if wanted not in self._areas:
             raise OptionError(f"roc_auc has no {wanted} average.", hint="use macro or weighted.")
@@ -225,7 +251,7 @@ class ScoreEstimator:
         # Averages of ones add up to a hair less.
         value = 1.0 if abs(area.value - 1) < 1e-12 else area.value
         note = f"{area.absent} of {len(self.evidence.labels)} classes have no cases and are left out"
-        limits, name, bounds = (area.low, area.high), area.method, self._average_bounds(wanted)
+        limits, name, bounds = _holding(value, area.low, area.high), area.method, self._average_bounds(wanted)
         if bounds is not None and not math.isnan(area.low):
             limits, name = allowing(value, limits, bounds, measure.range), name + BINS
         return Estimate(
@@ -241,6 +267,50 @@ class ScoreEstimator:
             note if area.absent else "",
             bounds=bounds,
         )
+
+    def _mean_of_classes(self, quantity: Quantity, method: str | None) -> Estimate:
+        """The mean of a measure over the classes that have it, or weighted by their cases.
+
+        Its standard error is at most the mean of theirs, so the mean of the limits of the classes is never too narrow.
+        """
+        each = [self.ask(Quantity(quantity.bound, label), method) for label in self.evidence.labels]
+        there = [estimate for estimate in each if not math.isnan(estimate.value)]
+        rankings = [self.evidence.ranking(estimate.class_) for estimate in there if estimate.class_ is not None]
+        shares = [float(ranking.n_positive) if quantity.average == "weighted" else 1.0 for ranking in rankings]
+        if not sum(shares):
+            first = replace(each[0], class_=None, average=quantity.average, value=math.nan)
+            return replace(first, low=math.nan, high=math.nan, undefined=quantity.bound.undefined, bounds=None)
+        value, low, high = (_mean([getattr(e, end) for e in there], shares) for end in ("value", "low", "high"))
+        note = f"averaged over {len(there):,} of {len(each):,} classes; for the others {quantity.bound.undefined}"
+        made = replace(there[0], class_=None, average=quantity.average, value=value, n=self.evidence.n)
+        bounds = None
+        if any(e.bounds for e in there):
+            ends = [e.bounds or (e.value, e.value) for e in there]
+            bounds = _mean([least for least, _ in ends], shares), _mean([most for _, most in ends], shares)
+        low, high = _holding(value, low, high)
+        note = note if len(there) < len(each) else ""
+        return replace(made, low=low, high=high, method=f"{there[0].method}, at most", note=note, bounds=bounds)
+
+    def _of_all_scores(self, quantity: Quantity, method: str | None) -> Estimate:
+        """The measure of all scores in one ranking, each for its class against the rest."""
+        if not isinstance(self.evidence, RowScores):
+            raise OptionError(
+                f"{quantity.bound.name} has no micro average of scores that were counted and not kept.",
+                hint="use macro or weighted, or give the rows.",
+            )
+        bound, ranking = quantity.bound, self.evidence.pooled()
+        value = float(bound.value({bound.measure.cells[0]: ranking}))
+        limits = score_limits(
+            bound, ranking, self.level, method=method, strict=method is not None,
+            seed=self.seed, replicates=self.replicates,
+        )  # fmt: skip
+        low, high = _holding(value, limits.low, limits.high)
+        return Estimate(
+            bound.name, None, "micro", value, low, high, self.level, _grouped_name(limits.method), self.evidence.n,
+            bound.undefined if math.isnan(value) else "",
+            "every score is ranked, each for its class against the rest; the scores of a case go together",
+            "share" if bound.measure.bounded else "plain",
+        )  # fmt: skip
 
     @cached_property
     def _slack(self) -> dict[str, float]:
@@ -326,6 +396,12 @@ def _grouped_name(method: str) -> str:
     if method == NO_INTERVAL:
         return method
     return "cluster-logit" if method in ("wilson", "clopper-pearson") else f"{method}, groups"
+
+
+def _mean(values: list[float], shares: list[float]) -> float:
+    """The mean, which rounding must not carry past all that it is the mean of."""
+    mean = sum(value * share for value, share in zip(values, shares, strict=True)) / sum(shares)
+    return min(max(mean, min(values)), max(values)) if not math.isnan(mean) else mean
 
 
 def _holding(value: float, low: float, high: float) -> tuple[float, float]:

@@ -217,10 +217,13 @@ def score_limits(
         applies = applies and not (evidence.groups is not None and method in INDEPENDENT)
         asked = method if applies or strict else None
         return ranking_limits(evidence, bound, level, method=asked, seed=seed, replicates=replicates)
+    if strict and isinstance(evidence, Ranking) and method in BOOTSTRAPS:
+        return ranking_limits(evidence, bound, level, method=method, seed=seed, replicates=replicates)
     if strict and method not in (None, default):
         raise OptionError(
             f"The method {method!r} does not apply to {bound.name}.",
-            hint=f"its interval is by {default!r}." if default != NO_INTERVAL else "it has no interval.",
+            hint=("it has an interval only" if default == NO_INTERVAL else f"its interval is by {default!r}, or")
+            + " by a bootstrap where the rows are at hand.",
         )
     if default == NO_INTERVAL:
         return RankingLimits(math.nan, math.nan, NO_INTERVAL)

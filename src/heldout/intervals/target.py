@@ -124,7 +124,7 @@ class Subject:
 
     def micro_image(self, accuracy: Any) -> Any:
         """The micro average that goes with an accuracy: it depends on nothing else."""
-        return self.bound.value(micro_cells(accuracy * 1.0, 1.0, self.confusion.n_classes))
+        return self.bound.value(micro_cells(accuracy * 1.0, 1.0 - accuracy, self.confusion.n_classes))
 
     def scaled(self, scale: Any) -> Subject:
         """The same quantity with its counts multiplied."""

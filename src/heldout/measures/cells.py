@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.evidence import Confusion
+from heldout.evidence.confusion import true_negatives
 from heldout.measures.declare import Measure
 
 CORNERS = ("tp", "fn", "fp", "tn")
@@ -39,6 +40,7 @@ SUMS: Mapping[str, Callable[[Cells], Any]] = {
     "left": lambda c: c["fn"] + c["tn"],
     "n": lambda c: c["positives"] + c["negatives"],
     "correct": lambda c: c["tp"] + c["tn"],
+    "wrong": lambda c: c["fn"] + c["fp"],
     "covariance": lambda c: 2 * (c["tp"] * c["tn"] - c["fp"] * c["fn"]),
     "chance_errors": lambda c: c["positives"] * c["left"] + c["negatives"] * c["found"],
     "truth_spread": lambda c: 2 * c["positives"] * c["negatives"],
@@ -59,6 +61,7 @@ class Margins:
     columns: Any
     classes: Cells
     correct: Any
+    wrong: Any
     cells: Callable[[NDArray[np.float64]], Any]
     k: int
 
@@ -75,22 +78,32 @@ class TableBatch:
         """The margins of every table."""
         ones = np.ones(self.k, dtype=self.tables.dtype)
         tables = self.tables
-        # Products with ones: reducing over a short axis is several times slower in NumPy.
-        rows, columns = tables @ ones, ones @ tables
         tp = np.ascontiguousarray(np.diagonal(tables, axis1=-2, axis2=-1))
-        fn, fp = rows - tp, columns - tp
-        tn = rows.sum(axis=-1)[..., None] - tp - fn - fp
-        if tables.dtype.kind != "c":
-            # Sums of weights are rounded: nothing is less than none. (Complex tables carry steps for gradients.)
-            fn, fp, tn = (np.maximum(side, 0.0) for side in (fn, fp, tn))
+        errors = tables.copy()
+        errors[..., np.arange(self.k), np.arange(self.k)] = 0.0
+        # Products with ones: reducing over a short axis is several times slower in NumPy.
+        fn, fp = errors @ ones, ones @ errors
+        rows, columns = tp + fn, tp + fp
+        total = rows.sum(axis=-1)
+        if tables.dtype.kind == "c":
+            # Complex tables carry steps for gradients.
+            tn = total[..., None] - tp - fn - fp
+        else:
+            tn = true_negatives(total, tp, fn, fp, self._without)
         return Margins(
             rows=rows,
             columns=columns,
             classes=class_cells(tp, fn, fp, tn),
             correct=np.einsum("...ii->...", tables),
+            wrong=fn.sum(axis=-1),
             cells=lambda weights: tables.reshape(*tables.shape[:-2], -1) @ weights.reshape(-1),
             k=self.k,
         )
+
+    def _without(self, c: int) -> Any:
+        """The sum of every table without the row and the column of a class."""
+        others = np.delete(np.arange(self.k), c)
+        return self.tables[..., others[:, None], others].sum(axis=(-2, -1))
 
     @cached_property
     def classes(self) -> Cells:
@@ -116,10 +129,14 @@ def _steps(k: int) -> NDArray[np.float64]:
 
 def _linear_chance(m: Margins) -> Any:
     # |i - j| is the number of class borders between i and j, so the double sum is one over borders.
-    above = np.cumsum(m.rows, axis=-1)[..., :-1]
-    below = np.cumsum(m.columns, axis=-1)[..., :-1]
-    n = m.rows.sum(axis=-1)[..., None]
-    return (above * (n - below) + below * (n - above)).sum(axis=-1)
+    # Both sides of a border are summed: what is left of all weights may be rounding alone.
+    rows, columns = ((_up_to(side), _up_to(side[..., ::-1])[..., ::-1]) for side in (m.rows, m.columns))
+    return (rows[0] * columns[1] + columns[0] * rows[1]).sum(axis=-1)
+
+
+def _up_to(totals: Any) -> Any:
+    """The cases before each border between classes."""
+    return np.cumsum(totals, axis=-1)[..., :-1]
 
 
 def _quadratic_chance(m: Margins) -> Any:
@@ -145,6 +162,7 @@ def _mean_distance(totals: Any, places: NDArray[np.int64], power: int) -> Any:
 AGGREGATES: Mapping[str, Aggregate] = {
     "n": Aggregate(lambda m: m.rows.sum(axis=-1), lambda _c, i, _j: np.ones(len(i))),
     "correct": Aggregate(lambda m: m.correct, lambda _c, i, j: (i == j).astype(np.float64)),
+    "wrong": Aggregate(lambda m: m.wrong, lambda _c, i, j: (i != j).astype(np.float64)),
     # Sums of products of corners, not differences of squares: with 10 positives in a billion cases the latter
     # would lose half of the digits.
     "covariance": Aggregate(
@@ -199,6 +217,7 @@ def evidence_cells(measure: Measure, confusion: Confusion, costs: NDArray[np.flo
         columns=confusion.predicted_totals.astype(np.float64),
         classes=class_cells(*np.ascontiguousarray(confusion.corners.T)),
         correct=float(confusion.hits.sum()),
+        wrong=confusion.wrong,
         cells=lambda weights: (counts * weights[i, j]).sum(),
         k=confusion.n_classes,
     )

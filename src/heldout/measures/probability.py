@@ -34,6 +34,8 @@ NOT_BINARY = "there are no cases in bins, or there is more than one probability 
 NO_FIT = "there is one class only, the probabilities separate the classes, or the scores are no probabilities"
 NOT_SMOOTH = "there are no cases, or the scores are no probabilities"
 NO_RANKS = "there are no cases, or only one probability per case"
+# What a measure is about that only asks which classes have the highest scores: any scores will do.
+CLASS_ORDER = "class order"
 
 
 @measure(
@@ -357,6 +359,7 @@ def calibration_error_quantile(ranking: Ranking, *, quantile: float = 0.9) -> tu
     reference=RUSSAKOVSKY,
     formula="cases whose true class is among the k most probable / n",
     intervals=("wilson",),
+    component=CLASS_ORDER,
     reported=True,
 )
 def top_k_accuracy(probabilities: Probabilities, *, k: float = 2.0) -> tuple[Any, Any]:

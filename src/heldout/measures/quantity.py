@@ -65,9 +65,8 @@ class Bound:
     def value(self, cells: dict[str, Any]) -> Any:
         """The value, nan where the denominator is zero."""
         top, bottom = self.measure.function(*map(cells.__getitem__, self.measure.cells), **self.parameters)
-        # Nearly every call: no denominator is zero, and nothing needs masking.
-        whole = np.asarray(bottom)
-        return np.asarray(top) / whole if whole.all() else divide(top, whole)
+        value = divide(top, bottom)
+        return value if value.dtype.kind == "c" else drop_crumbs(value, self.measure.range)
 
     def of_classes(self, tables: NDArray[Any]) -> Any:
         """The value for an array of TP, FN, FP, TN (…, 4)."""
@@ -112,11 +111,34 @@ def _brief(number: float) -> str:
 def divide(top: Any, bottom: Any) -> Any:
     """Top over bottom, nan where the bottom is zero, without a warning."""
     bottom = np.asarray(bottom)
+    # A drawn denominator may be so close to zero that the ratio has no limit.
     if bottom.all():
-        return np.asarray(top) / bottom
-    with np.errstate(divide="ignore", invalid="ignore"):
+        # Nearly every call: no denominator is zero, and nothing needs masking.
+        with np.errstate(over="ignore"):
+            return np.asarray(top) / bottom
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         value = np.asarray(top) / bottom
     return np.where(bottom == 0, np.nan, value)[()]
+
+
+# So little beyond an end of its range is rounding of a value at the end.
+CRUMB = 1e-9
+
+
+def drop_crumbs(value: Any, ends: tuple[float, float]) -> Any:
+    """A value, or an array of them, that rounding carried past an end of its range, brought back to that end.
+
+    >>> float(drop_crumbs(np.float64(1.0000000000000002), (0.0, 1.0))), float(drop_crumbs(np.float64(1.5), (0.0, 1.0)))
+    (1.0, 1.5)
+    """
+    low, high = ends
+    over, under = value > high, value < low
+    # Mostly there are none.
+    if np.any(over):
+        value = np.where(over & (value - high < CRUMB), high, value)[()]
+    if np.any(under):
+        value = np.where(under & (low - value < CRUMB), low, value)[()]
+    return value
 
 
 def per_class(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
@@ -175,24 +197,27 @@ def _kinds(confusion: Confusion) -> tuple[NDArray[Any], Any, NDArray[np.int64], 
     return kinds, *confusion.memo["kinds"]
 
 
-def micro_cells(correct: Any, n: float, k: int) -> Cells:
+def micro_cells(correct: Any, wrong: Any, k: int) -> Cells:
     """TP, FN, FP, TN summed over k classes: each wrong case is one miss and one false alarm."""
-    wrong = n - correct
-    return Cells(tp=correct, fn=wrong, fp=wrong, tn=(k - 1) * n - wrong)
+    # A right case is a true negative of k - 1 classes, a wrong one of k - 2.
+    return Cells(tp=correct, fn=wrong, fp=wrong, tn=(k - 1) * correct + max(k - 2, 0) * wrong)
 
 
 def averaged(bound: Bound, average: Average, confusion: Confusion) -> float:
     """The average over the classes; classes where it is undefined are left out."""
     if average == "micro":
-        return float(bound.value(micro_cells(float(confusion.hits.sum()), confusion.n, confusion.n_classes)))
+        return float(bound.value(micro_cells(float(confusion.hits.sum()), confusion.wrong, confusion.n_classes)))
     totals = confusion.truth_totals if average == "weighted" else np.ones(confusion.n_classes)
-    return float(_mean(per_class(bound, confusion), np.asarray(totals, dtype=np.float64)))
+    values = per_class(bound, confusion)
+    mean = _mean(values, np.asarray(totals, dtype=np.float64))
+    # Rounding must not carry a mean past all that it is the mean of; fmin and fmax pass over classes without a value.
+    return float(np.clip(mean, np.fmin.reduce(values), np.fmax.reduce(values)))
 
 
 def averaged_tables(bound: Bound, average: Average, batch: TableBatch) -> Any:
     """The average for each table of a batch."""
     if average == "micro":
-        return bound.value(micro_cells(batch.margins.correct, batch.margins.rows.sum(axis=-1), batch.k))
+        return bound.value(micro_cells(batch.margins.correct, batch.margins.wrong, batch.k))
     values = bound.value(batch.classes)
     return _mean(values, batch.margins.rows if average == "weighted" else np.ones(batch.k))
 
@@ -214,11 +239,11 @@ def averaged_gradient(bound: Bound, average: Average, confusion: Confusion) -> N
     i, j = confusion.truth, confusion.predicted
     if average == "micro":
         step = 1e-30
-        correct = complex(float(confusion.hits.sum()))
-        n, k = confusion.n, confusion.n_classes
-        by_correct = np.imag(bound.value(micro_cells(correct + 1j * step, n, k))) / step
+        correct, wrong = float(confusion.hits.sum()), confusion.wrong
+        moved = micro_cells(correct + 1j * step, wrong - 1j * step, confusion.n_classes)
+        by_correct = np.imag(bound.value(moved)) / step
         # Averages do not change with the size of the sample: the derivative by n follows from Euler's identity.
-        return np.asarray(by_correct * ((i == j) - correct.real / n))
+        return np.asarray(by_correct * np.where(i == j, wrong, -correct) / (correct + wrong))
     kinds, times, of_truth, of_predicted = _kinds(confusion)
     values = _kind_values(bound, confusion)
     there = ~np.isnan(values)

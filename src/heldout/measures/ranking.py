@@ -388,7 +388,12 @@ def _both(ranking: Ranked) -> Any:
 def _steps(ranking: Ranked) -> tuple[Any, Any, Any, Any]:
     """TP and FP above each distinct score, and how many more there are at it."""
     more_tp, more_fp = ranking.positives * 1.0, ranking.negatives * 1.0
-    return ranking.tp - more_tp, ranking.fp - more_fp, more_tp, more_fp
+    return _before(ranking.tp), _before(ranking.fp), more_tp, more_fp
+
+
+def _before(sums: Any) -> Any:
+    """The running sums without the score that they end at; not a difference, which of weights would be rounding."""
+    return np.concatenate([np.zeros((*sums.shape[:-1], 1)), sums[..., :-1]], axis=-1)[..., : sums.shape[-1]]
 
 
 def _tail_series(x: Any) -> Any:
@@ -441,8 +446,10 @@ def _positives_among(ranking: Ranked, depth: Any) -> Any:
     at = np.minimum((reach < depth[..., None]).sum(axis=-1), reach.shape[-1] - 1)[..., None]
     here = np.take_along_axis(ranking.positives * 1.0, at, axis=-1)[..., 0]
     cases = here + np.take_along_axis(ranking.negatives * 1.0, at, axis=-1)[..., 0]
-    over = np.maximum(np.take_along_axis(reach, at, axis=-1)[..., 0] - depth, 0.0)
-    return np.take_along_axis(tp, at, axis=-1)[..., 0] - here * over / np.maximum(cases, 1e-300)
+    # From what lies above the tie, not from what lies below it: a small part of a heavy tie would be rounding.
+    tp_above, above = (np.take_along_axis(_before(sums), at, axis=-1)[..., 0] for sums in (tp, reach))
+    share = np.clip((depth - above) / np.maximum(cases, 1e-300), 0.0, 1.0)
+    return tp_above + here * share
 
 
 def value_range(measure: Measure, parameters: Mapping[str, float]) -> tuple[float, float]:

@@ -38,10 +38,11 @@ def accuracy(correct: Any, n: Any) -> tuple[Any, Any]:
     direction="lower",
     undefined=NO_CASES,
     reference=MITCHELL,
+    formula="(n - correct) / n",
 )
-def error_rate(n: Any, correct: Any) -> tuple[Any, Any]:
+def error_rate(wrong: Any, n: Any) -> tuple[Any, Any]:
     """Share of the cases that were predicted wrong."""
-    return n - correct, n
+    return wrong, n
 
 
 @measure(

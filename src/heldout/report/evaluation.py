@@ -224,6 +224,8 @@ OF_CLASS = ("precision", "recall", "f1")
 
 def render_evaluation(evaluation: Evaluation, form: Form) -> list[Block]:
     """The report on a screen, in full or as a page, or only the estimates that were asked for."""
+    if evaluation.asked and form in ("screen", "page"):
+        form = "chosen" if form == "screen" else "chosen page"
     if form in ("page", "chosen page"):
         # The page is built from what stands here.
         from heldout.report.evaluation_page import chosen_page, evaluation_page

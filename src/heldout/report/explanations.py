@@ -317,7 +317,7 @@ def counts_put_in(confusion: Confusion, bound: Bound, e: Estimate) -> str:
     if e.class_ is not None:
         numbers = class_cells(*confusion.corners[confusion.index(e.class_)].tolist())
     elif e.average == "micro":
-        numbers = micro_cells(float(confusion.hits.sum()), float(confusion.n), confusion.n_classes)
+        numbers = micro_cells(float(confusion.hits.sum()), confusion.wrong, confusion.n_classes)
     else:
         numbers = class_cells(0, 0, 0, 0)
         numbers.update(evidence_cells(bound.measure, confusion, bound.costs))

@@ -40,17 +40,19 @@ SHOWN_FOLDS = 100
 
 def render_validation(validation: Validation, form: Form) -> list[Block]:
     """The report on a screen, in full or as a page, or only what was asked for."""
-    if form == "page":
+    chosen = form == "chosen" or (form != "full" and validation.evaluation.asked)
+    if form == "page" and not chosen:
         return validation_page(validation)
-    return validation_blocks(validation, full=form == "full", chosen=form == "chosen")
+    return validation_blocks(validation, full=form == "full", chosen=chosen)
 
 
 def render_validations(validations: Validations, form: Form) -> list[Block]:
     """All learners in one table; in full and on a page each by itself below."""
     learners, missing = validations.held, validations.missing
-    if form == "page":
+    chosen = form == "chosen" or (form != "full" and learners[0].evaluation.asked)
+    if form == "page" and not chosen:
         return validations_page(learners, validations.review, missing)
-    overview = several_blocks(learners, chosen=form == "chosen", missing=missing)
+    overview = several_blocks(learners, chosen=chosen, missing=missing)
     if form == "full":
         return [*overview, *(block for validation in learners for block in validation.full_blocks())]
     return [*overview, *validations.review.blocks()]

@@ -67,6 +67,8 @@ class Evaluation(Reviewed):
     counted: Counted | None = field(default=None, repr=False)
     prevalence: float | None = None
     earlier: EarlierUses | None = field(default=None, repr=False)
+    # Whether measures were named: then nothing else is shown, however it is written.
+    asked: bool = field(default=False, repr=False)
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"

@@ -247,6 +247,7 @@ def judge(
         settings.limits,
         counted,
         settings.prevalence,
+        asked=settings.measures != "all",
     )
 
 
