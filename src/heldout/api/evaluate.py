@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heldout.api.options import EvaluateArguments, takes
 from heldout.arguments import listing
@@ -19,6 +20,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.files import check_matrix
+from heldout.files.matrix import NamedMatrix, name_matrix
 from heldout.files.ledger import enter_use
 from heldout.intervals.dependence import fold_dependence
 from heldout.predictions.column_roles import is_no_column
@@ -36,7 +38,8 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
 
     Takes two columns (lists, arrays, tensors, data frame columns), a data frame, also a lazy one of Polars, DuckDB,
     Ibis, Spark or Dask, or the path of a file or folder with the names of its columns, counted evidence, or a confusion
-    matrix as `matrix=` with `rows` saying what its rows are. `score` is one score per case, or one per case and class;
+    matrix as `matrix=` (a table, a data frame that is read by its labels, a dictionary of rows, a file) with `rows`
+    saying what its rows are. `score` is one score per case, or one per case and class;
     without `predicted` the class comes from it, at `threshold`. `weight` and `group` are one value per case, and rows
     are matched by position. `fold` says which model of a resampling plan made each prediction (a column that is called
     fold is used unless `fold="none"`), and `id` which case it is about, where a case was predicted more than once.
@@ -77,9 +80,7 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
         counted, source = known
         confusion = _relabelled(counted, labels)
     elif options["matrix"] is not None:
-        confusion = _from_matrix(options["matrix"], labels, options["rows"], {"data": data, **beside})
-        if confusion.counts.dtype.kind == "f":
-            notes = ("the entries of the matrix are not whole: the intervals take them as that many cases",)
+        confusion, notes = _from_matrix(options["matrix"], labels, options["rows"], {"data": data, **beside})
     else:
         cut = checked_threshold(options["threshold"], predicted)
         # A method that was asked for by name may be for the scores of one model.
@@ -176,7 +177,9 @@ def _relabelled(counted: Counted, labels: Sequence[Label] | None) -> Confusion:
     return counted.confusion
 
 
-def _from_matrix(matrix: Any, labels: Sequence[Label] | None, rows: str, columns: dict[str, Any]) -> Confusion:
+def _from_matrix(
+    matrix: Any, labels: Sequence[Label] | None, rows: str | None, columns: dict[str, Any]
+) -> tuple[Confusion, tuple[str, ...]]:
     given = [name for name, column in columns.items() if column is not None]
     if given:
         raise OptionError(
@@ -184,10 +187,32 @@ def _from_matrix(matrix: Any, labels: Sequence[Label] | None, rows: str, columns
         )
     if labels is not None:
         check_label_list(labels, "write ['no', 'yes'].")
-    table = check_matrix(matrix, labels)
-    if table.dtype.kind == "f" and table.sum() <= 1 + 1e-6:
+    named = name_matrix(matrix)
+    names = named.labels if labels is None else labels
+    table = check_matrix(named.table if names is None else named.arranged(names), names)
+    where = _shares_where(table)
+    if where:
         raise OptionError(
-            f"The entries of the matrix sum to {float(table.sum()):g}, so they are shares and not counts.",
+            f"The entries of the matrix sum to {where}, so they are shares and not counts.",
             hint="give the counts: how sure we are depends on how many cases there were.",
         )
-    return Confusion.of(table, labels, rows=rows)
+    notes = list(named.notes)
+    if rows is None and named.rows == "predicted":
+        notes.append("the rows of the matrix are the prediction, as the names of its axes say")
+    confusion = Confusion.of(NamedMatrix(names, table, named.rows), rows=rows)
+    if confusion.counts.dtype.kind == "f":
+        notes.append("the entries of the matrix are not whole: the intervals take them as that many cases")
+    return confusion, tuple(notes)
+
+
+def _shares_where(table: NDArray[Any]) -> str:
+    """Where the entries of a matrix sum to 1, which counts do not; empty where they are counts or weights."""
+    if table.dtype.kind != "f" or bool(np.all(table == np.floor(table))):
+        return ""
+    if table.sum() <= 1 + 1e-6:
+        return f"{float(table.sum()):g}"
+    for axis, name in ((1, "row"), (0, "column")):
+        sums = table.sum(axis=axis)
+        if np.all(np.abs(sums[sums > 0] - 1) <= 1e-6):
+            return f"1 in every {name}"
+    return ""
