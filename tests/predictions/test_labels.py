@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import heldout
+from heldout import evaluate
+from heldout.predictions.label_encoding import encode
 from heldout.predictions.positive_class import look_alike, usual_positive
 
 
@@ -227,3 +229,24 @@ def test_no_case_is_refused():
     for empty in (nothing, np.array(nothing), np.array([], dtype="U2"), pd.Series([], dtype=object)):
         with pytest.raises(heldout.HeldoutError, match="There are no cases"):
             heldout.count(empty, empty)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+def test_whole_numbers_of_every_type_come_back_as_they_were(kind):
+    ends = np.iinfo(kind)
+    rng = np.random.default_rng(1)
+    for low in (ends.min, ends.min + 1, 0, -3000, ends.max - 200, ends.max - 60_000):
+        for span in (1, 200, 255, 256, 4095, 60_000):
+            if low < ends.min or low + span > ends.max:
+                continue
+            rows = 30_000 if span == 60_000 else 300
+            values = [low + int(step) for step in rng.integers(0, span + 1, rows)]
+            coded = encode(np.array(values, dtype=kind), "truth")
+            assert [coded.labels[code] for code in (coded.codes.astype(np.int64) - coded.offset).tolist()] == values
+
+
+def test_labels_at_the_end_of_64_bits_are_labels():
+    least = -(2**63)
+    result = evaluate([least, least + 1, None, least], [least] * 4, missing="drop")
+    assert result.labels == (least, least + 1)
+    assert result["accuracy"].value == pytest.approx(2 / 3)

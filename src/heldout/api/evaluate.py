@@ -20,8 +20,8 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.files import check_matrix
-from heldout.files.matrix import NamedMatrix, name_matrix
 from heldout.files.ledger import enter_use
+from heldout.files.matrix import NamedMatrix, name_matrix
 from heldout.intervals.dependence import fold_dependence
 from heldout.predictions.column_roles import is_no_column
 from heldout.predictions.label_encoding import check_label_list

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heldout.arguments import listing
 from heldout.cli.flags import (
     CALIBRATION,
     CLASSES,

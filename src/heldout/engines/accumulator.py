@@ -56,9 +56,9 @@ class Batch:
             given |= {} if self.data is None else {"truth": self.data}
             given |= {"weight": weights(given["weight"])} if "weight" in given else {}
             divided, notes = slices_of_arrays(self.slices, weighted_rows(given.get("weight")))
-            return assemble(**given, score=raw, notes=notes, slices=divided, **asked.options())
+            return assemble(**given, score=raw, notes=notes, slices=divided, own=False, **asked.options())
         options = {name: value for name, value in asked.options().items() if name != "against_rest"}
-        return gather(self.data, dict(self.roles), score=self.score, slices=self.slices, **options)[0]
+        return gather(self.data, dict(self.roles), score=self.score, slices=self.slices, own=False, **options)[0]
 
     def is_empty(self) -> bool:
         """Whether there are columns and none of them has a row, as what a filter leaves over of a batch may be."""

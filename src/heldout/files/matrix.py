@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import re
 from collections.abc import Mapping
@@ -230,7 +231,7 @@ def _plain(label: Any) -> Any:
 
 def _ascends(labels: Sequence[Any]) -> bool:
     kinds = {isinstance(label, str) for label in labels}
-    return len(kinds) < 2 and all(a < b for a, b in zip(labels, labels[1:], strict=False))
+    return len(kinds) < 2 and all(a < b for a, b in itertools.pairwise(labels))
 
 
 def _without_sums(down: list[Any], across: list[Any], table: NDArray[Any]) -> tuple[list[Any], list[Any], NDArray[Any]]:

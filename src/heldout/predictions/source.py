@@ -99,6 +99,7 @@ class ReadOptions:
     slices: Any = None
     against_rest: bool = False
     guess_fold: bool = False
+    own: bool = True
 
     def options(self) -> dict[str, Any]:
         """The options that the assembly of the columns takes."""
@@ -183,16 +184,18 @@ def gather(
     slices: Any = None,
     against_rest: bool = False,
     guess_fold: bool = False,
+    own: bool = True,
 ) -> tuple[Predictions, Source]:
     """Predictions from whatever was given, and where they came from.
 
-    `against_rest` makes two classes of several; `guess_fold` uses a column that is called like folds.
+    `against_rest` makes two classes of several; `guess_fold` uses a column that is called like folds. Unless `own` is
+    false, nothing that is kept is memory of the caller.
 
     >>> predictions, source = gather({"y": [0, 1], "p": [0, 1]}, {"truth": "y", "predicted": "p"})
     >>> predictions.n, source.sentence()
     (2, 'truth = y, predicted = p')
     """
-    asked = ReadOptions(labels, missing, score, positive, threshold, slices, against_rest, guess_fold)
+    asked = ReadOptions(labels, missing, score, positive, threshold, slices, against_rest, guess_fold, own)
     name = "the data frame"
     if isinstance(data, NamedFrame):
         data, name = data.frame, data.name
@@ -222,7 +225,7 @@ def gather(
         given["weight"] = weights(given["weight"])
     divided, slice_notes = slices_of_arrays(slices, weighted_rows(given["weight"]))
     notes += slice_notes
-    return assemble(**given, score=raw, notes=notes, slices=divided, **asked.options()), Source()
+    return assemble(**given, score=raw, notes=notes, slices=divided, own=own, **asked.options()), Source()
 
 
 def _index_notes(columns: Sequence[Any]) -> list[str]:
@@ -409,7 +412,14 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], sliced)
     notes = [*columns.notes, *(note for *_, note in idle), *([scores.note] if scores.note else [])]
     predictions = assemble(
-        **values, score=raw, notes=[*notes, *slice_notes], called=called, slices=divided, **asked.options()
+        **values,
+        score=raw,
+        notes=[*notes, *slice_notes],
+        called=called,
+        slices=divided,
+        # The columns of a file are nobody else's.
+        own=asked.own and not columns.from_file,
+        **asked.options(),
     )
     named = named_roles(wanted, scores.names, predictions, made=values["predicted"] is None)
     guessed += ["score"] * scores.guessed

@@ -174,10 +174,12 @@ def assemble(
     called: Mapping[str, str] | None = None,
     slices: Sequence[SliceColumn] = (),
     against_rest: bool = False,
+    own: bool = True,
 ) -> Predictions:
     """Check the columns and bring them together; `called` says what errors call them.
 
     Rows of weight 0 are left out first, so that all is as if they were not there; slices may be without them already.
+    Weights and scores are copied, so that a caller may use the arrays again, unless they are counted at once (`own`).
     `against_rest` asks for two classes: of more, the positive one and all the others together.
 
     >>> assemble(["no", "yes"], ["yes", "yes"]).labels
@@ -216,6 +218,10 @@ def assemble(
         if predicted is None:
             columns["predicted"] = scores.predicted(names, kept, threshold)
             threshold = None if scores.per_class else scores.default_threshold() if threshold is None else threshold
+    if own and score is not None and scores is not None and np.may_share_memory(scores.values, score.values):
+        scores = replace(scores, values=scores.values.copy())
+    if own and "weight" in columns:
+        columns["weight"] = columns["weight"].copy()
     return Predictions(
         truth=columns["truth"],
         predicted=columns["predicted"],
