@@ -48,7 +48,7 @@ def as_booleans(column):
 
 def as_lists(column):
     values = column.tolist()
-    return values, lambda: values.reverse()
+    return values, values.reverse
 
 
 def as_pandas(column):

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import heldout
-from heldout import evaluate
 from heldout.predictions.label_encoding import encode
 from heldout.predictions.positive_class import look_alike, usual_positive
 
@@ -247,6 +246,6 @@ def test_whole_numbers_of_every_type_come_back_as_they_were(kind):
 
 def test_labels_at_the_end_of_64_bits_are_labels():
     least = -(2**63)
-    result = evaluate([least, least + 1, None, least], [least] * 4, missing="drop")
+    result = heldout.evaluate([least, least + 1, None, least], [least] * 4, missing="drop")
     assert result.labels == (least, least + 1)
     assert result["accuracy"].value == pytest.approx(2 / 3)

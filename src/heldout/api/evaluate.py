@@ -23,11 +23,12 @@ from heldout.files import check_matrix
 from heldout.files.ledger import enter_use
 from heldout.files.matrix import NamedMatrix, name_matrix
 from heldout.intervals.dependence import fold_dependence
+from heldout.predictions.case_values import NoThresholdError
 from heldout.predictions.column_roles import is_no_column
 from heldout.predictions.label_encoding import check_label_list
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import ReadOptions, Source, gather
-from heldout.predictions.table import Predictions
+from heldout.predictions.table import Predictions, no_threshold_note
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Folded, Settings, judge
 
@@ -86,7 +87,7 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
         # A method that was asked for by name may be for the scores of one model.
         guess_fold = not unfolded and (settings.method is None or settings.by_fold() is not None)
         asked = ReadOptions(labels, missing, score, settings.positive, cut, slices, guess_fold=guess_fold)
-        elsewhere = counted_elsewhere(data, roles, asked, where)
+        elsewhere, notes = _count_elsewhere(data, roles, asked, where, ranked=settings.ranked)
         if elsewhere is not None:
             counted, source = elsewhere
             confusion = counted.confusion
@@ -101,6 +102,7 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
                 threshold=cut,
                 slices=slices,
                 guess_fold=guess_fold,
+                ranked=settings.ranked,
             )
             _check_ids(predictions)
             confusion = _count(predictions)
@@ -108,6 +110,18 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
     folded = None if predictions is None or predictions.fold is None else Folded(fold_dependence(predictions))
     made = judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)
     return made if options["ledger"] is None else enter_evaluation(made, options["ledger"], "evaluate")
+
+
+def _count_elsewhere(
+    data: Any, roles: dict[str, Any], asked: ReadOptions, where: EngineOptions, *, ranked: bool
+) -> tuple[tuple[Counted, Source] | None, tuple[str, ...]]:
+    """What an engine counted, if one did; scores of which only the order is asked for are cut at 0 if they must be."""
+    try:
+        return counted_elsewhere(data, roles, asked, where), ()
+    except NoThresholdError:
+        if not ranked:
+            raise
+    return counted_elsewhere(data, roles, replace(asked, threshold=0.0), where), (no_threshold_note("0"),)
 
 
 def enter_evaluation(evaluation: Evaluation, ledger: Any, asked: str) -> Evaluation:

@@ -22,7 +22,8 @@ def unwrap(values: Any, name: str) -> Any:
     array([0, 1, 1])
     """
     if isinstance(values, np.ndarray):
-        return one_column(values, name)
+        # A np.matrix has two dimensions, whatever is done with it.
+        return one_column(np.asarray(values) if isinstance(values, np.matrix) else values, name)
     if isinstance(values, list | tuple | range):
         return array_of(values)
     import narwhals.stable.v2 as nw

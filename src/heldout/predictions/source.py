@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from heldout.arguments import Missing, listing
-from heldout.errors import ColumnError, HeldoutError, OptionError
+from heldout.errors import ColumnError, HeldoutError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.files import column_names, read_table
 from heldout.files.batches import Batches, many_files
 from heldout.predictions.case_values import (
+    Confidences,
     RawScores,
     class_of,
     groups,
@@ -37,7 +38,7 @@ from heldout.predictions.column_roles import (
 )
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import Coded, encode, is_missing
-from heldout.predictions.positive_class import choose_positive
+from heldout.predictions.positive_class import choose_positive, with_positive
 from heldout.predictions.slice_plans import slice_names, slices_of_arrays, slices_of_columns
 from heldout.predictions.table import KEYS, Predictions, assemble
 
@@ -100,6 +101,8 @@ class ReadOptions:
     against_rest: bool = False
     guess_fold: bool = False
     own: bool = True
+    whole: bool = True
+    ranked: bool = False
 
     def options(self) -> dict[str, Any]:
         """The options that the assembly of the columns takes."""
@@ -109,6 +112,7 @@ class ReadOptions:
             "positive": self.positive,
             "threshold": self.threshold,
             "against_rest": self.against_rest,
+            **({"ranked": True} if self.ranked else {}),
         }
 
     def score_names(self) -> list[Any]:
@@ -185,17 +189,22 @@ def gather(
     against_rest: bool = False,
     guess_fold: bool = False,
     own: bool = True,
+    whole: bool = True,
+    ranked: bool = False,
 ) -> tuple[Predictions, Source]:
     """Predictions from whatever was given, and where they came from.
 
     `against_rest` makes two classes of several; `guess_fold` uses a column that is called like folds. Unless `own` is
-    false, nothing that is kept is memory of the caller.
+    false, nothing that is kept is memory of the caller; `whole` says that these are all cases and no batch of them.
+    `ranked` scores need no threshold: where they have none of their own, the median serves.
 
     >>> predictions, source = gather({"y": [0, 1], "p": [0, 1]}, {"truth": "y", "predicted": "p"})
     >>> predictions.n, source.sentence()
     (2, 'truth = y, predicted = p')
     """
-    asked = ReadOptions(labels, missing, score, positive, threshold, slices, against_rest, guess_fold, own)
+    asked = ReadOptions(
+        labels, missing, score, positive, threshold, slices, against_rest, guess_fold, own, whole, ranked
+    )
     name = "the data frame"
     if isinstance(data, NamedFrame):
         data, name = data.frame, data.name
@@ -220,19 +229,37 @@ def gather(
             )
     given: dict[str, Any] = {role: roles.get(role) for role in ROLES}
     raw = None if score is None else raw_scores(score)
-    notes = _index_notes([*given.values(), score])
+    notes = _index_notes({**given, "score": score, **(slices if isinstance(slices, Mapping) else {})})
     if given["weight"] is not None:
         given["weight"] = weights(given["weight"])
     divided, slice_notes = slices_of_arrays(slices, weighted_rows(given["weight"]))
     notes += slice_notes
-    return assemble(**given, score=raw, notes=notes, slices=divided, own=own, **asked.options()), Source()
+    return assemble(**given, score=raw, notes=notes, slices=divided, own=own, whole=whole, **asked.options()), Source()
 
 
-def _index_notes(columns: Sequence[Any]) -> list[str]:
-    """A sentence where columns of pandas have different indexes, because rows are matched by position."""
-    pandas_columns = [column for column in columns if type(column).__module__.partition(".")[0] == "pandas"]
-    indexes = [column.index for column in pandas_columns if hasattr(getattr(column, "index", None), "equals")]
-    if any(len(index) == len(indexes[0]) and not index.equals(indexes[0]) for index in indexes[1:]):
+def _index_notes(given: Mapping[str, Any]) -> list[str]:
+    """A sentence where columns of pandas have different indexes, because rows are matched by position.
+
+    The same labels in another order are refused: by position the rows would be paired at random.
+    """
+    indexes = {
+        name: column.index
+        for name, column in given.items()
+        if type(column).__module__.partition(".")[0] == "pandas" and hasattr(getattr(column, "index", None), "equals")
+    }
+    if len(indexes) < 2:
+        return []
+    (name, first), *others = indexes.items()
+    for other, index in others:
+        if len(index) != len(first) or index.equals(first):
+            continue
+        if first.is_unique and index.is_unique and not len(first.difference(index, sort=False)):
+            raise ValuesError(
+                f"The pandas indexes of {name} and {other} hold the same labels in another order.",
+                hint=f"bring them into one order, as {other}.loc[{name.rpartition(' ')[2]}.index] does; or pass "
+                f"{other}.to_numpy() if the rows stand in the same order whatever the index says.",
+            )
+    if any(len(index) == len(first) and not index.equals(first) for _, index in others):
         return ["the columns have different pandas indexes; their rows were matched by position"]
     return []
 
@@ -340,14 +367,17 @@ def columns_of_roles(columns: Columns, roles: dict[str, Any], asked: ReadOptions
     """The column of each role that is named or can be guessed, and which were guessed."""
     wanted: dict[str, Any] = {}
     guessed: list[str] = []
+    # What was named for one role is not guessed for another.
+    named_ones = [roles[role] for role in ROLES if is_name(roles.get(role))] + asked.score_names()
+    free = [column for column in columns.names if column not in named_ones]
     for role in ROLES:
         given = roles.get(role)
         if is_name(given):
             wanted[role] = check_column(given, columns.names, columns.name)
         elif given is None and role in ("truth", "predicted"):
-            if role == "predicted" and not _needs_predicted(columns, asked):
+            if role == "predicted" and not _needs_predicted(free, asked):
                 continue
-            wanted[role] = guess(role, columns.names, columns.name, from_file=columns.from_file)
+            wanted[role] = guess(role, columns.names, columns.name, from_file=columns.from_file, free=free)
             guessed.append(role)
     if asked.guess_fold and roles.get("fold") is None:
         folds = _guess_fold(columns, wanted, asked)
@@ -385,12 +415,12 @@ def idle_columns(columns: Columns, roles: Sequence[str], sliced: Sequence[str]) 
     ]
 
 
-def _needs_predicted(columns: Columns, asked: ReadOptions) -> bool:
-    """Whether the predicted class must come from a column: not where scores can give it."""
+def _needs_predicted(free: Sequence[Any], asked: ReadOptions) -> bool:
+    """Whether the predicted class must come from a column without another role: not where scores can give it."""
     if asked.threshold is not None:
         return False
-    has_scores = asked.score is not None or any(may_be_score(column) for column in columns.names)
-    return not has_scores or any(is_usual("predicted", column) for column in columns.names)
+    has_scores = asked.score is not None or any(may_be_score(column) for column in free)
+    return not has_scores or any(is_usual("predicted", column) for column in free)
 
 
 def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tuple[Predictions, Source]:
@@ -402,6 +432,8 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     raw = scores.raw
     if values["predicted"] is None and raw is None:
         raise no_scores(columns, wanted)
+    if values["predicted"] is None and raw is not None and raw.values.ndim == 1:
+        _refuse_confidences(columns, values["truth"], raw, [*wanted.values(), *scores.names], asked)
     used = [*wanted.values(), *scores.names]
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
     if values["weight"] is not None:
@@ -411,6 +443,13 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     sliced = [x.name for x in divided]
     idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], sliced)
     notes = [*columns.notes, *(note for *_, note in idle), *([scores.note] if scores.note else [])]
+    notes += _index_notes(
+        {
+            "the data frame": None if isinstance(columns.data, Mapping) else columns.data.to_native(),
+            **{role: values[role] for role in ROLES if role not in wanted},
+            "score": None if asked.score_names() else asked.score,
+        }
+    )
     predictions = assemble(
         **values,
         score=raw,
@@ -419,6 +458,7 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
         slices=divided,
         # The columns of a file are nobody else's.
         own=asked.own and not columns.from_file,
+        whole=asked.whole,
         **asked.options(),
     )
     named = named_roles(wanted, scores.names, predictions, made=values["predicted"] is None)
@@ -427,6 +467,30 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     alike = () if values["group"] is not None else group_like(unused, columns.values)
     beside = () if values["group"] is not None else _look_beside(columns, [x for x in unused if str(x) not in sliced])
     return predictions, Source(columns.name, tuple(named), tuple(guessed), alike, tuple(idle), beside)
+
+
+def _refuse_confidences(columns: Columns, truth: Any, raw: RawScores, used: list[Any], asked: ReadOptions) -> None:
+    """Refuse to cut scores at a threshold that are the confidence in the answers of a column that is not used."""
+    known = columns.data if isinstance(columns.data, Mapping) else columns.data.columns
+    answers = [name for name in columns.names if is_usual("predicted", name) and name in known and name not in used]
+    if len(answers) != 1 or not raw.names:
+        return
+    try:
+        labels = encode(truth, "truth").classes()
+        positive = choose_positive(asked.positive, labels)
+        coded = encode(columns.values(answers[0]), "predicted")
+    except HeldoutError:
+        # No answers, or a fault in the truth of which others speak.
+        return
+    if positive is None or len(labels) != 2 or class_of(raw.names[0], labels) is not None or coded.missing:
+        return
+    is_positive = np.array([str(label) == str(positive) for label in coded.labels], dtype=bool)
+    if Confidences.of(raw.values, is_positive[coded.codes.astype(np.int64) - coded.offset]) is not None:
+        raise ValuesError(
+            f"The scores in {raw.names[0]!r} are the confidence in the answer of {answers[0]!r}, whichever it is.",
+            hint=f"give the score of {positive!r} instead, 1 − score where the other class was predicted; or evaluate "
+            f"with --predicted {answers[0]} and no threshold, which turns them.",
+        )
 
 
 # Columns that were not used are looked at only in data so small that it costs next to nothing.
@@ -550,6 +614,7 @@ def guessed_scores(
     >>> guessed_scores(["p_yes"], ["no", "yes"], asked, lambda column: True)
     (['p_yes'], '')
     """
+    labels = with_positive(labels, asked.positive)
     names = score_columns(free, labels)
     positive = choose_positive(asked.positive, labels)
     stray = len(names) == 1 and (positive is None or class_of(str(names[0]), labels) not in (None, positive))
