@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -161,6 +161,8 @@ def _sorted_keys(column: NDArray[Any]) -> Coded:
 
 # What stands before the name of a class in the names of score columns.
 PREFIXES = ("probability", "proba", "prob", "p", "score", "scores", "logit", "y_score", "y_prob", "y_proba")
+# What stands behind it.
+SUFFIXES = ("probability", "proba", "prob")
 ALONE = (*PREFIXES, "y_scores", "y_probability", "probabilities", "pred_proba", "predicted_probability")
 # Rounding to three decimals, as many tools print probabilities, moves the sum of k of them by up to k · 0.0005.
 SUM_TOLERANCE, MOST_TOLERANCE = 5e-4, 0.01
@@ -378,7 +380,8 @@ def settle_scores(
     if values.shape[1] != len(labels):
         raise ColumnError(
             f"There are {values.shape[1]} columns of scores and {len(labels)} classes: {listing(labels)}.",
-            hint="give one column per class, or for two classes the column of the positive one.",
+            hint="give one column per class, or for two classes the column of the positive one; classes without a case "
+            "are named with labels= (--labels), in the order of the columns.",
         )
     if raw.names:
         values = values[:, _order(raw.names, labels)]
@@ -466,7 +469,7 @@ def class_of(name: str, labels: Sequence[Label]) -> Label | None:
         rest = folded.removeprefix(f"{prefix}_")
         if rest != folded and rest in texts:
             return texts[rest]
-    return None
+    return next((texts[rest] for suffix in SUFFIXES if (rest := folded.removesuffix(f"_{suffix}")) in texts), None)
 
 
 def _order(names: Sequence[str], labels: Sequence[Label]) -> list[int]:
@@ -520,7 +523,43 @@ def may_be_score(column: Any) -> bool:
 
 def _prefixed(name: str) -> bool:
     folded = _folded(name)
-    return any(folded.startswith(f"{prefix}_") for prefix in PREFIXES)
+    before = any(folded.startswith(f"{prefix}_") for prefix in PREFIXES)
+    return before or any(folded.endswith(f"_{suffix}") for suffix in SUFFIXES)
+
+
+def other_classes(free: Sequence[Any], names: Sequence[Any]) -> list[Any]:
+    """Columns that are named as the scores of the classes are, and are of none of them: of a class that was not met.
+
+    >>> other_classes(["proba_a", "proba_b", "proba_c", "score"], ["proba_a", "proba_b"])
+    ['proba_c']
+    """
+    starts = {_folded(str(name)).partition("_")[0] for name in names}
+    alike = [column for column in free if _prefixed(str(column)) and column not in names]
+    if len(names) < 2 or len(starts) != 1:
+        return []
+    return [column for column in alike if _folded(str(column)).startswith(f"{next(iter(starts))}_")]
+
+
+def scores_named_as_classes(
+    names: Sequence[Any], labels: Sequence[Label], values: Callable[[Any], NDArray[np.float64] | None]
+) -> list[Any]:
+    """The columns that are named exactly as the classes, where they hold their probabilities.
+
+    >>> columns = {"cat": np.array([0.7, 0.2]), "dog": np.array([0.3, 0.8])}
+    >>> scores_named_as_classes(["label", "cat", "dog"], ["cat", "dog"], columns.get)
+    ['cat', 'dog']
+    """
+    texts = {_folded(str(name)): name for name in names}
+    found = [texts.get(_folded(str(label))) for label in labels]
+    if len(labels) < 2 or any(name is None for name in found):
+        return []
+    columns = [values(name) for name in found]
+    if any(column is None for column in columns):
+        return []
+    table = np.column_stack([column for column in columns if column is not None])
+    # Other numbers under such names are no scores; where they do not sum to 1, a class may be missing among them.
+    whole = np.abs(table.sum(axis=1) - 1) <= MOST_TOLERANCE
+    return found if len(table) and bool((table >= 0).all() and whole.all()) else []
 
 
 def _folded(name: str) -> str:

@@ -31,6 +31,9 @@ USUAL_NAMES = {
         "expected",
         "y_test",
         "y",
+        "obs",
+        "observed",
+        "reference",
     ),
     "predicted": (
         "y_pred",
@@ -46,6 +49,7 @@ USUAL_NAMES = {
         "predicted_class",
         "y_hat",
         "yhat",
+        "predict",
     ),
     "weight": ("weight", "weights"),
     "fold": ("fold", "folds", "fold_id", "fold_no", "fold_number", "cv_fold", "kfold", "k_fold"),

@@ -292,7 +292,8 @@ def _encode_floats(array: NDArray[Any], name: str) -> Coded:
 def _not_whole(value: Any, name: str) -> LabelError:
     return LabelError(
         f"{name} holds numbers that are not whole, such as {float(value):g}: those are scores, not labels.",
-        hint="choose the column of classes, or turn the scores into classes first (score >= 0.5, say).",
+        hint="choose the column of classes, or give this one as score= (--score), with positive= (--positive) if the "
+        "class is not known.",
     )
 
 
@@ -383,14 +384,17 @@ def as_label(value: Any, name: str) -> Label:
             raise _not_whole(plain, name)
         whole: Any = math.trunc(plain)
         return int(whole)
-    raise refuse_labels(f"{name} holds {_shown(value)}, a {type(value).__name__}")
+    nested = isinstance(value, Mapping | list | tuple | np.ndarray)
+    raise refuse_labels(f"{name} holds {_shown(value)}, a {type(value).__name__}", TAKE_APART if nested else AS_TEXT)
 
 
-def refuse_labels(what: str) -> LabelError:
+AS_TEXT = "convert the column to text first."
+TAKE_APART = "write the class into a column of its own, and each score into one, such as p_yes and p_no."
+
+
+def refuse_labels(what: str, hint: str = AS_TEXT) -> LabelError:
     """The error of values that can be no labels."""
-    return LabelError(
-        f"{what}. Labels are numbers, text, booleans or categories.", hint="convert the column to text first."
-    )
+    return LabelError(f"{what}. Labels are numbers, text, booleans or categories.", hint=hint)
 
 
 def check_label_list(labels: Any, hint: str) -> None:

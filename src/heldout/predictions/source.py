@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,10 @@ from heldout.predictions.case_values import (
     groups,
     is_number,
     may_be_score,
+    other_classes,
     raw_scores,
     score_columns,
+    scores_named_as_classes,
     weighted_rows,
     weights,
 )
@@ -36,7 +38,7 @@ from heldout.predictions.column_roles import (
     may_be_group,
     repeated_values,
 )
-from heldout.predictions.containers import unwrap
+from heldout.predictions.containers import index_notes, unwrap
 from heldout.predictions.label_encoding import Coded, encode, is_missing
 from heldout.predictions.positive_class import choose_positive, with_positive
 from heldout.predictions.slice_plans import slice_names, slices_of_arrays, slices_of_columns
@@ -103,6 +105,7 @@ class ReadOptions:
     own: bool = True
     whole: bool = True
     ranked: bool = False
+    class_scores: tuple[Any, ...] = ()
 
     def options(self) -> dict[str, Any]:
         """The options that the assembly of the columns takes."""
@@ -116,7 +119,9 @@ class ReadOptions:
         }
 
     def score_names(self) -> list[Any]:
-        """The columns that were named as scores."""
+        """The columns that were named as scores, or that are named as the classes are."""
+        if self.score is None:
+            return list(self.class_scores)
         if is_name(self.score):
             return [self.score]
         named = isinstance(self.score, list | tuple) and self.score and all(isinstance(x, str) for x in self.score)
@@ -208,7 +213,12 @@ def gather(
     name = "the data frame"
     if isinstance(data, NamedFrame):
         data, name = data.frame, data.name
-    columns = _read_file(data, roles, asked) if isinstance(data, str | Path) else _read_frame(data, roles, name)
+    if isinstance(data, str | Path):
+        asked = _with_class_scores(_small_file(data), roles, asked)
+        columns: Columns | None = _read_file(data, roles, asked)
+    else:
+        columns = _read_frame(data, roles, name)
+        asked = _with_class_scores(columns, roles, asked)
     if columns is not None:
         return _chosen(columns, roles, asked)
     if data is not None:
@@ -229,39 +239,12 @@ def gather(
             )
     given: dict[str, Any] = {role: roles.get(role) for role in ROLES}
     raw = None if score is None else raw_scores(score)
-    notes = _index_notes({**given, "score": score, **(slices if isinstance(slices, Mapping) else {})})
+    notes = index_notes({**given, "score": score, **(slices if isinstance(slices, Mapping) else {})})
     if given["weight"] is not None:
         given["weight"] = weights(given["weight"])
     divided, slice_notes = slices_of_arrays(slices, weighted_rows(given["weight"]))
     notes += slice_notes
     return assemble(**given, score=raw, notes=notes, slices=divided, own=own, whole=whole, **asked.options()), Source()
-
-
-def _index_notes(given: Mapping[str, Any]) -> list[str]:
-    """A sentence where columns of pandas have different indexes, because rows are matched by position.
-
-    The same labels in another order are refused: by position the rows would be paired at random.
-    """
-    indexes = {
-        name: column.index
-        for name, column in given.items()
-        if type(column).__module__.partition(".")[0] == "pandas" and hasattr(getattr(column, "index", None), "equals")
-    }
-    if len(indexes) < 2:
-        return []
-    (name, first), *others = indexes.items()
-    for other, index in others:
-        if len(index) != len(first) or index.equals(first):
-            continue
-        if first.is_unique and index.is_unique and not len(first.difference(index, sort=False)):
-            raise ValuesError(
-                f"The pandas indexes of {name} and {other} hold the same labels in another order.",
-                hint=f"bring them into one order, as {other}.loc[{name.rpartition(' ')[2]}.index] does; or pass "
-                f"{other}.to_numpy() if the rows stand in the same order whatever the index says.",
-            )
-    if any(len(index) == len(first) and not index.equals(first) for _, index in others):
-        return ["the columns have different pandas indexes; their rows were matched by position"]
-    return []
 
 
 def _read_frame(data: Any, roles: dict[str, Any], name: str) -> Columns | None:
@@ -321,6 +304,48 @@ def _read_beside(path: Path, named: list[Any], others: list[Any], labels: list[A
     except (HeldoutError, OSError):
         # An address has no size here, and of a column that nobody asked for no error is worth a word.
         return None
+
+
+def _small_file(path: str | Path) -> Columns | None:
+    """All columns of a file that is small; None where it is not, and where it cannot be read, which is said later."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        if str(path) == "-" or not Path(path).is_file() or Path(path).stat().st_size > LOOKED_BYTES:
+            return None
+        names = column_names(path)
+        others = [name for name in names if not any(is_usual(role, name) for role in USUAL_NAMES)]
+        if len(others) < 2 or any(map(may_be_score, names)):
+            return None
+        return Columns(nw.from_native(read_table(path)), Path(path).name, from_file=True)
+    except (HeldoutError, OSError, ValueError):
+        return None
+
+
+def _with_class_scores(columns: Columns | None, roles: dict[str, Any], asked: ReadOptions) -> ReadOptions:
+    """The same, with the columns that are named exactly as the classes as scores, where no others are named."""
+    if columns is None or asked.score is not None or not asked.whole or any(map(may_be_score, columns.names)):
+        return asked
+    named = [roles[role] for role in ROLES if is_name(roles.get(role))]
+    free = [column for column in columns.names if column not in named]
+    truths = [roles["truth"]] if is_name(roles.get("truth")) else [x for x in free if is_usual("truth", x)]
+    if len(truths) != 1 or truths[0] not in columns.names or len(free) < 2:
+        return asked
+
+    def numbers(column: Any) -> Any:
+        return weights(columns.values(column)) if _is_numeric(columns.values(column)) else None
+
+    try:
+        texts = {str(column) for column in free}
+        head = unwrap(columns.values(truths[0]), "truth")[:LOOKED_COLUMNS]
+        # Most tables have no such columns, which the first cases show.
+        if not {str(x) for x in (head.tolist() if isinstance(head, np.ndarray) else head.to_list())} <= texts:
+            return asked
+        labels = asked.labels or encode(columns.values(truths[0]), "truth").classes()
+        found = scores_named_as_classes([x for x in free if x != truths[0]], labels, numbers)
+    except (HeldoutError, TypeError, ValueError):
+        return asked
+    return replace(asked, class_scores=tuple(found))
 
 
 def _read_many_files(batches: Batches, roles: dict[str, Any], asked: ReadOptions) -> Columns:
@@ -419,7 +444,7 @@ def _needs_predicted(free: Sequence[Any], asked: ReadOptions) -> bool:
     """Whether the predicted class must come from a column without another role: not where scores can give it."""
     if asked.threshold is not None:
         return False
-    has_scores = asked.score is not None or any(may_be_score(column) for column in free)
+    has_scores = bool(asked.score is not None or asked.class_scores) or any(may_be_score(column) for column in free)
     return not has_scores or any(is_usual("predicted", column) for column in free)
 
 
@@ -431,7 +456,7 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     scores = _scores(columns, values, wanted, asked)
     raw = scores.raw
     if values["predicted"] is None and raw is None:
-        raise no_scores(columns, wanted)
+        raise no_scores(columns, wanted, scores.note)
     if values["predicted"] is None and raw is not None and raw.values.ndim == 1:
         _refuse_confidences(columns, values["truth"], raw, [*wanted.values(), *scores.names], asked)
     used = [*wanted.values(), *scores.names]
@@ -443,7 +468,7 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     sliced = [x.name for x in divided]
     idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], sliced)
     notes = [*columns.notes, *(note for *_, note in idle), *([scores.note] if scores.note else [])]
-    notes += _index_notes(
+    notes += index_notes(
         {
             "the data frame": None if isinstance(columns.data, Mapping) else columns.data.to_native(),
             **{role: values[role] for role in ROLES if role not in wanted},
@@ -527,8 +552,10 @@ def _uses(role: str, column: Any) -> tuple[str, str]:
     return f"--{role} {column} would use it", f"{role}={column!r} would use it"
 
 
-def no_scores(columns: Columns, wanted: dict[str, Any]) -> ColumnError:
-    """The class must come from scores, and which column holds them is not known."""
+def no_scores(columns: Columns, wanted: dict[str, Any], note: str = "") -> ColumnError:
+    """The class must come from scores, and which column holds them is not known; `note` says why some were not used."""
+    if "--labels" in note:
+        return ColumnError(f"{note[0].upper()}{note[1:]}.", hint="for example --labels a,b,c (in Python labels=).")
     likely = [column for column in columns.names if may_be_score(column) and column not in wanted.values()]
     if len(likely) > 1:
         why = f"has several columns that may be the score: {listing(likely)}"
@@ -568,7 +595,7 @@ def _scores(columns: Columns, values: dict[str, Any], wanted: dict[str, Any], as
     names = [check_column(column, columns.names, columns.name) for column in asked.score_names()]
     if names:
         raw = raw_scores({str(column): columns.values(column) for column in names})
-        return FoundScores(raw, tuple(map(str, names)))
+        return FoundScores(raw, tuple(map(str, names)), guessed=asked.score is None)
     free = [column for column in columns.names if may_be_score(column) and column not in wanted.values()]
     return _guessed(columns, values, free, asked) if free else FoundScores()
 
@@ -619,9 +646,13 @@ def guessed_scores(
     positive = choose_positive(asked.positive, labels)
     stray = len(names) == 1 and (positive is None or class_of(str(names[0]), labels) not in (None, positive))
     bad = [column for column in names if not usable(column)]
-    if names and not stray and not bad:
+    # Without the score of a class that was not met, another would be the highest.
+    others = other_classes(free, names)
+    if names and not stray and not bad and not others:
         return names, ""
     why = "the positive class is not known (--positive)" if stray and positive is None else "name them with --score"
+    if others and not stray:
+        why = f"{listing(others)} is of a class that no case has; name every class with --labels"
     if bad and not stray:
         text = text_in(bad[0])
         content = "is no column of numbers" if text is None else f"holds {reprlib.repr(text[1])} in {text[0]}"
