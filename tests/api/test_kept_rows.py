@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pytest
 
 import heldout
@@ -69,7 +69,8 @@ def as_categories(column):
 
     def change():
         values.iloc[:] = values.to_numpy()[::-1].copy()
-        values.array.codes.flags.writeable and spoil(values.array.codes)
+        if values.array.codes.flags.writeable:
+            spoil(values.array.codes)
 
     return values, change
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,7 +46,7 @@ def test_models_in_one_file_leave_the_truth_to_be_guessed(write):
 @pytest.mark.parametrize("engine", ["memory", "stream", "polars", "duckdb"])
 def test_a_marker_ranks_without_a_threshold(write, engine):
     path = write("marker.csv", outcome=TRUTH, ndka=[90.0, 2, 60, 70, 1, 40])
-    asked = {"truth": "outcome", "score": "ndka", "positive": "P"}
+    asked: dict[str, Any] = {"truth": "outcome", "score": "ndka", "positive": "P"}
     result = heldout.evaluate(path, **asked, measures=["roc_auc", "average_precision"], engine=engine)
     assert result["roc_auc"].value == pytest.approx(8 / 9)
     assert any("no threshold was given" in note for note in result.notes)
@@ -77,11 +78,11 @@ def test_a_positive_class_that_was_not_met_is_known_by_the_other():
 
 def test_the_mask_of_scores_is_seen():
     values = np.array([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
-    masked = np.ma.masked_array(values, mask=[[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]])
+    masked = np.ma.masked_array(values, mask=values == 0.4)
     with pytest.raises(ValuesError, match="score in 1; it is row 4"):
         heldout.evaluate([2, 0, 1, 2], score=masked)
     assert heldout.evaluate([2, 0, 1, 2], score=masked, missing="drop").n == 3
-    narrow = np.ma.masked_array(np.array([0.2, 0.3, 0.5, 0.6], dtype=np.float32), mask=[0, 0, 1, 0])
+    narrow = np.ma.masked_array(np.array([0.2, 0.3, 0.5, 0.6], dtype=np.float32), mask=[False, False, True, False])
     assert heldout.evaluate([1, 0, 1, 0], score=narrow, missing="drop").n == 3
 
 
@@ -89,7 +90,7 @@ def test_the_mask_of_scores_is_seen():
 def test_series_with_the_same_labels_in_another_order_are_refused(role):
     truth = pd.Series([0, 1, 1, 0, 1, 0], index=list("abcdef"))
     column = truth.astype(float) / 2 + 0.25 if role == "score" else truth + (role == "weight")
-    given = {"predicted": truth, role: column.loc[list("bafedc")]}
+    given: dict[str, Any] = {"predicted": truth, role: column.loc[list("bafedc")]}
     if role == "site":
         given["slices"] = {"site": given.pop("site")}
     with pytest.raises(ValuesError, match=f"indexes of truth and {role} hold the same labels in another order"):

@@ -202,7 +202,7 @@ def _from_matrix(
     if labels is not None:
         check_label_list(labels, "write ['no', 'yes'].")
     named = name_matrix(matrix)
-    names = named.labels if labels is None else labels
+    names = named.labels if labels is None else tuple(labels)
     table = check_matrix(named.table if names is None else named.arranged(names), names)
     where = _shares_where(table)
     if where:

@@ -6,6 +6,7 @@ import csv
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,7 @@ class NamedMatrix:
                 hint="name the same classes, in any order, or leave out labels= (--labels).",
             )
         where = [place[str(label)] for label in self.labels]
-        table = np.zeros((len(labels), len(labels)), dtype=self.table.dtype)
+        table: NDArray[Any] = np.zeros((len(labels), len(labels)), dtype=self.table.dtype)
         table[np.ix_(where, where)] = self.table
         return table
 
@@ -195,7 +196,8 @@ def _join_axes(
     notes = ["the sums at the end of the matrix were left out"] if table.shape != shape else []
     (down, across), by_words = _without_axis_words(down, across)
     for labels in (down, across):
-        twice = next((label for label in labels if [str(x) for x in labels].count(str(label)) > 1), None)
+        times = Counter(map(str, labels))
+        twice = next((label for label in labels if times[str(label)] > 1), None)
         if twice is not None:
             axis = "rows" if labels is down else "columns"
             raise MatrixError(f"{_begin(where)} has two {axis} labelled {twice!r}.", hint=_ONCE)
@@ -210,8 +212,9 @@ def _join_axes(
             "they have no label in common.",
             hint="give the rows and the columns the same labels.",
         )
-    for axis, name in ((down, "row"), (across, "column")):
-        absent = [label for text, label in label_of.items() if text not in {str(x) for x in axis}]
+    for side, name in ((down, "row"), (across, "column")):
+        there = set(map(str, side))
+        absent = [label for text, label in label_of.items() if text not in there]
         if absent:
             notes.append(f"the matrix has no {name} for {listing(map(repr, absent))}, which was taken as zeros")
     order = list(label_of)

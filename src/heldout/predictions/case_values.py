@@ -534,10 +534,15 @@ def other_classes(free: Sequence[Any], names: Sequence[Any]) -> list[Any]:
     ['proba_c']
     """
     starts = {_folded(str(name)).partition("_")[0] for name in names}
-    alike = [column for column in free if _prefixed(str(column)) and column not in names]
-    if len(names) < 2 or len(starts) != 1:
+    if len(starts) != 1:
         return []
-    return [column for column in alike if _folded(str(column)).startswith(f"{next(iter(starts))}_")]
+    alike = {column: _folded(str(column)).removeprefix(f"{next(iter(starts))}_") for column in free}
+    # Beside one score alone a name is of a class only where it numbers one: p_0 beside p_1, but not p_value.
+    return [
+        column
+        for column, rest in alike.items()
+        if column not in names and rest != _folded(str(column)) and (len(names) > 1 or rest.isdigit())
+    ]
 
 
 def scores_named_as_classes(

@@ -292,8 +292,8 @@ def _encode_floats(array: NDArray[Any], name: str) -> Coded:
 def _not_whole(value: Any, name: str) -> LabelError:
     return LabelError(
         f"{name} holds numbers that are not whole, such as {float(value):g}: those are scores, not labels.",
-        hint="choose the column of classes, or give this one as score= (--score), with positive= (--positive) if the "
-        "class is not known.",
+        hint="choose the column of classes, or give these as scores with score= (--score), and positive= (--positive) "
+        "if the class is not known.",
     )
 
 

@@ -16,6 +16,7 @@ from heldout.evidence import Label
 from heldout.files import column_names, read_table
 from heldout.files.batches import Batches, many_files
 from heldout.predictions.case_values import (
+    ROUNDED,
     Confidences,
     RawScores,
     class_of,
@@ -402,7 +403,9 @@ def columns_of_roles(columns: Columns, roles: dict[str, Any], asked: ReadOptions
         elif given is None and role in ("truth", "predicted"):
             if role == "predicted" and not _needs_predicted(free, asked):
                 continue
-            wanted[role] = guess(role, columns.names, columns.name, from_file=columns.from_file, free=free)
+            # Where only what was named for another role would do, that is the fault, and it is said below.
+            among = free if any(is_usual(role, column) for column in free) else columns.names
+            wanted[role] = guess(role, columns.names, columns.name, from_file=columns.from_file, free=among)
             guessed.append(role)
     if asked.guess_fold and roles.get("fold") is None:
         folds = _guess_fold(columns, wanted, asked)
@@ -459,6 +462,8 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
         raise no_scores(columns, wanted, scores.note)
     if values["predicted"] is None and raw is not None and raw.values.ndim == 1:
         _refuse_confidences(columns, values["truth"], raw, [*wanted.values(), *scores.names], asked)
+        if scores.guessed and "truth" in guessed and asked.threshold is None:
+            _refuse_sure_answers(wanted["truth"], values["truth"], raw)
     used = [*wanted.values(), *scores.names]
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
     if values["weight"] is not None:
@@ -492,6 +497,17 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     alike = () if values["group"] is not None else group_like(unused, columns.values)
     beside = () if values["group"] is not None else _look_beside(columns, [x for x in unused if str(x) not in sliced])
     return predictions, Source(columns.name, tuple(named), tuple(guessed), alike, tuple(idle), beside)
+
+
+def _refuse_sure_answers(truth: Any, values: Any, raw: RawScores) -> None:
+    """Refuse guessed columns where no score is below one half: answers and how sure they are, without the truth."""
+    sure = len(raw) > 1 and float(raw.values.min()) >= 0.5 - ROUNDED and float(raw.values.max()) <= 1 + ROUNDED
+    if sure and len(encode(values, "truth").met()) > 1:
+        raise ColumnError(
+            f"No score in {raw.names[0]!r} is below one half, whichever class {truth!r} holds: those may be answers "
+            "and how sure they are, and the true class is missing.",
+            hint=f"name the columns if they are what they seem: --truth {truth} --score {raw.names[0]}.",
+        )
 
 
 def _refuse_confidences(columns: Columns, truth: Any, raw: RawScores, used: list[Any], asked: ReadOptions) -> None:
