@@ -212,17 +212,7 @@ def assemble(
     if "weight" in columns:
         check_weight(columns["weight"], rows)
     lost = 0 if keep is None else len(keep) - int(keep.sum())
-    joined, of_labels = "", []
-    if predicted is not None:
-        names, columns["predicted"], joined = _joined(columns["truth"], columns["predicted"])
-        of_labels = _strangers(columns["truth"], columns["predicted"])
-    else:
-        names = columns["truth"].classes()
-        if not columns["truth"].declared:
-            names = sort_labels(names)
-    of_labels += suspicions(names)
-    if labels is not None:
-        names = _given(labels, columns, names)
+    columns, names, joined, of_labels = _settle_labels(columns, labels)
     if score is not None and score.values.ndim == 1:
         names = with_positive(names, positive)
     kept, scores = choose_positive(positive, names), None
@@ -264,6 +254,21 @@ def assemble(
         lost=lost,
         missing=gaps,
     )
+
+
+def _settle_labels(
+    columns: dict[str, Any], labels: Sequence[Label] | None
+) -> tuple[dict[str, Any], tuple[Label, ...], str, list[str]]:
+    """The columns with the prediction in the labels of the truth, all labels, and what is said of them."""
+    truth, joined, of_labels = columns["truth"], "", []
+    if "predicted" in columns:
+        names, predicted, joined = _joined(truth, columns["predicted"])
+        columns = {**columns, "predicted": predicted}
+        of_labels = _strangers(truth, predicted)
+    else:
+        names = truth.classes() if truth.declared else sort_labels(truth.classes())
+    of_labels += suspicions(names)
+    return columns, names if labels is None else _given(labels, columns, names), joined, of_labels
 
 
 def _median_cut(scores: Scores, threshold: float | None, notes: Sequence[str]) -> tuple[float | None, Sequence[str]]:
