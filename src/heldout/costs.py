@@ -7,15 +7,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from heldout.arguments import listing, split_outside_quotes, suggest
 from heldout.errors import MatrixError
 from heldout.evidence import Label
 from heldout.files.delimited import separator_of
+from heldout.files.matrix import NamedMatrix, Rows, name_matrix, read_corner
 from heldout.show.numbers import digits_between, plain, share
 
 __all__ = ["Costs", "more_accurate_costs_more", "read_costs", "settle_costs"]
@@ -69,9 +70,11 @@ class Costs:
     matrix: NDArray[np.float64]
 
     @classmethod
-    def of(cls, matrix: ArrayLike, labels: Sequence[Label], *, rows: str) -> Costs:
+    def of(cls, matrix: Any, labels: Sequence[Label], *, rows: str) -> Costs:
         """From a square table; `rows` must say what its rows are, because text books differ."""
         _check_rows(rows)
+        if isinstance(matrix, Mapping) or hasattr(matrix, "columns"):
+            matrix = _by_labels(name_matrix(matrix), labels)
         try:
             table = np.asarray(matrix, dtype=np.float64)
         except (TypeError, ValueError):
@@ -161,6 +164,17 @@ class Costs:
             )
         order = [index_of[str(label)] for label in labels]
         return self.matrix[np.ix_(order, order)]
+
+
+def _by_labels(named: NamedMatrix, labels: Sequence[Label]) -> NDArray[Any]:
+    """The table of a frame in the order of the labels, of which it must name every one."""
+    given = named.labels or ()
+    if {str(label) for label in given} != {str(label) for label in labels} or named.notes:
+        raise MatrixError(
+            f"The cost matrix is for the classes {listing(given)}, expected each of {listing(labels)} on both axes.",
+            hint="give one row and one column per class, with its label.",
+        )
+    return named.arranged(labels)
 
 
 def _check_rows(rows: str) -> None:
@@ -271,15 +285,11 @@ def _parse_cost(text: str, entry: str) -> float:
         ) from None
 
 
-Rows = Literal["truth", "predicted"]
-
 SHAPE = "give a header with the classes, and one row per class with that class first."
 CORNER = (
     r"write truth\predicted in the corner of the table if its rows are the truth, or predicted\truth, "
     "or name the rows (cost_rows=, --cost-rows)."
 )
-TRUTH = re.compile(r"truth|true|actual", re.IGNORECASE)
-PREDICTED = re.compile(r"predict", re.IGNORECASE)
 
 
 def parse_table(text: str, name: str, ending: str, rows: str | None) -> tuple[list[str], list[list[str]], Rows]:
@@ -308,18 +318,6 @@ def parse_table(text: str, name: str, ending: str, rows: str | None) -> tuple[li
             hint="give the rows and the columns the same classes, each once.",
         )
     return labels, [entries[label] for label in labels], resolve_rows(read_corner(header[0]), rows, name)
-
-
-def read_corner(corner: str) -> Rows | None:
-    r"""What the rows are, by the corner cell: the axis that it names first, or alone.
-
-    >>> read_corner("truth\\predicted"), read_corner("Predicted / actual"), read_corner("class")
-    ('truth', 'predicted', None)
-    """
-    truth, predicted = TRUTH.search(corner), PREDICTED.search(corner)
-    if truth is None:
-        return None if predicted is None else "predicted"
-    return "truth" if predicted is None or truth.start() < predicted.start() else "predicted"
 
 
 def resolve_rows(written: str | None, given: str | None, name: str) -> Rows:

@@ -84,7 +84,7 @@ def test_labels_of_two_kinds_do_not_merge():
 
 def test_different_indexes_are_said():
     truth = pd.Series(["a", "b", "a"])
-    seen = heldout.evaluate(truth, truth.sample(frac=1, random_state=0))
+    seen = heldout.evaluate(truth, truth.set_axis([7, 8, 9]))
     assert any("indexes" in note for note in seen.notes)
     assert not heldout.evaluate(truth, truth.copy()).notes
 

@@ -294,7 +294,7 @@ def test_columns_named_by_numbers_can_be_asked_for():
 
 
 def test_rows_are_matched_by_position_and_never_by_an_index():
-    backwards = list(range(len(TRUTH)))[::-1]
+    backwards = list(range(10, 10 + len(TRUTH)))[::-1]
     truth, predicted = pd.Series(TRUTH, index=backwards), pd.Series(PREDICTED)
     assert_counted(heldout.count(truth, predicted).confusion, "abc", MATRIX)
     weight = pd.Series([1.0, 2, 3, 4, 5, 6, 7], index=backwards)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import heldout
+from heldout.predictions.label_encoding import encode
 from heldout.predictions.positive_class import look_alike, usual_positive
 
 
@@ -227,3 +228,22 @@ def test_no_case_is_refused():
     for empty in (nothing, np.array(nothing), np.array([], dtype="U2"), pd.Series([], dtype=object)):
         with pytest.raises(heldout.HeldoutError, match="There are no cases"):
             heldout.count(empty, empty)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+def test_whole_numbers_of_every_type_come_back_as_they_were(kind):
+    ends, rng = np.iinfo(kind), np.random.default_rng(1)
+    lows = (ends.min, ends.min + 1, 0, -3000, ends.max - 200, ends.max - 60_000)
+    spans = [(low, span) for low in lows for span in (1, 200, 255, 256, 4095, 60_000)]
+    fitting = [(low, span) for low, span in spans if ends.min <= low and low + span <= ends.max]
+    given = [[low + int(step) for step in rng.integers(0, span + 1, max(300, span // 2))] for low, span in fitting]
+    coded = [encode(np.array(values, dtype=kind), "truth") for values in given]
+    back = [[one.labels[code] for code in (one.codes.astype(np.int64) - one.offset).tolist()] for one in coded]
+    assert back == given
+
+
+def test_labels_at_the_end_of_64_bits_are_labels():
+    least = -(2**63)
+    result = heldout.evaluate([least, least + 1, None, least], [least] * 4, missing="drop")
+    assert result.labels == (least, least + 1)
+    assert result["accuracy"].value == pytest.approx(2 / 3)

@@ -26,7 +26,7 @@ FILES = {
     "types.csv": b"y_true,y_pred\nyes,1\nno,0\n",
     "weights.csv": b"y_true,y_pred,negative,text,zero\na,a,1,x,0\nb,b,-2,y,0\n",
     "matrix.csv": b",no,yes\nno,5,1\nyes,2,9\n",
-    "odd-matrix.csv": b",no,yes\nno,5,1\nmaybe,2,9\n",
+    "odd-matrix.csv": b",no,yes\noff,5,1\nmaybe,2,9\n",
 }
 
 TWO_BY_TWO = "1 2; 3 4"
@@ -82,7 +82,7 @@ CALLS = {
         "write 0",
     ),
     "no such matrix file": ("evaluate --matrix matrx.csv", "There is no file matrx.csv", "matrix.csv?"),
-    "rows and columns differ": ("evaluate --matrix odd-matrix.csv", "'maybe' is not once in each", "same labels"),
+    "rows and columns differ": ("evaluate --matrix odd-matrix.csv", "no label in common", "same labels"),
     "too many labels": (["evaluate", "--matrix", TWO_BY_TWO, "--labels", "a,b,c"], "there are 3 labels", "one label"),
     "labels of another matrix": ("evaluate --matrix matrix.csv --labels a,b", "has the labels no, yes", "same classes"),
     "labels twice": (

@@ -333,7 +333,7 @@ def _reader(data: Any, evaluation: Evaluation, options: dict[str, Any]) -> Calla
             raise OptionError(
                 "Standard input holds one file, and two are needed.", hint="name a file for the baseline."
             )
-        same = {**options, "matrix": None, "rows": "truth", "slices": None}
+        same = {**options, "matrix": None, "rows": None, "slices": None}
         if isinstance(baseline, str | Path) and is_evidence_file(baseline):
             # Its rows were counted before, by whichever engine.
             same = {name: value for name, value in same.items() if name not in defaults_of(EngineArguments)}

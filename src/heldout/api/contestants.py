@@ -484,7 +484,8 @@ def _read_once(data: Any, reading: ContestantOptions, columns: Sequence[Any]) ->
         if isinstance(column, str):
             check_column(column, every, name)
     if reading.truth is None:
-        reading = replace(reading, truth=guess("truth", every, name))
+        free = [column for column in every if column not in named]
+        reading = replace(reading, truth=guess("truth", every, name, free=free))
     if frame is None:
         wanted = {*filter(_is_text, named), reading.truth}
         frame = read_table(data, columns=[column for column in every if column in wanted or _may_be_used(column)])

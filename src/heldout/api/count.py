@@ -46,7 +46,7 @@ def count_with_source(data: Any, predicted: Any = None, **options: Unpack[Counte
     if elsewhere is not None:
         return Evidence.of(elsewhere[0]), elsewhere[1]
     reading = {name: value for name, value in asked.options().items() if name != "against_rest"}
-    predictions, source = gather(data, roles, score=asked.score, slices=asked.slices, **reading)
+    predictions, source = gather(data, roles, score=asked.score, slices=asked.slices, own=False, **reading)
     return Evidence.of(counted(predictions, pairs=len(predictions.slices) > 1)), source
 
 

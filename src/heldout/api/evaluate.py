@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heldout.api.options import EvaluateArguments, takes
 from heldout.arguments import listing
@@ -20,12 +21,14 @@ from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.files import check_matrix
 from heldout.files.ledger import enter_use
+from heldout.files.matrix import NamedMatrix, name_matrix
 from heldout.intervals.dependence import fold_dependence
+from heldout.predictions.case_values import NoThresholdError
 from heldout.predictions.column_roles import is_no_column
 from heldout.predictions.label_encoding import check_label_list
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import ReadOptions, Source, gather
-from heldout.predictions.table import Predictions
+from heldout.predictions.table import Predictions, no_threshold_note
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Folded, Settings, judge
 
@@ -36,7 +39,8 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
 
     Takes two columns (lists, arrays, tensors, data frame columns), a data frame, also a lazy one of Polars, DuckDB,
     Ibis, Spark or Dask, or the path of a file or folder with the names of its columns, counted evidence, or a confusion
-    matrix as `matrix=` with `rows` saying what its rows are. `score` is one score per case, or one per case and class;
+    matrix as `matrix=` (a table, a data frame that is read by its labels, a dictionary of rows, a file) with `rows`
+    saying what its rows are. `score` is one score per case, or one per case and class;
     without `predicted` the class comes from it, at `threshold`. `weight` and `group` are one value per case, and rows
     are matched by position. `fold` says which model of a resampling plan made each prediction (a column that is called
     fold is used unless `fold="none"`), and `id` which case it is about, where a case was predicted more than once.
@@ -77,15 +81,13 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
         counted, source = known
         confusion = _relabelled(counted, labels)
     elif options["matrix"] is not None:
-        confusion = _from_matrix(options["matrix"], labels, options["rows"], {"data": data, **beside})
-        if confusion.counts.dtype.kind == "f":
-            notes = ("the entries of the matrix are not whole: the intervals take them as that many cases",)
+        confusion, notes = _from_matrix(options["matrix"], labels, options["rows"], {"data": data, **beside})
     else:
         cut = checked_threshold(options["threshold"], predicted)
         # A method that was asked for by name may be for the scores of one model.
         guess_fold = not unfolded and (settings.method is None or settings.by_fold() is not None)
         asked = ReadOptions(labels, missing, score, settings.positive, cut, slices, guess_fold=guess_fold)
-        elsewhere = counted_elsewhere(data, roles, asked, where)
+        elsewhere, notes = _count_elsewhere(data, roles, asked, where, ranked=settings.ranked)
         if elsewhere is not None:
             counted, source = elsewhere
             confusion = counted.confusion
@@ -100,6 +102,7 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
                 threshold=cut,
                 slices=slices,
                 guess_fold=guess_fold,
+                ranked=settings.ranked,
             )
             _check_ids(predictions)
             confusion = _count(predictions)
@@ -107,6 +110,18 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
     folded = None if predictions is None or predictions.fold is None else Folded(fold_dependence(predictions))
     made = judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)
     return made if options["ledger"] is None else enter_evaluation(made, options["ledger"], "evaluate")
+
+
+def _count_elsewhere(
+    data: Any, roles: dict[str, Any], asked: ReadOptions, where: EngineOptions, *, ranked: bool
+) -> tuple[tuple[Counted, Source] | None, tuple[str, ...]]:
+    """What an engine counted, if one did; scores of which only the order is asked for are cut at 0 if they must be."""
+    try:
+        return counted_elsewhere(data, roles, asked, where), ()
+    except NoThresholdError:
+        if not ranked:
+            raise
+    return counted_elsewhere(data, roles, replace(asked, threshold=0.0), where), (no_threshold_note("0"),)
 
 
 def enter_evaluation(evaluation: Evaluation, ledger: Any, asked: str) -> Evaluation:
@@ -176,7 +191,9 @@ def _relabelled(counted: Counted, labels: Sequence[Label] | None) -> Confusion:
     return counted.confusion
 
 
-def _from_matrix(matrix: Any, labels: Sequence[Label] | None, rows: str, columns: dict[str, Any]) -> Confusion:
+def _from_matrix(
+    matrix: Any, labels: Sequence[Label] | None, rows: str | None, columns: dict[str, Any]
+) -> tuple[Confusion, tuple[str, ...]]:
     given = [name for name, column in columns.items() if column is not None]
     if given:
         raise OptionError(
@@ -184,10 +201,32 @@ def _from_matrix(matrix: Any, labels: Sequence[Label] | None, rows: str, columns
         )
     if labels is not None:
         check_label_list(labels, "write ['no', 'yes'].")
-    table = check_matrix(matrix, labels)
-    if table.dtype.kind == "f" and table.sum() <= 1 + 1e-6:
+    named = name_matrix(matrix)
+    names = named.labels if labels is None else tuple(labels)
+    table = check_matrix(named.table if names is None else named.arranged(names), names)
+    where = _shares_where(table)
+    if where:
         raise OptionError(
-            f"The entries of the matrix sum to {float(table.sum()):g}, so they are shares and not counts.",
+            f"The entries of the matrix sum to {where}, so they are shares and not counts.",
             hint="give the counts: how sure we are depends on how many cases there were.",
         )
-    return Confusion.of(table, labels, rows=rows)
+    notes = list(named.notes)
+    if rows is None and named.rows == "predicted":
+        notes.append("the rows of the matrix are the prediction, as the names of its axes say")
+    confusion = Confusion.of(NamedMatrix(names, table, named.rows), rows=rows)
+    if confusion.counts.dtype.kind == "f":
+        notes.append("the entries of the matrix are not whole: the intervals take them as that many cases")
+    return confusion, tuple(notes)
+
+
+def _shares_where(table: NDArray[Any]) -> str:
+    """Where the entries of a matrix sum to 1, which counts do not; empty where they are counts or weights."""
+    if table.dtype.kind != "f" or bool(np.all(table == np.floor(table))):
+        return ""
+    if table.sum() <= 1 + 1e-6:
+        return f"{float(table.sum()):g}"
+    for axis, name in ((1, "row"), (0, "column")):
+        sums = table.sum(axis=axis)
+        if np.all(np.abs(sums[sums > 0] - 1) <= 1e-6):
+            return f"1 in every {name}"
+    return ""

@@ -101,7 +101,13 @@ Matrix = Annotated[
     ),
 ]
 MatrixRows = Annotated[
-    "str", Option("truth", "truth|predicted", "What the rows of --matrix are; truth by default.", INPUT)
+    "str | None",
+    Option(
+        None,
+        "truth|predicted",
+        "What the rows of --matrix are; truth by default, or what the names of its axes say.",
+        INPUT,
+    ),
 ]
 MissingRows = Annotated[
     "Missing",

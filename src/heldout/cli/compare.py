@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from heldout.api.options import INPUT, OUTPUT, RUNNING
-from heldout.cli.evaluate import read_labelled_matrix, refuse_rows
+from heldout.cli.evaluate import refuse_rows
 from heldout.cli.flags import ENGINE, FILES, OPTIONS, takes_flags
 from heldout.cli.output import Outputs, check_own_file, check_writable, deliver, is_file, tell
 from heldout.errors import OptionError
@@ -220,9 +220,8 @@ def _evaluate(matrices: list[str], paths: list[str], options: dict[str, Any]) ->
     asked = options.get("labels") if paths else options.pop("labels", None)
     evaluations: list[dict[str, Any]] = []
     for place, matrix in enumerate(matrices):
-        table, labels = read_labelled_matrix(matrix, asked)
         name = Path(matrix).name if is_file(matrix) else f"matrix {place + 1}"
-        evaluations.append({name: evaluate(matrix=table, labels=labels, measures=[], level=options["level"], **shared)})
+        evaluations.append({name: evaluate(matrix=matrix, labels=asked, measures=[], level=options["level"], **shared)})
     return evaluations
 
 

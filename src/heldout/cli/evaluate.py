@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heldout.arguments import listing
 from heldout.cli.flags import (
     CALIBRATION,
     CLASSES,
@@ -86,8 +85,7 @@ def _evaluate(predictions: str | None, options: dict[str, Any]) -> Evaluation:
     matrix = options.pop("matrix", None)
     if matrix is not None:
         _refuse_beside_matrix(predictions, options)
-        table, labels = read_labelled_matrix(matrix, options.get("labels"))
-        return run(**{**options, "matrix": table, "labels": labels})
+        return run(**options, matrix=matrix)
     if not predictions:
         # An empty name is what a shell makes of a variable that is not set.
         raise OptionError(
@@ -129,19 +127,3 @@ def _refuse_beside_matrix(predictions: str | None, options: dict[str, Any]) -> N
     if given is not None:
         flag = f"--{OPTIONS[given].flag or given}"
         raise OptionError(f"{flag} is about the rows of a file, and a matrix has none.", hint=f"leave out {flag}.")
-
-
-def read_labelled_matrix(matrix: str, labels: list[str] | None) -> tuple[Any, Any]:
-    """The matrix and its labels; where the file names them, --labels may only put them in another order."""
-    from heldout.files import read_matrix
-
-    named, table = read_matrix(matrix)
-    if named is None or labels is None:
-        return table, labels or named
-    if sorted(named) != sorted(labels):
-        raise OptionError(
-            f"--labels names {listing(labels)}, but {matrix} has the labels {listing(named)}.",
-            hint="name the same classes in any order, or leave out --labels.",
-        )
-    order = [named.index(label) for label in labels]
-    return table[order][:, order], labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import numbers
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,9 +56,10 @@ class Batch:
             given |= {} if self.data is None else {"truth": self.data}
             given |= {"weight": weights(given["weight"])} if "weight" in given else {}
             divided, notes = slices_of_arrays(self.slices, weighted_rows(given.get("weight")))
-            return assemble(**given, score=raw, notes=notes, slices=divided, **asked.options())
+            return assemble(**given, score=raw, notes=notes, slices=divided, own=False, whole=False, **asked.options())
         options = {name: value for name, value in asked.options().items() if name != "against_rest"}
-        return gather(self.data, dict(self.roles), score=self.score, slices=self.slices, **options)[0]
+        given = {"score": self.score, "slices": self.slices, "own": False, "whole": False}
+        return gather(self.data, dict(self.roles), **given, **options)[0]
 
     def is_empty(self) -> bool:
         """Whether there are columns and none of them has a row, as what a filter leaves over of a batch may be."""
@@ -272,7 +273,10 @@ class Evidence:
                 hint="name them: slices=['sex', 'age'], or slices={'age': ages} for arrays.",
             )
         roles = {"truth": truth, "predicted": predicted, "weight": weight, "group": group, "fold": fold}
-        batch = Batch(data, roles, score, slices)
+        # An iterator can be read only once, and what a batch holds is looked at more than once.
+        read = {role: list(values) if isinstance(values, Iterator) else values for role, values in roles.items()}
+        data, score = (list(values) if isinstance(values, Iterator) else values for values in (data, score))
+        batch = Batch(data, read, score, slices)
         if not batch.is_empty():
             self._take(batch)
         return self

@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from heldout.arguments import Label, listing
 from heldout.errors import MatrixError
 from heldout.evidence.labels import check_same_kind, join_keys, join_labels, places
-from heldout.files.matrix import check_matrix
+from heldout.files.matrix import check_matrix, name_matrix
 
 # Said of the same fault by all who find it.
 NAME_EVERY_CLASS = "name every class that occurs in truth or prediction."
@@ -69,14 +69,20 @@ class Confusion:
     clusters: Clusters | None = None
 
     @classmethod
-    def of(cls, matrix: ArrayLike, labels: Sequence[Label] | None = None, *, rows: str = "truth") -> Confusion:
-        """From a square table of counts; `rows` says whether its rows are the truth or the prediction."""
-        if rows not in ("truth", "predicted"):
+    def of(cls, matrix: Any, labels: Sequence[Label] | None = None, *, rows: str | None = None) -> Confusion:
+        """From a table of counts; `rows` says whether its rows are the truth or the prediction.
+
+        A data frame or a dictionary of rows is read by its labels. Rows are the truth unless the name of an axis says
+        otherwise.
+        """
+        if rows not in (None, "truth", "predicted"):
             raise MatrixError(
                 f"The rows of a matrix are 'truth' or 'predicted'. Got {rows!r}.", hint="say what the rows are."
             )
-        table = check_matrix(matrix, labels, cases_needed=False)
-        if rows == "predicted":
+        named = name_matrix(matrix)
+        labels = named.labels if labels is None else labels
+        table = check_matrix(named.table if labels is None else named.arranged(labels), labels, cases_needed=False)
+        if (rows or named.rows) == "predicted":
             table = table.T
         names = tuple(range(len(table))) if labels is None else tuple(labels)
         if len(set(names)) < len(names) or not all(isinstance(name, str | int | float) for name in names):

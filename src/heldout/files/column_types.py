@@ -157,7 +157,8 @@ def refuse_duplicates(names: Sequence[str], file: str) -> None:
         if name in seen:
             raise FileError(
                 f"{file} has two columns named {name!r}: columns {seen[name]} and {position}.",
-                hint="rename one of them.",
+                hint="rename one of them; if the first line is a case and no header, write one above it, such as "
+                "truth,predicted.",
             )
         seen[name] = position
 

@@ -230,6 +230,11 @@ def separator_of(header: str, following: str, ending: str) -> str:
     ';'
     """
     usual = usual_separator(ending)
+    if re.fullmatch(r"\s*\|?[\s:]*-[\s|:-]*", following) and "|" in header:
+        raise FileError(
+            "The file holds a Markdown table: its second line is a rule, and no case.",
+            hint="save it as CSV: one line of names, and one line for each case.",
+        )
     if usual == "\t" and "\t" in header:
         return usual
     counts = {mark: field_count(header, mark) for mark in SEPARATORS}

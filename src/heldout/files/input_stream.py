@@ -152,9 +152,18 @@ def inner_ending(path: Path) -> str:
     return Path(name).suffix
 
 
+# What pickles of the protocols 2 to 5 begin with; no text has such a byte first.
+_PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+
+
 def utf8_text(content: Content) -> bytes:
     """The bytes of a text file without their byte-order mark, once they are known to be UTF-8."""
     data = content.data
+    if data.startswith(_PICKLES):
+        raise FileError(
+            f"{content.name} is a pickle of Python, which can run code when it is opened, so it is not read.",
+            hint="open it where it was made, and save a CSV or Parquet file of its columns.",
+        )
     if data.startswith(_UTF16_BOMS) or b"\x00" in data[:4096]:
         raise FileError(
             f"{content.name} is not UTF-8 text: it is UTF-16 or binary, to judge by its first bytes.",

@@ -20,7 +20,6 @@ from heldout.findings.evaluation_evidence import (
     reported,
 )
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, rule
-from heldout.findings.rules_threshold import CONFIDENCES, are_confidences
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import z_value
 from heldout.results.evaluation import Evaluation
@@ -52,8 +51,6 @@ def miscalibrated(subject: Evaluation, *, error: float = MATTERS) -> Answer:
     seen = calibration_of(subject)
     if isinstance(seen, str):
         return NotApplicable(seen)
-    if are_confidences(subject):
-        return NotApplicable(CONFIDENCES)
     facts: dict[str, object] = {"error": seen.value, "low": seen.low, "high": seen.high}
     said = f"expected calibration error {share(seen.value)}{between(seen.low, seen.high)}"
     if not seen.is_off(error):

@@ -23,10 +23,10 @@ from heldout.findings.evaluation_evidence import (
     why_no_scores,
 )
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, quoted, rule
-from heldout.findings.rules_threshold import ASTRAY, FEWEST, beside_confidences
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
+from heldout.predictions.case_values import ASTRAY, FEWEST
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of, percent, share
 
@@ -180,12 +180,12 @@ def area_below_half(subject: Evaluation, *, half: float = 0.5, doubt: float = 0.
     "H067",
     about="evaluation",
     title="The score is the confidence in the answer, not the score of the positive class",
-    severity="act",
-    advice="Give the score of the positive class: 1 − score for the cases that were called negative.",
+    severity="know",
+    advice="Give the score of the positive class, so that it need not be told from the scores which they are.",
     reference="Guo, Pleiss, Sun & Weinberger (2017), ICML, on confidences; Fawcett (2006), on scores of a class",
     limits={
         "astray": "convention: one answer in twenty that no threshold on the scores gives, more than rounding does",
-        "cases": "convention: with fewer than 10 answers of each kind, all scores may be above one half by chance",
+        "cases": "convention: with fewer than 3 answers of each kind, all scores may be above one half by chance",
     },
     first=True,
 )
@@ -193,23 +193,24 @@ def confidence_as_score(subject: Evaluation, *, astray: float = ASTRAY, cases: f
     """No score lies below what the likeliest class has at least, whichever class was predicted.
 
     Many programs give the predicted class and the probability of that class. Taken for the probability of the positive
-    class, a sure negative ranks with the sure positives: areas, losses and calibration are then of the wrong thing.
+    class, a sure negative would rank with the sure positives, so 1 − score is taken where the other was predicted.
     """
     held, reason = subject.predictions, why_no_scores(subject) or _no_answers_beside(subject, cases)
     if subject.threshold is not None:
         return Passed("The predicted classes were made from the scores.", {"astray": 0.0})
     if reason or held is None or held.scores is None:
         return NotApplicable(reason)
-    least, most = float(held.scores.values.min()), float(held.scores.values.max())
-    off = beside_confidences(subject)
-    facts: dict[str, object] = {"least": least, "most": most, "astray": off}
-    if off is None:
-        return Passed(f"Scores from {share(least)} to {share(most)} are no confidences in the answer.", facts)
-    if off <= astray:
+    turned = held.scores.turned
+    if turned is None:
+        least, most = float(held.scores.values.min()), float(held.scores.values.max())
+        said = f"Scores from {share(least)} to {share(most)} are not taken for confidences in the answer."
+        return Passed(said, {"least": least, "most": most, "astray": None})
+    facts: dict[str, object] = {"least": turned.least, "most": turned.most, "astray": turned.astray}
+    if turned.astray <= astray:
         return Passed("The predicted classes follow the scores.", facts)
     return Fired(
-        f"No score is below {share(1 / len(held.labels))} and {percent(off)} of the answers do not follow them: they "
-        "are the confidence in the predicted class.",
+        f"No score is below {share(1 / len(held.labels))} and {percent(turned.astray)} of the answers follow none: "
+        "they are the confidence in the predicted class, and were turned.",
         facts,
     )
 

@@ -156,39 +156,6 @@ def order_of(predictions: Predictions, positive: Label) -> Order | None:
     return Order(1 - found.value, found.threshold)
 
 
-# Confidences that were rounded to two decimals may lie so far below what they must reach.
-ROUNDED = 0.005
-# One answer in twenty that no threshold on the scores gives is more than rounding does.
-ASTRAY = 0.05
-# With fewer answers of each kind, all scores may lie so high by chance.
-FEWEST = 10
-CONFIDENCES = "the scores are the confidence in the predicted class (H067)"
-
-
-def beside_confidences(subject: Evaluation) -> float | None:
-    """The share of the answers that follow no threshold on scores that may be confidences; None where they cannot be.
-
-    The likeliest of k classes has a probability of at least 1/k, whichever it is: no confidence lies below that.
-    """
-    held = subject.predictions
-    if held is None or held.scores is None or held.scores.per_class or subject.threshold is not None:
-        return None
-    least, most = float(held.scores.values.min()), float(held.scores.values.max())
-    if subject.positive is None or least < 1 / len(held.labels) - ROUNDED or most > 1 + ROUNDED:
-        return None
-    order = order_of(held, subject.positive)
-    return None if order is None else order.astray
-
-
-def are_confidences(subject: Evaluation) -> bool:
-    """Whether the scores are those of the predicted class, whichever it is, and not of the positive one."""
-    astray = beside_confidences(subject)
-    if astray is None or subject.positive is None or astray <= ASTRAY:
-        return False
-    called = float(subject.confusion.predicted_totals[subject.confusion.index(subject.positive)])
-    return min(called, float(subject.confusion.n) - called) >= FEWEST
-
-
 @dataclass(frozen=True, slots=True)
 class Stakes:
     """The four costs of two classes, and the mean cost of a case at any threshold."""
@@ -336,7 +303,7 @@ def predictions_beside_scores(subject: Evaluation, *, share: float = 0.01) -> An
     Then ROC area and calibration speak of another classifier than accuracy, precision and recall: the columns are
     of two models, or the scores were made in another way, as those of scikit-learn's SVC(probability=True) are.
     """
-    held, reason = subject.predictions, why_no_scores(subject) or (CONFIDENCES if are_confidences(subject) else "")
+    held, reason = subject.predictions, why_no_scores(subject)
     if reason:
         return NotApplicable(reason)
     if subject.threshold is not None:

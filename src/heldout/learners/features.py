@@ -75,9 +75,12 @@ class FeatureTable:
         return replace(self, native=native, frame=frame, n=len(rows))
 
     def selected(self, columns: Sequence[Any]) -> Any:
-        """The object that was given, with these columns only; itself where these are all."""
+        """The object that was given, with these columns only; a copy of it where these are all.
+
+        A review reads the features after the caller may have changed them. Frames that have no `copy` do not change.
+        """
         if list(columns) == list(self.columns):
-            return self.native
+            return self.native.copy() if hasattr(self.native, "copy") else self.native
         if self.frame is not None:
             return self.frame.select(*[self.frame.get_column(column) for column in columns]).to_native()
         return self.native[:, [self.columns.index(column) for column in columns]]

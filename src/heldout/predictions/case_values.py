@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -161,9 +161,25 @@ def _sorted_keys(column: NDArray[Any]) -> Coded:
 
 # What stands before the name of a class in the names of score columns.
 PREFIXES = ("probability", "proba", "prob", "p", "score", "scores", "logit", "y_score", "y_prob", "y_proba")
+# What stands behind it.
+SUFFIXES = ("probability", "proba", "prob")
 ALONE = (*PREFIXES, "y_scores", "y_probability", "probabilities", "pred_proba", "predicted_probability")
 # Rounding to three decimals, as many tools print probabilities, moves the sum of k of them by up to k · 0.0005.
 SUM_TOLERANCE, MOST_TOLERANCE = 5e-4, 0.01
+
+
+def refuse_confidences(column: Any) -> ValuesError:
+    """The error of confidences in the answers where rows are counted and not kept, so that they cannot be turned."""
+    return ValuesError(
+        f"The scores in {str(column)!r} are the confidence in the predicted class: none is below one half, whichever "
+        "class was predicted.",
+        hint="give the score of the positive class, 1 − score where the other was predicted; in memory "
+        "(--engine memory) they are turned.",
+    )
+
+
+class NoThresholdError(OptionError):
+    """Scores that are no probabilities, and no threshold to make classes of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,15 +193,71 @@ class RawScores:
         return len(self.values)
 
 
+# Confidences that were rounded to two decimals may lie so far below what they must reach.
+ROUNDED = 0.005
+# One answer in twenty that no threshold on the scores gives is more than rounding does.
+ASTRAY = 0.05
+# With fewer answers of each kind, all scores may lie so high by chance.
+FEWEST = 3
+# So many rows tell how many answers a threshold gives.
+LOOKED = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Confidences:
+    """Scores that are of the predicted class, whichever it is: their ends, and the share of answers beside them."""
+
+    least: float
+    most: float
+    astray: float
+
+    @classmethod
+    def of(cls, values: NDArray[Any], called: NDArray[np.bool_]) -> Confidences | None:
+        """What scores of two classes are where they can only be confidences in the answers; None where they need not.
+
+        The likelier of two classes has at least one half, whichever it is, and then no threshold gives the answers.
+
+        >>> sure, called = np.tile([0.9, 0.6], 20), np.repeat([True, False], 20)
+        >>> Confidences.of(sure, called)
+        Confidences(least=0.6, most=0.9, astray=0.5)
+        """
+        if not len(values) or len(values) != len(called):
+            return None
+        least, most = float(values.min()), float(values.max())
+        if not (least >= 0.5 - ROUNDED and most <= 1 + ROUNDED):
+            return None
+        if min(np.count_nonzero(called), np.count_nonzero(~called)) < FEWEST:
+            return None
+        step = len(values) // LOOKED + 1
+        values, called = values[::step], called[::step]
+        order = np.argsort(-values, kind="stable")
+        ends = np.append(np.diff(values[order]) != 0, True)
+        # Of the k highest: how many more were called positive than not.
+        gain = np.cumsum(np.where(called[order], 1, -1))[ends].max()
+        right = max(int(gain), 0) + np.count_nonzero(~called)
+        astray = 1 - right / len(values)
+        return cls(least, most, float(astray)) if astray > ASTRAY else None
+
+    @property
+    def note(self) -> str:
+        """What is said of scores that were turned."""
+        return (
+            "the scores are the confidence in the predicted class, so they were turned into scores of the positive "
+            "class: 1 − score where the other was predicted"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Scores that fit the labels: `values` (n,) for the positive class, or (n, k) in the order of the labels.
 
-    `unfit` says why the values are no probabilities, and is None where they are.
+    `unfit` says why the values are no probabilities, and is None where they are. `turned` is set where confidences in
+    the answers were given, and were turned into scores of the positive class.
     """
 
     values: NDArray[Any]
     unfit: Unfit | None = None
+    turned: Confidences | None = None
 
     @property
     def is_probability(self) -> bool:
@@ -225,9 +297,10 @@ class Scores:
         if self.is_probability:
             return 0.5
         low, high = float(self.values.min()), float(self.values.max())
-        raise OptionError(
+        raise NoThresholdError(
             f"The scores run from {low:g} to {high:g}, so they are no probabilities and have no natural threshold.",
-            hint="give one with threshold= (--threshold), for example 0 for decision values.",
+            hint="give one with threshold= (--threshold), for example 0 for decision values; areas need none: "
+            "measures=['roc_auc'] (--measure roc_auc).",
         )
 
 
@@ -237,6 +310,9 @@ def raw_scores(values: Any, names: Sequence[str] = (), called: str = "score") ->
     >>> raw_scores([0.9, 0.2]).values
     array([0.9, 0.2])
     """
+    if isinstance(values, Iterator):
+        # It can be read only once.
+        values = list(values)
     if isinstance(values, Mapping):
         # Named columns are those of a data frame, whichever library holds them: all of eight bytes.
         columns = [weights(column, f"{called} (column {name!r})") for name, column in values.items()]
@@ -259,7 +335,8 @@ def _square(values: Any, called: str) -> NDArray[Any] | None:
     if not nested and getattr(values, "ndim", 1) != 2:
         return None
     try:
-        array = np.asarray(values)
+        masked = isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "iufb"
+        array = values.astype(np.float64).filled(np.nan) if masked else np.asarray(values)
     except ValueError:
         raise ValuesError(
             f"The rows of {called} differ in length.", hint="give every case one score per class."
@@ -272,7 +349,7 @@ def _square(values: Any, called: str) -> NDArray[Any] | None:
 
 def _column(values: Any, called: str) -> NDArray[Any]:
     column = unwrap(values, called)
-    if isinstance(column, np.ndarray) and column.dtype == np.float32:
+    if isinstance(column, np.ndarray) and column.dtype == np.float32 and not hasattr(column, "filled"):
         return column
     return weights(values, called)
 
@@ -303,7 +380,8 @@ def settle_scores(
     if values.shape[1] != len(labels):
         raise ColumnError(
             f"There are {values.shape[1]} columns of scores and {len(labels)} classes: {listing(labels)}.",
-            hint="give one column per class, or for two classes the column of the positive one.",
+            hint="give one column per class, or for two classes the column of the positive one; classes without a case "
+            "are named with labels= (--labels), in the order of the columns.",
         )
     if raw.names:
         values = values[:, _order(raw.names, labels)]
@@ -391,7 +469,7 @@ def class_of(name: str, labels: Sequence[Label]) -> Label | None:
         rest = folded.removeprefix(f"{prefix}_")
         if rest != folded and rest in texts:
             return texts[rest]
-    return None
+    return next((texts[rest] for suffix in SUFFIXES if (rest := folded.removesuffix(f"_{suffix}")) in texts), None)
 
 
 def _order(names: Sequence[str], labels: Sequence[Label]) -> list[int]:
@@ -445,7 +523,48 @@ def may_be_score(column: Any) -> bool:
 
 def _prefixed(name: str) -> bool:
     folded = _folded(name)
-    return any(folded.startswith(f"{prefix}_") for prefix in PREFIXES)
+    before = any(folded.startswith(f"{prefix}_") for prefix in PREFIXES)
+    return before or any(folded.endswith(f"_{suffix}") for suffix in SUFFIXES)
+
+
+def other_classes(free: Sequence[Any], names: Sequence[Any]) -> list[Any]:
+    """Columns that are named as the scores of the classes are, and are of none of them: of a class that was not met.
+
+    >>> other_classes(["proba_a", "proba_b", "proba_c", "score"], ["proba_a", "proba_b"])
+    ['proba_c']
+    """
+    starts = {_folded(str(name)).partition("_")[0] for name in names}
+    if len(starts) != 1:
+        return []
+    alike = {column: _folded(str(column)).removeprefix(f"{next(iter(starts))}_") for column in free}
+    # Beside one score alone a name is of a class only where it numbers one: p_0 beside p_1, but not p_value.
+    return [
+        column
+        for column, rest in alike.items()
+        if column not in names and rest != _folded(str(column)) and (len(names) > 1 or rest.isdigit())
+    ]
+
+
+def scores_named_as_classes(
+    names: Sequence[Any], labels: Sequence[Label], values: Callable[[Any], NDArray[np.float64] | None]
+) -> list[Any]:
+    """The columns that are named exactly as the classes, where they hold their probabilities.
+
+    >>> columns = {"cat": np.array([0.7, 0.2]), "dog": np.array([0.3, 0.8])}
+    >>> scores_named_as_classes(["label", "cat", "dog"], ["cat", "dog"], columns.get)
+    ['cat', 'dog']
+    """
+    texts = {_folded(str(name)): name for name in names}
+    found = [texts.get(_folded(str(label))) for label in labels]
+    if len(labels) < 2 or any(name is None for name in found):
+        return []
+    columns = [values(name) for name in found]
+    if any(column is None for column in columns):
+        return []
+    table = np.column_stack([column for column in columns if column is not None])
+    # Other numbers under such names are no scores; where they do not sum to 1, a class may be missing among them.
+    whole = np.abs(table.sum(axis=1) - 1) <= MOST_TOLERANCE
+    return found if len(table) and bool((table >= 0).all() and whole.all()) else []
 
 
 def _folded(name: str) -> str:

@@ -31,6 +31,9 @@ USUAL_NAMES = {
         "expected",
         "y_test",
         "y",
+        "obs",
+        "observed",
+        "reference",
     ),
     "predicted": (
         "y_pred",
@@ -46,6 +49,7 @@ USUAL_NAMES = {
         "predicted_class",
         "y_hat",
         "yhat",
+        "predict",
     ),
     "weight": ("weight", "weights"),
     "fold": ("fold", "folds", "fold_id", "fold_no", "fold_number", "cv_fold", "kfold", "k_fold"),
@@ -54,13 +58,15 @@ USUAL_NAMES = {
 NO_COLUMN = "none"
 
 
-def guess(role: str, columns: Sequence[Any], source: str, *, from_file: bool = True) -> Any:
-    """The one column whose name is usual for a role.
+def guess(
+    role: str, columns: Sequence[Any], source: str, *, from_file: bool = True, free: Sequence[Any] | None = None
+) -> Any:
+    """The one column whose name is usual for a role, among those that are `free` for it.
 
     >>> guess("truth", ["id", "Y_True", "pred"], "churn.csv")
     'Y_True'
     """
-    candidates = [column for column in columns if is_usual(role, column)]
+    candidates = [column for column in (columns if free is None else free) if is_usual(role, column)]
     if len(candidates) == 1:
         return candidates[0]
     if candidates:

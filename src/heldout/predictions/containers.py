@@ -1,4 +1,4 @@
-"""Any container of one value per case, brought to a NumPy array or a narwhals Series."""
+"""Any container of one value per case, brought to a NumPy array or a narwhals Series, and whether their rows match."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.errors import LabelError
+from heldout.errors import LabelError, ValuesError
 
 ONE_PER_CASE = "pass one value per case, in order, such as [0, 1, 1]."
 
@@ -22,7 +22,8 @@ def unwrap(values: Any, name: str) -> Any:
     array([0, 1, 1])
     """
     if isinstance(values, np.ndarray):
-        return one_column(values, name)
+        # A np.matrix has two dimensions, whatever is done with it.
+        return one_column(np.asarray(values) if isinstance(values, np.matrix) else values, name)
     if isinstance(values, list | tuple | range):
         return array_of(values)
     import narwhals.stable.v2 as nw
@@ -104,3 +105,30 @@ def _array_of_tensor(values: Any, name: str) -> NDArray[Any]:
         f"{name} must be a list, an array, a tensor or a data frame column. Got {type(values).__name__}.",
         hint=ONE_PER_CASE,
     )
+
+
+def index_notes(given: Mapping[str, Any]) -> list[str]:
+    """A sentence where columns of pandas have different indexes, because rows are matched by position.
+
+    The same labels in another order are refused: by position the rows would be paired at random.
+    """
+    indexes = {
+        name: column.index
+        for name, column in given.items()
+        if type(column).__module__.partition(".")[0] == "pandas" and hasattr(getattr(column, "index", None), "equals")
+    }
+    if len(indexes) < 2:
+        return []
+    (name, first), *others = indexes.items()
+    for other, index in others:
+        if len(index) != len(first) or index.equals(first):
+            continue
+        if first.is_unique and index.is_unique and not len(first.difference(index, sort=False)):
+            raise ValuesError(
+                f"The pandas indexes of {name} and {other} hold the same labels in another order.",
+                hint=f"bring them into one order, as {other}.loc[{name.rpartition(' ')[2]}.index] does; or pass "
+                f"{other}.to_numpy() if the rows stand in the same order whatever the index says.",
+            )
+    if any(len(index) == len(first) and not index.equals(first) for _, index in others):
+        return ["the columns have different pandas indexes; their rows were matched by position"]
+    return []

@@ -233,7 +233,8 @@ def _encode_array(array: NDArray[Any], name: str) -> Coded:
     if kind in "iu":
         return _encode_integers(array)
     if kind == "b":
-        return Coded(array.view(np.uint8), 0, (False, True), declared=True)
+        # A copy: what the caller does to the array later is not to change a result.
+        return Coded(array.astype(np.uint8), 0, (False, True), declared=True)
     if kind == "f":
         return _encode_floats(array, name)
     if kind in "US":
@@ -247,14 +248,15 @@ def _encode_array(array: NDArray[Any], name: str) -> Coded:
 
 def _encode_integers(array: NDArray[Any]) -> Coded:
     if not len(array):
-        return Coded(array, 0, ())
+        return Coded(np.empty(0, dtype=np.uint8), 0, ())
     low, high = int(array.min()), int(array.max())
     if high - low < DIRECT_RANGE:
-        if array.dtype.kind == "u" and array.dtype.itemsize == 8:
-            # The mark for missing, one below the lowest label, must exist in the type.
-            array = (array - np.uint64(low)).astype(np.int64)
-            return Coded(array, 0, tuple(range(low, high + 1)))
-        return Coded(array, low, tuple(range(low, high + 1)))
+        # One or two bytes a row, of our own: what the caller does to the array later is not to change a result.
+        # Both steps drop whole multiples of 2**bits, so the difference, which is smaller, comes out right.
+        narrow: Any = np.uint8 if high - low < 256 else np.uint16
+        direct = array.astype(narrow)
+        direct -= narrow(low % (1 << 8 * direct.itemsize))
+        return Coded(direct, 0, tuple(range(low, high + 1)))
     known = np.unique(array[:: max(1, len(array) // SAMPLE)])
     if len(known) <= DIRECT_RANGE:
         codes = np.minimum(np.searchsorted(known, array), len(known) - 1)
@@ -262,6 +264,8 @@ def _encode_integers(array: NDArray[Any]) -> Coded:
             return Coded(codes, 0, tuple(known.tolist()))
     if high - low <= 8 * len(array):
         # The labels are dense: marking the ones met is cheaper than sorting the rows.
+        # In eight bytes, because the difference of two short numbers need not fit a short one.
+        array = array if array.dtype == np.uint64 else array.astype(np.int64)
         occurring = np.zeros(high - low + 1, dtype=bool)
         occurring[array - low] = True
         code_of = np.cumsum(occurring, dtype=np.int32 if high - low < 2**31 else np.int64) - 1
@@ -288,7 +292,8 @@ def _encode_floats(array: NDArray[Any], name: str) -> Coded:
 def _not_whole(value: Any, name: str) -> LabelError:
     return LabelError(
         f"{name} holds numbers that are not whole, such as {float(value):g}: those are scores, not labels.",
-        hint="choose the column of classes, or turn the scores into classes first (score >= 0.5, say).",
+        hint="choose the column of classes, or give these as scores with score= (--score), and positive= (--positive) "
+        "if the class is not known.",
     )
 
 
@@ -379,14 +384,17 @@ def as_label(value: Any, name: str) -> Label:
             raise _not_whole(plain, name)
         whole: Any = math.trunc(plain)
         return int(whole)
-    raise refuse_labels(f"{name} holds {_shown(value)}, a {type(value).__name__}")
+    nested = isinstance(value, Mapping | list | tuple | np.ndarray)
+    raise refuse_labels(f"{name} holds {_shown(value)}, a {type(value).__name__}", TAKE_APART if nested else AS_TEXT)
 
 
-def refuse_labels(what: str) -> LabelError:
+AS_TEXT = "convert the column to text first."
+TAKE_APART = "write the class into a column of its own, and each score into one, such as p_yes and p_no."
+
+
+def refuse_labels(what: str, hint: str = AS_TEXT) -> LabelError:
     """The error of values that can be no labels."""
-    return LabelError(
-        f"{what}. Labels are numbers, text, booleans or categories.", hint="convert the column to text first."
-    )
+    return LabelError(f"{what}. Labels are numbers, text, booleans or categories.", hint=hint)
 
 
 def check_label_list(labels: Any, hint: str) -> None:
@@ -527,7 +535,7 @@ def _encode_categories(series: Any, name: str) -> Coded:
         if not chunk.type.ordered or None in categories:
             return _merge_equal(np.where(codes < 0, len(categories), codes), [*categories, None], name)
     else:
-        categories, codes = native.cat.categories.tolist(), native.cat.codes.to_numpy()
+        categories, codes = native.cat.categories.tolist(), native.cat.codes.to_numpy(copy=True)
     labels = tuple(as_label(category, name) for category in categories)
     if len(one_kind(labels, name)) < len(labels) or (len(labels) == 1 and isinstance(labels[0], bool)):
         return _merge_equal(np.where(codes < 0, len(categories), codes), [*categories, None], name)

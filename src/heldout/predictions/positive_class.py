@@ -171,6 +171,21 @@ def choose_positive(asked: Label | None, labels: Sequence[Label]) -> Label | Non
     return chosen
 
 
+def with_positive(labels: Sequence[Label], asked: Label | None) -> tuple[Label, ...]:
+    """The classes of scores of one class: where only another than the positive one was met, both.
+
+    A name that is not the usual opposite of the class that was met is a slip, and is refused later.
+
+    >>> with_positive(("no",), "yes"), with_positive(("cat",), "dog"), with_positive(("no",), "yse")
+    (('no', 'yes'), ('cat', 'dog'), ('no',))
+    """
+    if asked is None or len(labels) != 1:
+        return tuple(labels)
+    chosen = fitted([asked], labels)[0]
+    usual = usual_pair(labels[0]) or (labels[0], chosen)
+    return (labels[0], chosen) if chosen != labels[0] and chosen in usual else tuple(labels)
+
+
 def fitted(given: Sequence[Label], names: Sequence[Label]) -> tuple[Label, ...]:
     """Labels that a person named, each as the cases write it: "1" for 1 where the labels are numbers.
 

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from heldout.arguments import Missing, listing
-from heldout.errors import ColumnError, HeldoutError, OptionError
+from heldout.errors import ColumnError, HeldoutError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.files import column_names, read_table
 from heldout.files.batches import Batches, many_files
 from heldout.predictions.case_values import (
+    ROUNDED,
+    Confidences,
     RawScores,
     class_of,
     groups,
     is_number,
     may_be_score,
+    other_classes,
     raw_scores,
     score_columns,
+    scores_named_as_classes,
     weighted_rows,
     weights,
 )
@@ -35,9 +39,9 @@ from heldout.predictions.column_roles import (
     may_be_group,
     repeated_values,
 )
-from heldout.predictions.containers import unwrap
+from heldout.predictions.containers import index_notes, unwrap
 from heldout.predictions.label_encoding import Coded, encode, is_missing
-from heldout.predictions.positive_class import choose_positive
+from heldout.predictions.positive_class import choose_positive, with_positive
 from heldout.predictions.slice_plans import slice_names, slices_of_arrays, slices_of_columns
 from heldout.predictions.table import KEYS, Predictions, assemble
 
@@ -99,6 +103,10 @@ class ReadOptions:
     slices: Any = None
     against_rest: bool = False
     guess_fold: bool = False
+    own: bool = True
+    whole: bool = True
+    ranked: bool = False
+    class_scores: tuple[Any, ...] = ()
 
     def options(self) -> dict[str, Any]:
         """The options that the assembly of the columns takes."""
@@ -108,10 +116,13 @@ class ReadOptions:
             "positive": self.positive,
             "threshold": self.threshold,
             "against_rest": self.against_rest,
+            **({"ranked": True} if self.ranked else {}),
         }
 
     def score_names(self) -> list[Any]:
-        """The columns that were named as scores."""
+        """The columns that were named as scores, or that are named as the classes are."""
+        if self.score is None:
+            return list(self.class_scores)
         if is_name(self.score):
             return [self.score]
         named = isinstance(self.score, list | tuple) and self.score and all(isinstance(x, str) for x in self.score)
@@ -183,20 +194,32 @@ def gather(
     slices: Any = None,
     against_rest: bool = False,
     guess_fold: bool = False,
+    own: bool = True,
+    whole: bool = True,
+    ranked: bool = False,
 ) -> tuple[Predictions, Source]:
     """Predictions from whatever was given, and where they came from.
 
-    `against_rest` makes two classes of several; `guess_fold` uses a column that is called like folds.
+    `against_rest` makes two classes of several; `guess_fold` uses a column that is called like folds. Unless `own` is
+    false, nothing that is kept is memory of the caller; `whole` says that these are all cases and no batch of them.
+    `ranked` scores need no threshold: where they have none of their own, the median serves.
 
     >>> predictions, source = gather({"y": [0, 1], "p": [0, 1]}, {"truth": "y", "predicted": "p"})
     >>> predictions.n, source.sentence()
     (2, 'truth = y, predicted = p')
     """
-    asked = ReadOptions(labels, missing, score, positive, threshold, slices, against_rest, guess_fold)
+    asked = ReadOptions(
+        labels, missing, score, positive, threshold, slices, against_rest, guess_fold, own, whole, ranked
+    )
     name = "the data frame"
     if isinstance(data, NamedFrame):
         data, name = data.frame, data.name
-    columns = _read_file(data, roles, asked) if isinstance(data, str | Path) else _read_frame(data, roles, name)
+    if isinstance(data, str | Path):
+        asked = _with_class_scores(_small_file(data), roles, asked)
+        columns: Columns | None = _read_file(data, roles, asked)
+    else:
+        columns = _read_frame(data, roles, name)
+        asked = _with_class_scores(columns, roles, asked)
     if columns is not None:
         return _chosen(columns, roles, asked)
     if data is not None:
@@ -217,21 +240,12 @@ def gather(
             )
     given: dict[str, Any] = {role: roles.get(role) for role in ROLES}
     raw = None if score is None else raw_scores(score)
-    notes = _index_notes([*given.values(), score])
+    notes = index_notes({**given, "score": score, **(slices if isinstance(slices, Mapping) else {})})
     if given["weight"] is not None:
         given["weight"] = weights(given["weight"])
     divided, slice_notes = slices_of_arrays(slices, weighted_rows(given["weight"]))
     notes += slice_notes
-    return assemble(**given, score=raw, notes=notes, slices=divided, **asked.options()), Source()
-
-
-def _index_notes(columns: Sequence[Any]) -> list[str]:
-    """A sentence where columns of pandas have different indexes, because rows are matched by position."""
-    pandas_columns = [column for column in columns if type(column).__module__.partition(".")[0] == "pandas"]
-    indexes = [column.index for column in pandas_columns if hasattr(getattr(column, "index", None), "equals")]
-    if any(len(index) == len(indexes[0]) and not index.equals(indexes[0]) for index in indexes[1:]):
-        return ["the columns have different pandas indexes; their rows were matched by position"]
-    return []
+    return assemble(**given, score=raw, notes=notes, slices=divided, own=own, whole=whole, **asked.options()), Source()
 
 
 def _read_frame(data: Any, roles: dict[str, Any], name: str) -> Columns | None:
@@ -293,6 +307,48 @@ def _read_beside(path: Path, named: list[Any], others: list[Any], labels: list[A
         return None
 
 
+def _small_file(path: str | Path) -> Columns | None:
+    """All columns of a file that is small; None where it is not, and where it cannot be read, which is said later."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        if str(path) == "-" or not Path(path).is_file() or Path(path).stat().st_size > LOOKED_BYTES:
+            return None
+        names = column_names(path)
+        others = [name for name in names if not any(is_usual(role, name) for role in USUAL_NAMES)]
+        if len(others) < 2 or any(map(may_be_score, names)):
+            return None
+        return Columns(nw.from_native(read_table(path)), Path(path).name, from_file=True)
+    except (HeldoutError, OSError, ValueError):
+        return None
+
+
+def _with_class_scores(columns: Columns | None, roles: dict[str, Any], asked: ReadOptions) -> ReadOptions:
+    """The same, with the columns that are named exactly as the classes as scores, where no others are named."""
+    if columns is None or asked.score is not None or not asked.whole or any(map(may_be_score, columns.names)):
+        return asked
+    named = [roles[role] for role in ROLES if is_name(roles.get(role))]
+    free = [column for column in columns.names if column not in named]
+    truths = [roles["truth"]] if is_name(roles.get("truth")) else [x for x in free if is_usual("truth", x)]
+    if len(truths) != 1 or truths[0] not in columns.names or len(free) < 2:
+        return asked
+
+    def numbers(column: Any) -> Any:
+        return weights(columns.values(column)) if _is_numeric(columns.values(column)) else None
+
+    try:
+        texts = {str(column) for column in free}
+        head = unwrap(columns.values(truths[0]), "truth")[:LOOKED_COLUMNS]
+        # Most tables have no such columns, which the first cases show.
+        if not {str(x) for x in (head.tolist() if isinstance(head, np.ndarray) else head.to_list())} <= texts:
+            return asked
+        labels = asked.labels or encode(columns.values(truths[0]), "truth").classes()
+        found = scores_named_as_classes([x for x in free if x != truths[0]], labels, numbers)
+    except (HeldoutError, TypeError, ValueError):
+        return asked
+    return replace(asked, class_scores=tuple(found))
+
+
 def _read_many_files(batches: Batches, roles: dict[str, Any], asked: ReadOptions) -> Columns:
     """The columns that are used of many files, held together; the files need not agree in the others."""
     import narwhals.stable.v2 as nw
@@ -337,14 +393,19 @@ def columns_of_roles(columns: Columns, roles: dict[str, Any], asked: ReadOptions
     """The column of each role that is named or can be guessed, and which were guessed."""
     wanted: dict[str, Any] = {}
     guessed: list[str] = []
+    # What was named for one role is not guessed for another.
+    named_ones = [roles[role] for role in ROLES if is_name(roles.get(role))] + asked.score_names()
+    free = [column for column in columns.names if column not in named_ones]
     for role in ROLES:
         given = roles.get(role)
         if is_name(given):
             wanted[role] = check_column(given, columns.names, columns.name)
         elif given is None and role in ("truth", "predicted"):
-            if role == "predicted" and not _needs_predicted(columns, asked):
+            if role == "predicted" and not _needs_predicted(free, asked):
                 continue
-            wanted[role] = guess(role, columns.names, columns.name, from_file=columns.from_file)
+            # Where only what was named for another role would do, that is the fault, and it is said below.
+            among = free if any(is_usual(role, column) for column in free) else columns.names
+            wanted[role] = guess(role, columns.names, columns.name, from_file=columns.from_file, free=among)
             guessed.append(role)
     if asked.guess_fold and roles.get("fold") is None:
         folds = _guess_fold(columns, wanted, asked)
@@ -382,12 +443,12 @@ def idle_columns(columns: Columns, roles: Sequence[str], sliced: Sequence[str]) 
     ]
 
 
-def _needs_predicted(columns: Columns, asked: ReadOptions) -> bool:
-    """Whether the predicted class must come from a column: not where scores can give it."""
+def _needs_predicted(free: Sequence[Any], asked: ReadOptions) -> bool:
+    """Whether the predicted class must come from a column without another role: not where scores can give it."""
     if asked.threshold is not None:
         return False
-    has_scores = asked.score is not None or any(may_be_score(column) for column in columns.names)
-    return not has_scores or any(is_usual("predicted", column) for column in columns.names)
+    has_scores = bool(asked.score is not None or asked.class_scores) or any(may_be_score(column) for column in free)
+    return not has_scores or any(is_usual("predicted", column) for column in free)
 
 
 def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tuple[Predictions, Source]:
@@ -398,7 +459,11 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     scores = _scores(columns, values, wanted, asked)
     raw = scores.raw
     if values["predicted"] is None and raw is None:
-        raise no_scores(columns, wanted)
+        raise no_scores(columns, wanted, scores.note)
+    if values["predicted"] is None and raw is not None and raw.values.ndim == 1:
+        _refuse_confidences(columns, values["truth"], raw, [*wanted.values(), *scores.names], asked)
+        if scores.guessed and "truth" in guessed and asked.threshold is None:
+            _refuse_sure_answers(wanted["truth"], values["truth"], raw)
     used = [*wanted.values(), *scores.names]
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
     if values["weight"] is not None:
@@ -408,8 +473,23 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     sliced = [x.name for x in divided]
     idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], sliced)
     notes = [*columns.notes, *(note for *_, note in idle), *([scores.note] if scores.note else [])]
+    notes += index_notes(
+        {
+            "the data frame": None if isinstance(columns.data, Mapping) else columns.data.to_native(),
+            **{role: values[role] for role in ROLES if role not in wanted},
+            "score": None if asked.score_names() else asked.score,
+        }
+    )
     predictions = assemble(
-        **values, score=raw, notes=[*notes, *slice_notes], called=called, slices=divided, **asked.options()
+        **values,
+        score=raw,
+        notes=[*notes, *slice_notes],
+        called=called,
+        slices=divided,
+        # The columns of a file are nobody else's.
+        own=asked.own and not columns.from_file,
+        whole=asked.whole,
+        **asked.options(),
     )
     named = named_roles(wanted, scores.names, predictions, made=values["predicted"] is None)
     guessed += ["score"] * scores.guessed
@@ -417,6 +497,41 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     alike = () if values["group"] is not None else group_like(unused, columns.values)
     beside = () if values["group"] is not None else _look_beside(columns, [x for x in unused if str(x) not in sliced])
     return predictions, Source(columns.name, tuple(named), tuple(guessed), alike, tuple(idle), beside)
+
+
+def _refuse_sure_answers(truth: Any, values: Any, raw: RawScores) -> None:
+    """Refuse guessed columns where no score is below one half: answers and how sure they are, without the truth."""
+    sure = len(raw) > 1 and float(raw.values.min()) >= 0.5 - ROUNDED and float(raw.values.max()) <= 1 + ROUNDED
+    if sure and len(encode(values, "truth").met()) > 1:
+        raise ColumnError(
+            f"No score in {raw.names[0]!r} is below one half, whichever class {truth!r} holds: those may be answers "
+            "and how sure they are, and the true class is missing.",
+            hint=f"name the columns if they are what they seem: --truth {truth} --score {raw.names[0]}.",
+        )
+
+
+def _refuse_confidences(columns: Columns, truth: Any, raw: RawScores, used: list[Any], asked: ReadOptions) -> None:
+    """Refuse to cut scores at a threshold that are the confidence in the answers of a column that is not used."""
+    known = columns.data if isinstance(columns.data, Mapping) else columns.data.columns
+    answers = [name for name in columns.names if is_usual("predicted", name) and name in known and name not in used]
+    if len(answers) != 1 or not raw.names:
+        return
+    try:
+        labels = encode(truth, "truth").classes()
+        positive = choose_positive(asked.positive, labels)
+        coded = encode(columns.values(answers[0]), "predicted")
+    except HeldoutError:
+        # No answers, or a fault in the truth of which others speak.
+        return
+    if positive is None or len(labels) != 2 or class_of(raw.names[0], labels) is not None or coded.missing:
+        return
+    is_positive = np.array([str(label) == str(positive) for label in coded.labels], dtype=bool)
+    if Confidences.of(raw.values, is_positive[coded.codes.astype(np.int64) - coded.offset]) is not None:
+        raise ValuesError(
+            f"The scores in {raw.names[0]!r} are the confidence in the answer of {answers[0]!r}, whichever it is.",
+            hint=f"give the score of {positive!r} instead, 1 − score where the other class was predicted; or evaluate "
+            f"with --predicted {answers[0]} and no threshold, which turns them.",
+        )
 
 
 # Columns that were not used are looked at only in data so small that it costs next to nothing.
@@ -453,8 +568,10 @@ def _uses(role: str, column: Any) -> tuple[str, str]:
     return f"--{role} {column} would use it", f"{role}={column!r} would use it"
 
 
-def no_scores(columns: Columns, wanted: dict[str, Any]) -> ColumnError:
-    """The class must come from scores, and which column holds them is not known."""
+def no_scores(columns: Columns, wanted: dict[str, Any], note: str = "") -> ColumnError:
+    """The class must come from scores, and which column holds them is not known; `note` says why some were not used."""
+    if "--labels" in note:
+        return ColumnError(f"{note[0].upper()}{note[1:]}.", hint="for example --labels a,b,c (in Python labels=).")
     likely = [column for column in columns.names if may_be_score(column) and column not in wanted.values()]
     if len(likely) > 1:
         why = f"has several columns that may be the score: {listing(likely)}"
@@ -494,7 +611,7 @@ def _scores(columns: Columns, values: dict[str, Any], wanted: dict[str, Any], as
     names = [check_column(column, columns.names, columns.name) for column in asked.score_names()]
     if names:
         raw = raw_scores({str(column): columns.values(column) for column in names})
-        return FoundScores(raw, tuple(map(str, names)))
+        return FoundScores(raw, tuple(map(str, names)), guessed=asked.score is None)
     free = [column for column in columns.names if may_be_score(column) and column not in wanted.values()]
     return _guessed(columns, values, free, asked) if free else FoundScores()
 
@@ -540,13 +657,18 @@ def guessed_scores(
     >>> guessed_scores(["p_yes"], ["no", "yes"], asked, lambda column: True)
     (['p_yes'], '')
     """
+    labels = with_positive(labels, asked.positive)
     names = score_columns(free, labels)
     positive = choose_positive(asked.positive, labels)
     stray = len(names) == 1 and (positive is None or class_of(str(names[0]), labels) not in (None, positive))
     bad = [column for column in names if not usable(column)]
-    if names and not stray and not bad:
+    # Without the score of a class that was not met, another would be the highest.
+    others = other_classes(free, names)
+    if names and not stray and not bad and not others:
         return names, ""
     why = "the positive class is not known (--positive)" if stray and positive is None else "name them with --score"
+    if others and not stray:
+        why = f"{listing(others)} is of a class that no case has; name every class with --labels"
     if bad and not stray:
         text = text_in(bad[0])
         content = "is no column of numbers" if text is None else f"holds {reprlib.repr(text[1])} in {text[0]}"

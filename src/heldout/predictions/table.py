@@ -19,9 +19,12 @@ from heldout.evidence.confusion import NAME_EVERY_CLASS
 from heldout.evidence.counted import weightless_note
 from heldout.evidence.labels import places
 from heldout.predictions.case_values import (
+    ROUNDED,
+    Confidences,
     RawScores,
     Scores,
     check_weight,
+    class_of,
     groups,
     settle_scores,
     take_rows,
@@ -30,7 +33,15 @@ from heldout.predictions.case_values import (
 )
 from heldout.predictions.case_values import against_rest as one_against_rest
 from heldout.predictions.label_encoding import HEAD, Coded, as_label, check_label_list, encode
-from heldout.predictions.positive_class import choose_positive, fitted, quoted, renamed, suspicions, usual_pair
+from heldout.predictions.positive_class import (
+    choose_positive,
+    fitted,
+    quoted,
+    renamed,
+    suspicions,
+    usual_pair,
+    with_positive,
+)
 from heldout.predictions.slice_plans import SliceColumn
 
 # Said of the same fault by all who find it.
@@ -174,10 +185,16 @@ def assemble(
     called: Mapping[str, str] | None = None,
     slices: Sequence[SliceColumn] = (),
     against_rest: bool = False,
+    own: bool = True,
+    whole: bool = True,
+    ranked: bool = False,
 ) -> Predictions:
     """Check the columns and bring them together; `called` says what errors call them.
 
     Rows of weight 0 are left out first, so that all is as if they were not there; slices may be without them already.
+    Weights and scores are copied, so that a caller may use the arrays again, unless they are counted at once (`own`).
+    Confidences in the answers are turned into scores of the positive class, if these are the `whole` of the cases.
+    Of scores that only rank (`ranked`) the median serves as the threshold, where they have none of their own.
     `against_rest` asks for two classes: of more, the positive one and all the others together. Where every class has a
     score and none is named as positive, all of them stay.
 
@@ -196,17 +213,9 @@ def assemble(
     if "weight" in columns:
         check_weight(columns["weight"], rows)
     lost = 0 if keep is None else len(keep) - int(keep.sum())
-    joined, of_labels = "", []
-    if predicted is not None:
-        names, columns["predicted"], joined = _joined(columns["truth"], columns["predicted"])
-        of_labels = _strangers(columns["truth"], columns["predicted"])
-    else:
-        names = columns["truth"].classes()
-        if not columns["truth"].declared:
-            names = sort_labels(names)
-    of_labels += suspicions(names)
-    if labels is not None:
-        names = _given(labels, columns, names)
+    columns, names, joined, of_labels = _settle_labels(columns, labels)
+    if score is not None and score.values.ndim == 1:
+        names = with_positive(names, positive)
     kept, scores = choose_positive(positive, names), None
     if score is not None:
         names, kept = _two_classes(names, kept, score)
@@ -217,9 +226,15 @@ def assemble(
             else:
                 columns["truth"], names, raw = one_against_rest(columns["truth"], names, kept, raw)
         scores = settle_scores(raw, names, kept, rows)
+        threshold, notes = _median_cut(scores, threshold, notes) if ranked and predicted is None else (threshold, notes)
         if predicted is None:
             columns["predicted"] = scores.predicted(names, kept, threshold)
             threshold = None if scores.per_class else scores.default_threshold() if threshold is None else threshold
+        elif whole:
+            scores = _turned(scores, raw, columns["predicted"], names, kept)
+            notes = notes if scores.turned is None else [*notes, scores.turned.note]
+    if own:
+        columns, scores = _owned(columns, scores, score)
     return Predictions(
         truth=columns["truth"],
         predicted=columns["predicted"],
@@ -243,6 +258,61 @@ def assemble(
         lost=lost,
         missing=gaps,
     )
+
+
+def _settle_labels(
+    columns: dict[str, Any], labels: Sequence[Label] | None
+) -> tuple[dict[str, Any], tuple[Label, ...], str, list[str]]:
+    """The columns with the prediction in the labels of the truth, all labels, and what is said of them."""
+    truth, joined, of_labels = columns["truth"], "", []
+    if "predicted" in columns:
+        names, predicted, joined = _joined(truth, columns["predicted"])
+        columns = {**columns, "predicted": predicted}
+        of_labels = _strangers(truth, predicted)
+    else:
+        names = truth.classes() if truth.declared else sort_labels(truth.classes())
+    of_labels += suspicions(names)
+    return columns, names if labels is None else _given(labels, columns, names), joined, of_labels
+
+
+def _median_cut(scores: Scores, threshold: float | None, notes: Sequence[str]) -> tuple[float | None, Sequence[str]]:
+    """The threshold of scores that only rank, where they have none of their own, and what is said of it."""
+    if threshold is not None or scores.per_class or scores.is_probability:
+        return threshold, notes
+    median = float(np.median(scores.values))
+    return median, [*notes, no_threshold_note(f"the median, {median:g}")]
+
+
+def no_threshold_note(cut: str) -> str:
+    """What is said of scores without a threshold of which only the order was asked for."""
+    return f"the scores are no probabilities and no threshold was given: what needs one, such as accuracy, is at {cut}"
+
+
+def _owned(
+    columns: dict[str, Any], scores: Scores | None, score: RawScores | None
+) -> tuple[dict[str, Any], Scores | None]:
+    """The weights and scores in memory of our own; labels are encoded, and so they are already."""
+    if score is not None and scores is not None and np.may_share_memory(scores.values, score.values):
+        scores = replace(scores, values=scores.values.copy())
+    return (columns if "weight" not in columns else {**columns, "weight": columns["weight"].copy()}), scores
+
+
+def _turned(
+    scores: Scores, raw: RawScores, predicted: Coded, names: tuple[Label, ...], positive: Label | None
+) -> Scores:
+    """The scores of the positive class, where confidences in the answers were given, under the name of no class."""
+    named = bool(raw.names) and class_of(raw.names[0], names) is not None
+    if scores.per_class or raw.values.ndim == 2 or named or len(names) != 2 or positive is None:
+        return scores
+    if len(scores.values) and float(scores.values.min()) < 0.5 - ROUNDED:
+        # Almost always, and seen at once.
+        return scores
+    is_positive = np.array([label == positive for label in predicted.labels], dtype=bool)
+    called = is_positive[predicted.codes.astype(np.int64) - predicted.offset]
+    seen = Confidences.of(scores.values, called)
+    if seen is None:
+        return scores
+    return replace(scores, values=np.where(called, scores.values, 1 - scores.values), turned=seen)
 
 
 def _read_columns(

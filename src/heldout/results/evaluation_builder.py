@@ -15,7 +15,7 @@ from heldout.arguments import check_level, check_share, check_whole, listing, me
 from heldout.costs import Costs, read_costs, settle_costs
 from heldout.engines.memory import count_folds
 from heldout.engines.score_evidence import CountedScores, RowScores, ScoreEvidence
-from heldout.errors import OptionError
+from heldout.errors import HeldoutError, OptionError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted
 from heldout.evidence.partitions import FoldCounts
@@ -145,6 +145,18 @@ class Settings:
             return None
         number = USUAL_BINS if self.calibration_bins is None else self.calibration_bins
         return BinChoice(number, "uniform" if self.calibration_strategy is None else self.calibration_strategy)
+
+    @property
+    def ranked(self) -> bool:
+        """Whether nothing was asked for but measures of the order of the scores, which need no threshold."""
+        names = [self.measures] if isinstance(self.measures, str) else list(self.measures)
+        if not names or "all" in names:
+            return False
+        try:
+            return all(read_quantity(name).bound.measure.scope in RANKED for name in names)
+        except HeldoutError:
+            # A name that is no measure, or that needs the labels or the costs, is spoken of where it is looked up.
+            return False
 
     def by_fold(self) -> FoldMethod | None:
         """The method that makes intervals from the values in single folds, if one was named."""

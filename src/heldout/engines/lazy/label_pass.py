@@ -27,6 +27,7 @@ from heldout.predictions.case_values import (
     RawScores,
     Scores,
     check_weight_range,
+    refuse_confidences,
     refuse_weights,
     settle_scores,
     sum_tolerance,
@@ -460,7 +461,10 @@ def _assembled(
     options = {**asked.options(), "missing": "refuse"}
     truth = _declared(_twice(first, "truth"), roles, "truth")
     told = None if predicted is None else _declared(predicted, roles, "predicted")
-    return assemble(truth, told, score=score, notes=notes, called=roles.called, **options)
+    made = assemble(truth, told, score=score, notes=notes, called=roles.called, **options)
+    if made.scores is not None and made.scores.turned is not None:
+        raise refuse_confidences(roles.scores[0])
+    return made
 
 
 def _declared(column: Any, roles: LazyRoles, role: str) -> Any:

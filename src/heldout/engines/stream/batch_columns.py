@@ -211,6 +211,7 @@ def settled(pairs: pl.DataFrame, roles: StreamRoles, asked: ReadOptions, notes: 
         score=score,
         notes=notes,
         called=roles.called,
+        whole=False,
         **{**asked.options(), "missing": "refuse"},
     )
 

@@ -34,6 +34,7 @@ from heldout.evidence.counted import Counted, ScoreTally, class_columns, sided, 
 from heldout.evidence.probabilities import Probabilities, Unfit
 from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.files.batches import Batches
+from heldout.predictions.case_values import ROUNDED, Confidences, class_of, refuse_confidences, weights
 from heldout.predictions.source import ReadOptions, Source, idle_columns, named_roles
 from heldout.predictions.table import CHECK_COLUMNS, Predictions
 
@@ -283,10 +284,30 @@ def count_stream(
     chosen = stream_roles(batches, roles, asked)
     quick = _quickly(batches, chosen, asked, tolerance, passes)
     if quick is None:
-        return _thoroughly(batches, chosen, asked, tolerance, passes)
+        counted, source = _thoroughly(batches, chosen, asked, tolerance, passes)
+        _check_confidences(batches, counted, source)
+        return counted, source
+    _check_confidences(batches, *quick)
     # Two classes are counted in one reading, so nothing but the number of rows can differ.
     check_unchanged(quick[0], batches, parts=False)
     return quick
+
+
+def _check_confidences(batches: Batches, counted: Counted, source: Source) -> None:
+    """Refuse scores of the predicted class, whichever it is, told from the first rows where no score is below half."""
+    import polars as pl
+
+    scores, columns = counted.scores, dict(source.columns)
+    if scores is None or scores.per_class or counted.threshold is not None or "predicted" not in columns:
+        return
+    named = class_of(columns["score"], counted.labels) is not None
+    if named or counted.positive is None or float(scores.bins[0].low.min()) < 0.5 - ROUNDED:
+        return
+    for frame in islice(batches.frames([columns["predicted"], columns["score"]]), 1):
+        rows = frame.head(FIRST).drop_nulls()
+        called = rows.get_column(columns["predicted"]).cast(pl.String) == str(counted.positive)
+        if Confidences.of(weights(rows.get_column(columns["score"])), called.to_numpy()) is not None:
+            raise refuse_confidences(columns["score"])
 
 
 def _quickly(
