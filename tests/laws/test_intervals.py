@@ -224,7 +224,8 @@ def test_the_largest_share_does_not_know_the_names_of_the_classes(table: list[li
 
 
 def test_every_method_has_a_law_beside_its_range() -> None:
-    assert {*methods_on("accuracy", "recall"), *methods_on("total_cost"), "largest-share"} == set(METHODS)
+    shares = "largest-share", "exact-largest-share"
+    assert {*methods_on("accuracy", "recall"), *methods_on("total_cost"), *shares} == set(METHODS)
 
 
 @every_table

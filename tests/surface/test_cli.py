@@ -378,18 +378,6 @@ def test_a_form_that_was_taken_for_a_layout_is_named_with_its_option(form):
     assert caught.value.hint.startswith(f"--{form.lower()} FILE writes it")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("evaluate", "--level", ".9", "--level", ".5"), ("thresholds", "--maximize", "f1", "--maximize", "recall")],
-)
-def test_an_option_of_one_value_is_not_given_twice(run, tmp_path, words):
-    path = tmp_path / "rows.csv"
-    path.write_text("truth,score\n1,0.9\n0,0.2\n1,0.7\n0,0.6\n")
-    status, printed, said = run(words[0], str(path), *words[1:])
-    assert (status, printed) == (2, "")
-    assert f"{words[1]} was given 2 times, and takes one value." in said
-
-
 def test_requirements_of_a_threshold_may_be_repeated(run, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("truth,score\n1,0.9\n0,0.2\n1,0.7\n0,0.6\n0,0.8\n1,0.65\n")

@@ -16,7 +16,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
-from typer.core import TyperCommand
 
 from heldout import __version__
 from heldout.arguments import closest, listing
@@ -180,21 +179,6 @@ app = typer.Typer(
 )
 
 
-class OnceCommand(TyperCommand):
-    """A command that refuses an option that is given twice and takes one value, instead of taking the last one."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Look at what was given before it is read."""
-        given = self.make_parser(ctx).parse_args(args=list(args))[2]
-        for option in dict.fromkeys(given):
-            single = not (option.multiple or getattr(option, "is_flag", False) or getattr(option, "count", False))
-            if option.param_type_name == "option" and single and given.count(option) > 1:
-                name = max(option.opts, key=len)
-                message = f"{name} was given {given.count(option)} times, and takes one value."
-                raise UsageError(message, ctx=ctx)
-        return list(super().parse_args(ctx, args))
-
-
 COMMANDS: dict[str, Callable[..., Any]] = {
     "evaluate": evaluate,
     "thresholds": thresholds,
@@ -213,7 +197,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "serve": serve,
 }
 for command_name, command in COMMANDS.items():
-    app.command(command_name, cls=OnceCommand)(command)
+    app.command(command_name)(command)
 
 
 def _version(asked: bool) -> None:
