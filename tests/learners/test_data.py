@@ -310,9 +310,12 @@ def test_gaps_in_lists_and_masked_arrays_are_gaps():
 
 
 class TestAsGiven:
-    def test_the_frame_itself_goes_to_the_learner(self):
+    def test_the_frame_as_it_is_goes_to_the_learner(self):
         frame = pd.DataFrame({"a": [1.0, np.nan], "b": ["x", "y"]})
-        assert read_problem(frame, [0, 1], as_given=True).features is frame
+        given = read_problem(frame, [0, 1], as_given=True).features
+        pd.testing.assert_frame_equal(given, frame)
+        # A copy: what the caller does with the frame afterwards changes nothing.
+        assert given is not frame
 
     def test_columns_that_are_no_features_are_taken_off(self):
         frame = pl.DataFrame({"a": [1, 2], "b": ["x", "z"], "who": [1, 2], "y": [0, 1]})
