@@ -182,7 +182,12 @@ def test_one_fold_is_no_plan():
             r"^The id \d+ has two different truths, and so have [\d,]+ others",
             "an id of its own",
         ),
-        (lambda rows: rows, {"id": "id", "fold": "none"}, r"^The id \d+ stands in 3 rows; 60 ids", "leave out the copies"),
+        (
+            lambda rows: rows,
+            {"id": "id", "fold": "none"},
+            r"^The id \d+ stands in 3 rows; 60 ids",
+            "leave out the copies",
+        ),
         (
             lambda rows: rows.with_columns(fold=pl.lit(1)),
             {"fold": "fold", "id": "id"},
