@@ -240,12 +240,12 @@ class RocComparison(Result):
     @property
     def crossings(self) -> tuple[Crossing, ...]:
         """Where the curves cross."""
-        return find_crossings(self.parts)
+        return self.along.crossings
 
     @property
     def hull_crossings(self) -> tuple[Crossing, ...]:
         """Where their convex hulls cross."""
-        return find_crossings(self.hull_parts)
+        return self.along.hull_crossings
 
     @property
     def dominant(self) -> str:

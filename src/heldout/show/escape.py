@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import re
 import unicodedata
 
@@ -43,6 +44,15 @@ def visible_lines(text: str) -> list[str]:
     ['a       b', 'c\\x07']
     """
     return [visible(line) for line in text.replace("\r\n", "\n").expandtabs(8).split("\n")]
+
+
+def escape_html(text: str) -> str:
+    r"""The text, made visible, for the inside of an element or of a quoted attribute.
+
+    >>> escape_html('a<b "c"\x07')
+    'a&lt;b &quot;c&quot;\\x07'
+    """
+    return html.escape(visible(text), quote=True)
 
 
 # What begins a tag, an end tag, a comment or a declaration in HTML (WHATWG HTML, 13.2.5.6 Tag open state).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import itertools
 import json
 import math
@@ -16,7 +15,7 @@ from heldout.arguments import closest, listing
 from heldout.atomic_write import write_whole
 from heldout.errors import OptionError
 from heldout.show.chart import Axis, Caption, Chart, Dots, Stroke, Tips, Tone
-from heldout.show.escape import hash_source, visible
+from heldout.show.escape import escape_html, hash_source, visible
 from heldout.show.numbers import count, plain
 from heldout.show.svg import chart_svg, frame_chart, measure_chart, swatch_svg
 
@@ -60,7 +59,7 @@ def figure_svg(chart: Chart, *, tips: bool = False) -> str:
     plot = chart_svg(chart, letter=6.5, tips="".join(_draw_tips(chart)) if tips else "")
     size = f'width="{whole_width:g}" height="{whole_height:g}" viewBox="0 0 {whole_width:g} {whole_height:g}"'
     parts = [
-        f'<svg role="img" aria-label="{_escape(chart.description)}" xmlns="http://www.w3.org/2000/svg" {size}>',
+        f'<svg role="img" aria-label="{escape_html(chart.description)}" xmlns="http://www.w3.org/2000/svg" {size}>',
         f"<style>{_style_sheet()}</style>",
         '<rect width="100%" height="100%" fill="#fff"/>',
     ]
@@ -69,7 +68,7 @@ def figure_svg(chart: Chart, *, tips: bool = False) -> str:
     y = _MARGIN - 4
     for name, step, line in lines:
         y += step
-        parts.append(f'<text class="{name}" x="{_MARGIN + 2}" y="{y}">{_escape(line)}</text>')
+        parts.append(f'<text class="{name}" x="{_MARGIN + 2}" y="{y}">{escape_html(line)}</text>')
     parts.append(plot.replace("<svg ", f'<svg x="{_MARGIN}" y="{top}" width="{width:g}" height="{height:g}" ', 1))
     if legend:
         parts.append(f'<g transform="translate({_MARGIN + 2} {top + height + 4:g})">{legend}</g>')
@@ -173,7 +172,7 @@ def _legend(chart: Chart, width: float) -> tuple[str, int]:
         if x and x + room > width:
             x, row = 0.0, row + 1
         swatch = swatch_svg(series).replace("<svg ", f'<svg x="{x:g}" y="{20 * row}" ', 1)
-        parts.append(f'{swatch}<text x="{x + 34:g}" y="{20 * row + 10}">{_escape(name)}</text>')
+        parts.append(f'{swatch}<text x="{x + 34:g}" y="{20 * row + 10}">{escape_html(name)}</text>')
         x += room
     return "".join(parts), row + 1 if named else 0
 
@@ -182,7 +181,7 @@ def _draw_tips(chart: Chart) -> Iterator[str]:
     frame = frame_chart(chart)
     for tips in chart.tips:
         for x, y, lines in list_tips(tips, chart):
-            words = "\n".join(_escape(f"{name}: {value}") for name, value in lines)
+            words = "\n".join(escape_html(f"{name}: {value}") for name, value in lines)
             place = f'cx="{frame.across(x):.1f}" cy="{frame.down(y):.1f}"'
             yield f'<circle class="heldout-tip" {place} r="5"><title>{words}</title></circle>'
 
@@ -200,10 +199,6 @@ def _tone_styles() -> str:
         f".heldout-dots.heldout-tone-{tone}{{fill:{colour}}}"
         for tone, colour in COLOURS.items()
     )
-
-
-def _escape(text: str) -> str:
-    return html.escape(visible(text), quote=True)
 
 
 ENDINGS = (".svg", ".png", ".html", ".json")
@@ -256,6 +251,6 @@ def _make_page(title: str, drawing: str) -> str:
     policy = f"default-src 'none'; style-src {hash_source(_style_sheet())}; base-uri 'none'; form-action 'none'"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>{_escape(title)}</title></head>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>{escape_html(title)}</title></head>\n'
         f"<body>{drawing}</body>\n</html>\n"
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from heldout.show.blocks import Span
 from heldout.show.chart import Axis, Bars, Caption, Chart, Dots, Panel, Ribbon, Shape, Stroke, Tone
-from heldout.show.escape import visible
+from heldout.show.escape import escape_html, visible
 from heldout.show.numbers import plain, words
 from heldout.show.text_width import shorten
 
@@ -149,10 +149,10 @@ def chart_svg(
     letter = _LETTER[chart.shape] if letter is None else letter
     frame = frame_chart(chart)
     width, height = measure_chart(chart)
-    named = f'class="heldout-chart heldout-{chart.shape}" role="img" aria-label="{_text(chart.title)}"'
+    named = f'class="heldout-chart heldout-{chart.shape}" role="img" aria-label="{escape_html(chart.title)}"'
     parts = [
         f'<svg {named} viewBox="0 0 {_n(width)} {_n(height)}"{_moving(chart, frame, mark)}>',
-        f"<desc>{_text(chart.description)}</desc>",
+        f"<desc>{escape_html(chart.description)}</desc>",
         *(_axes(frame, letter, last=chart.below is None) if chart.axes else ()),
         *_marks(chart, frame),
     ]
@@ -213,7 +213,7 @@ def bar_svg(span: Span) -> str:
         if span.floor <= span.value <= span.ceiling:
             marks.append(f'<circle cx="{_on_track(span.value, span):.1f}" cy="{middle:g}" r="3"/>')
     return (
-        f'<svg class="heldout-bar" role="img" aria-label="{_text(words(span))}" width="{_BAR_WIDTH}" '
+        f'<svg class="heldout-bar" role="img" aria-label="{escape_html(words(span))}" width="{_BAR_WIDTH}" '
         f'height="{_BAR_HEIGHT}" viewBox="0 0 {_BAR_WIDTH} {_BAR_HEIGHT}">{"".join(marks)}</svg>'
     )
 
@@ -226,12 +226,8 @@ def _along(value: float, axis: Axis) -> float:
     return min(max((value - axis.low) / length, -_FAR), _FAR)
 
 
-def _text(text: str) -> str:
-    return html.escape(visible(text), quote=True)
-
-
 def _fitted(text: str, room: float, letter: float) -> str:
-    return _text(shorten(visible(text), max(int(room / letter), 4)))
+    return escape_html(shorten(visible(text), max(int(room / letter), 4)))
 
 
 def _axes(frame: Frame, letter: float, *, last: bool) -> list[str]:
@@ -291,7 +287,7 @@ def _caption(caption: Caption, frame: Frame) -> str:
     x, y = frame.across(caption.x) + aside, frame.down(caption.y) + _LIFTS[caption.side]
     return (
         f'<text class="heldout-text heldout-tone-{caption.tone}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}">'
-        f"{_text(caption.text)}</text>"
+        f"{escape_html(caption.text)}</text>"
     )
 
 
