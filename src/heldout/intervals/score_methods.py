@@ -99,6 +99,8 @@ INDEPENDENT = frozenset(
 )
 # Why a measure whose methods all take rows as independent has no interval where they are not.
 NOT_OF_GROUPS = "no interval: it depends on the class shares, whose sums by group are not kept with the probabilities"
+# Why a measure has none at all.
+NOT_OF_FEW = "no interval: bins that hold few cases, or none, decide it"
 BOOTSTRAPS: Mapping[str, tuple[Form, Draw | None]] = {
     "bootstrap-logit": ("transformed", None),
     "bootstrap": ("percentile", None),
