@@ -15,7 +15,7 @@ from heldout.errors import MatrixError
 from heldout.evidence.confusion import Confusion
 from heldout.evidence.labels import join_keys
 from heldout.evidence.partitions import FoldCounts, SliceCounts, join_slices, moved
-from heldout.evidence.probabilities import Probabilities, Unfit, joined
+from heldout.evidence.probabilities import Probabilities, Unfit, check_alike, joined
 from heldout.evidence.score_bins import ScoreBins
 from heldout.values import differing
 
@@ -116,6 +116,7 @@ class ScoreTally:
                 "counted.",
             )
         bins = tuple(own + others for own, others in zip(self.bins, other.bins, strict=True))
+        check_alike((self.unfit, other.unfit))
         reasons = [part.unfit for part in (self, other) if part.unfit is not None]
         if reasons:
             ends = min(part.least for part in bins), max(part.greatest for part in bins)

@@ -87,6 +87,41 @@ def widened(frame: pl.DataFrame, kept: Sequence[str] = ()) -> pl.DataFrame:
     return frame.with_columns(_widened(frame.get_column(name)) for name in frame.columns if name not in kept)
 
 
+def spread_nested(frame: pl.DataFrame) -> pl.DataFrame:
+    """Give every number of a column of lists, all of one length, or of objects, a column of its own.
+
+    So the scores of all classes are written by what makes predictions: "logits": [0.2, 1.7], or by class.
+
+    >>> import polars as pl
+    >>> spread_nested(pl.DataFrame({"y": [0, 1], "logits": [[2.0, 0.1], [0.3, 1.0]]})).columns
+    ['y', 'logits_0', 'logits_1']
+    """
+    taken = set(frame.columns)
+    columns: list[pl.Series] = []
+    for column in frame.get_columns():
+        parts = _parts_of(column)
+        columns += [column] if taken & {part.name for part in parts} or not parts else parts
+    return frame if len(columns) == frame.width else type(frame)(columns)
+
+
+def _parts_of(column: pl.Series) -> list[pl.Series]:
+    """The numbers that a column holds side by side, none where it does not hold the same number of them in each row."""
+    import polars as pl
+
+    kind = column.dtype
+    if isinstance(kind, pl.Array) and len(kind.shape) == 1:
+        column, kind = column.arr.to_list(), pl.List(kind.inner)
+    if isinstance(kind, pl.List) and kind.inner is not None and kind.inner.is_numeric():
+        lengths = column.list.len()
+        size = lengths.max()
+        if column.null_count() or lengths.n_unique() != 1 or not isinstance(size, int) or size < 2:
+            return []
+        return [column.list.get(place).alias(f"{column.name}_{place}") for place in range(size)]
+    if isinstance(kind, pl.Struct) and kind.fields and all(field.dtype.is_numeric() for field in kind.fields):
+        return [column.struct.field(field.name).alias(f"{column.name}_{field.name}") for field in kind.fields]
+    return []
+
+
 def is_whole(kind: Any) -> bool:
     """Whether a type of Polars holds whole numbers only: integers, and decimals without a digit after the point.
 

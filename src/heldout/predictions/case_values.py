@@ -160,10 +160,13 @@ def _sorted_keys(column: NDArray[Any]) -> Coded:
 
 
 # What stands before the name of a class in the names of score columns.
-PREFIXES = ("probability", "proba", "prob", "p", "score", "scores", "logit", "y_score", "y_prob", "y_proba")
+PREFIXES = (
+    "probability", "probabilities", "proba", "prob", "probs", "p", "score", "scores", "logit", "logits",
+    "y_score", "y_prob", "y_proba",
+)  # fmt: skip
 # What stands behind it.
 SUFFIXES = ("probability", "proba", "prob")
-ALONE = (*PREFIXES, "y_scores", "y_probability", "probabilities", "pred_proba", "predicted_probability")
+ALONE = (*PREFIXES, "y_scores", "y_probability", "pred_proba", "predicted_probability")
 # Rounding to three decimals, as many tools print probabilities, moves the sum of k of them by up to k · 0.0005.
 SUM_TOLERANCE, MOST_TOLERANCE = 5e-4, 0.01
 
@@ -293,9 +296,11 @@ class Scores:
         return Coded(codes, 0, tuple(labels), declared=True)
 
     def default_threshold(self) -> float:
-        """Half for probabilities; other scores have no natural threshold."""
+        """Half for probabilities, 0 for decision values; other scores have no natural threshold."""
         if self.is_probability:
             return 0.5
+        if self.unfit is not None and self.unfit.decision:
+            return 0.0
         low, high = float(self.values.min()), float(self.values.max())
         raise NoThresholdError(
             f"The scores run from {low:g} to {high:g}, so they are no probabilities and have no natural threshold.",
@@ -387,8 +392,22 @@ def settle_scores(
         values = values[:, _order(raw.names, labels)]
     reason = _unfit(values)
     if len(labels) == 2 and positive is not None:
-        return Scores(np.ascontiguousarray(values[:, list(labels).index(positive)]), reason)
+        index = list(labels).index(positive)
+        own = np.ascontiguousarray(values[:, index])
+        if reason is None:
+            return Scores(own)
+        # Of two logits neither alone says which class is the more probable: their difference does.
+        return Scores(own - values[:, 1 - index], Unfit(decision=True))
     return Scores(values, reason)
+
+
+def refuse_two_columns(names: Sequence[Any], reason: Unfit) -> ValuesError:
+    """The error of two columns of scores that are no probabilities, where rows are counted and not kept."""
+    return ValuesError(
+        f"The two score columns {listing(names)} are no probabilities: {reason.sentence()}.",
+        hint="write their difference, positive class less the other, as one score, or read all rows with --engine "
+        "memory, which does that.",
+    )
 
 
 def ask_for_positive(labels: Sequence[Label], hint: str) -> OptionError:

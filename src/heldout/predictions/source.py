@@ -587,10 +587,12 @@ def no_scores(columns: Columns, wanted: dict[str, Any], note: str = "") -> Colum
 
 
 def _score_name(names: Sequence[str], predictions: Predictions) -> str:
-    """The columns of scores; of several, where one serves for all classes, only that one."""
+    """The columns of scores; of several, where one serves for all classes, only that one, or it less the other."""
     scores, positive = predictions.scores, predictions.positive
     if scores is not None and not scores.per_class and len(names) > 1:
-        return next((name for name in names if class_of(name, predictions.labels) == positive), names[-1])
+        own = next((name for name in names if class_of(name, predictions.labels) == positive), names[-1])
+        differs = scores.unfit is not None and scores.unfit.decision
+        return " − ".join([own, *(name for name in names if name != own)]) if differs else own
     return ", ".join(names)
 
 

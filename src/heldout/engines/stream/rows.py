@@ -16,7 +16,15 @@ from heldout.engines.stream.batch_columns import StreamRoles, ValueFaults, bad_w
 from heldout.errors import ValuesError
 from heldout.evidence.counted import Counted
 from heldout.evidence.labels import key_array
-from heldout.predictions.case_values import RawScores, Scores, groups, raw_scores, settle_scores, weights
+from heldout.predictions.case_values import (
+    RawScores,
+    Scores,
+    groups,
+    raw_scores,
+    refuse_two_columns,
+    settle_scores,
+    weights,
+)
 from heldout.predictions.label_encoding import DIRECT_RANGE, Coded
 from heldout.predictions.slice_plans import SliceColumn, SlicePlan
 from heldout.predictions.table import Predictions
@@ -259,6 +267,8 @@ class RowReader:
         scores: Scores | None = None
         if "score" in columns:
             scores = settle_scores(RawScores(columns["score"], tuple(self.roles.scores)), like.labels, like.positive)
+            if scores.unfit is not None and scores.unfit.decision:
+                raise refuse_two_columns(self.roles.scores, scores.unfit)
         predicted: Any = columns.get("predicted")
         predicted_place = like.predicted_place
         if predicted is None and scores is not None:
