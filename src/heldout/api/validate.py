@@ -30,6 +30,7 @@ from heldout.resampling.split_task import Inner
 from heldout.resampling.tuning import InnerSplits, add_search, with_inner
 from heldout.results.evaluation_builder import Settings, cost_matrix
 from heldout.results.validation import Judging, Validation, Validations
+from heldout.synonyms import takes_synonyms
 
 
 def check_settings(settings: Settings, problem: Problem) -> None:
@@ -66,6 +67,7 @@ def _check_method(settings: Settings, estimator: Estimator, quantity: Quantity, 
 OnError = Literal["raise", "record"]
 
 
+@takes_synonyms
 def validate(
     learner: Any,
     X: Any = None,
@@ -80,7 +82,7 @@ def validate(
     grid: Mapping[str, Sequence[Any]] | None = None,
     positive: Label | None = None,
     labels: Sequence[Label] | None = None,
-    measures: str | Iterable[str] = "all",
+    measures: str | Iterable[str] | None = "all",
     costs: Any = None,
     cost_rows: str | None = None,
     level: float = 0.95,
@@ -111,8 +113,6 @@ def validate(
      [ 0 47  3]
      [ 0  2 48]]
     """
-    # Read more than once: before anything is fitted, and when the measures are made.
-    measures = measures if isinstance(measures, str) else tuple(measures)
     settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, check_codes(mute))
     settings.checked()
     if on_error not in ("raise", "record"):
