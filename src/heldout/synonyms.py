@@ -59,7 +59,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "learner": ("learners", "estimator", "estimators", "model", "models", "clf", "classifier", "classifiers"),
     "learners": ("learner", "estimator", "estimators", "model", "models", "clf", "classifier", "classifiers"),
     "features": ("feature", "feature_names", "columns", "predictors"),
-    "X": ("data", "x", "X_train", "dataset", "df"),
+    "X": ("data", "X_train", "dataset", "df"),
     "y": ("y_train", "y_true", "outcome", "targets"),
     "target": ("target_column", "label_column", "class_column", "outcome", "y"),
     "data": ("estimator", "model", "clf", "classifier", "df", "dataset"),
@@ -169,7 +169,9 @@ def answer_unknown(word: str, known: Iterable[str], otherwise: str) -> str:
         return ANSWERS[word]
     names = {name: name for name in known}
     # What is near to a word of another library is near to ours.
-    names |= {other: own for own, others in SYNONYMS.items() if own in names for other in others if len(other) > 3}
+    for own, other in [(own, other) for own, others in SYNONYMS.items() if own in names for other in others]:
+        if len(other) > 3:
+            names.setdefault(other, own)
     begun = [name for name in names if len(word) > 3 and name.startswith(word)]
     near = closest(word, names) or (begun[0] if begun else None)
     return f"did you mean {names[near]!r}?" if near else otherwise
@@ -184,7 +186,7 @@ def translate(
     translated = {name: value for name, value in options.items() if name in shown}
     said = {name: name for name in translated}
     said |= dict.fromkeys([name for name, _ in zip(positional(shown), given, strict=False)], "")
-    for word in options:
+    for word, value in options.items():
         if word in shown:
             continue
         own = find_own_word(word, shown)
@@ -198,7 +200,7 @@ def translate(
             raise ArgumentError(
                 f"{function}() got {first} and {word}=, which are two names of {own!r}.", hint="give one of them."
             )
-        said[own], translated[own] = word, options[word]
+        said[own], translated[own] = word, value
     return translated
 
 

@@ -103,7 +103,6 @@ def test_a_seed_goes_to_plans_that_have_none():
     ("text", "hint"),
     [
         ("10-flod", "'10-fold'"),
-        ("10", "'10-fold'"),
         ("leave-p-out", "'leave-2-out'"),
         ("bootstap 500", "'bootstrap 200'"),
         ("holdout x", "'holdout 2/3'"),

@@ -50,7 +50,7 @@ def evaluate(
     `method` replaces the default interval where it applies. Calibration errors are of `calibration_bins` bins (10), of
     equal width or, with the `calibration_strategy` "quantile", with equally many cases each.
     `slices` names columns that divide the cases ("all" for every column without a role; for arrays, values by name),
-    and `mute` rules that are not to be checked, by their codes. `limits` replaces limits of rules, by code and name:
+    and `ignore` rules that are not to be checked, by their codes. `limits` replaces limits of rules, by code and name:
     `{"H014": {"width": 0.1}}`. `prevalence` is the share of the positive class where it will be used, and `ledger` a
     file in which this use of the cases is entered; others are a finding.
     What is too large is not held: `engine` says who reads a path (else it is chosen by its size) and `master` on which
@@ -62,7 +62,7 @@ def evaluate(
     data, predicted, options, said = _read_first(data, predicted, y, options)
     notes = said
     settings = Settings.from_options(options)
-    settings = replace(settings, **_check_review_options(options["mute"], options["limits"]))
+    settings = replace(settings, **_check_review_options(options["ignore"], options["limits"]))
     settings.checked()
     source, predictions = Source(), None
     labels, missing, score, slices = options["labels"], options["missing"], options["score"], options["slices"]
@@ -122,7 +122,7 @@ def _read_first(
     """The first arguments for what they are: a model with its features and the truth, or scores for predictions."""
     if is_model(data):
         data, (predicted, more) = None, predict_cases(data, predicted, y, dict(options))
-        options = cast(EvaluateArguments, more)
+        options = cast("EvaluateArguments", more)
     elif y is not None:
         if data is not None or options["truth"] is not None:
             raise OptionError(
@@ -167,14 +167,14 @@ def check_path(ledger: Any) -> str | Path:
     return ledger
 
 
-def _check_review_options(mute: Any, limits: Any) -> dict[str, Any]:
-    """The rules that are muted and the limits that are changed; refused where there are no such rules."""
-    if mute in (None, ()) and limits is None:
+def _check_review_options(ignore: Any, limits: Any) -> dict[str, Any]:
+    """The rules that are ignored and the limits that are changed; refused where there are no such rules."""
+    if ignore in (None, ()) and limits is None:
         # Most calls: the rules need not be loaded before somebody reads the review.
-        return {"mute": (), "limits": {}}
+        return {"ignore": (), "limits": {}}
     from heldout.findings.review import check_codes, check_limits
 
-    return {"mute": check_codes(mute), "limits": check_limits(limits, "evaluation")}
+    return {"ignore": check_codes(ignore), "limits": check_limits(limits, "evaluation")}
 
 
 def _count(predictions: Predictions) -> Confusion:

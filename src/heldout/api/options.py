@@ -205,7 +205,7 @@ Measures = Annotated[
         repeated=True,
     ),
 ]
-Mute = Annotated[
+Ignore = Annotated[
     "str | Iterable[str]",
     Option(
         (),
@@ -334,7 +334,7 @@ class CalibrationArguments(TypedDict, total=False):
 class ReviewArguments(TypedDict, total=False):
     """Which rules look at the result, and by which limits."""
 
-    mute: Mute
+    ignore: Ignore
     limits: Limits
 
 

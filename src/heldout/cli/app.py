@@ -168,6 +168,7 @@ Examples:
   heldout serve
 """
 
+
 class Commands(TyperGroup):
     """The commands, which may be called by the words of other libraries too."""
 

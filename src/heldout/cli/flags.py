@@ -107,7 +107,7 @@ ENGINE = " ".join(options_of(EngineArguments))
 FITTED = "group features drop missing"
 INTERVAL = "level method replicates seed"
 CALIBRATION = " ".join(options_of(CalibrationArguments))
-REVIEW = "mute limits"
+REVIEW = "ignore limits"
 FILES = " ".join(FORMS)
 # What is gathered into the outputs of a command.
 OUTPUTS = (*FORMS, "layout", "full")

@@ -375,8 +375,6 @@ def take_as_scores(predicted: Any, score: Any) -> tuple[Any, Any, tuple[str, ...
 
 def _are_scores(values: Any) -> bool:
     """Whether values cannot be labels but can be scores: fractions, or a table of them with a column for each class."""
-    if values is None or isinstance(values, str | Mapping):
-        return False
     if isinstance(values, list | tuple):
         begun = values[:LOOKED_AT]
         if begun and isinstance(begun[0], list | tuple | np.ndarray):
@@ -384,8 +382,7 @@ def _are_scores(values: Any) -> bool:
         return any(isinstance(value, float) and math.isfinite(value) and not value.is_integer() for value in begun)
     if hasattr(values, "columns") and not hasattr(values, "dtype"):
         return len(values.columns) > 1
-    kind = str(getattr(values, "dtype", "")).casefold()
-    if "float" not in kind:
+    if "float" not in str(getattr(values, "dtype", "")).casefold():
         return False
     square = _square(values, "predicted")
     if square is not None and square.ndim == 2:

@@ -115,7 +115,7 @@ class Settings:
     method: str | None = None
     seed: int = 0
     replicates: int = 2000
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     limits: Limits = field(default_factory=dict)
     prevalence: float | None = None
     calibration_bins: int | None = None
@@ -266,7 +266,7 @@ def judge(
         predictions,
         costs,
         scored,
-        settings.mute,
+        settings.ignore,
         settings.limits,
         counted,
         settings.prevalence,
