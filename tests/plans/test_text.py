@@ -17,6 +17,7 @@ from heldout.plans.parser import EXAMPLES
     ("text", "plan"),
     [
         ("10-fold", plans.kfold(10)),
+        ("5", plans.kfold(5)),
         ("10 fold", plans.kfold(10)),
         ("10 folds", plans.kfold(10)),
         ("10-Fold Cross-Validation", plans.kfold(10)),

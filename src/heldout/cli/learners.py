@@ -326,7 +326,7 @@ def card(
     outputs: Outputs,
     **options: Any,
 ) -> None:
-    """Make the card of a model: its size, what it leans on, a small tree in its place, its speed and its use.
+    """Make the card of a model: its size, feature importance, a surrogate tree, its speed and its use.
 
     Questions that only a person can answer stand on it as unanswered until somebody answers them.
 

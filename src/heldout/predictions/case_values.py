@@ -170,7 +170,7 @@ SUM_TOLERANCE, MOST_TOLERANCE = 5e-4, 0.01
 
 
 def refuse_confidences(column: Any) -> ValuesError:
-    """The error of confidences in the answers where rows are counted and not kept, so that they cannot be turned."""
+    """The error of confidences in predictions where rows are counted and not kept, so that they cannot be turned."""
     return ValuesError(
         f"The scores in {str(column)!r} are the confidence in the predicted class: none is below one half, whichever "
         "class was predicted.",
@@ -214,7 +214,7 @@ class Confidences:
 
     @classmethod
     def of(cls, values: NDArray[Any], called: NDArray[np.bool_]) -> Confidences | None:
-        """What scores of two classes are where they can only be confidences in the answers; None where they need not.
+        """What scores of two classes are where they can only be confidences in predictions; None where they need not.
 
         The likelier of two classes has at least one half, whichever it is, and then no threshold gives the answers.
 

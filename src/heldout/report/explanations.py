@@ -373,5 +373,7 @@ def _cost() -> Section:
         ("range", "0 to ∞, lower is better"),
         ("reference", CATALOGUE["expected_cost"].reference),
     )
-    meaning = "Mean cost of a case. No costs were given: an error counts 1 until you change it, a right answer nothing."
+    meaning = (
+        "Mean cost of a case. No costs were given: an error counts 1 until you change it, a right prediction nothing."
+    )
     return Section("cost per case", (Prose(meaning), Facts(facts)), COST_SECTION, folded=True)
