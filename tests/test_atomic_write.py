@@ -171,7 +171,7 @@ COMMANDS = {
     "thresholds": ["thresholds", "rows.csv", "--maximize", "f1", "--html", "a.html"],
     "recalibrate": ["recalibrate", "rows.csv", "--html", "a.html"],
     "validate": ["validate", "rows.csv", "--target", "truth", "--learner", "majority", "--json", "a.json"],
-    "learn": ["learn", "rows.csv", "--target", "truth", "--learner", "majority", "--json", "a.json"],
+    "learning-curve": ["learning-curve", "rows.csv", "--target", "truth", "--learner", "majority", "--json", "a.json"],
     "compare": ["compare", "rows.csv", "again.csv", "--html", "a.html"],
     "check": ["check", "rows.csv", "--require", "accuracy >= 0.01", "--junit", "a.xml", "--json", "a.json"],
     "plan": ["plan", "recall", "--value", "0.9", "--prevalence", "0.2", "--width", "0.1", "--json", "a.json"],

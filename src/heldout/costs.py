@@ -134,7 +134,7 @@ class Costs:
 
     @property
     def symmetric(self) -> bool:
-        """Whether all errors cost the same and all right answers cost the same, and less.
+        """Whether all errors cost the same and all right predictions cost the same, and less.
 
         Then the cost of a case is a straight line in the accuracy, and the costs rank models exactly as accuracy does.
 

@@ -8,6 +8,7 @@
     ├── MatrixError     a confusion or cost matrix that cannot be used
     ├── LearnerError    a learner that failed, or gave answers that cannot be used
     └── OptionError     a measure, method, level or other option that does not exist or does not fit
+        └── ArgumentError   an argument that a function does not have, or has under another name (also a TypeError)
 
 Each holds two sentences: what is wrong (`what`) and what to do about it (`hint`).
 """
@@ -62,6 +63,10 @@ class LearnerError(HeldoutError):
 
 class OptionError(HeldoutError):
     """A measure, method, level or other option that does not exist or does not fit."""
+
+
+class ArgumentError(OptionError, TypeError):
+    """An argument that a function does not have, or that was given twice; a TypeError as Python's own is."""
 
 
 def _rebuild(kind: type[HeldoutError], what: str, hint: str) -> HeldoutError:

@@ -212,7 +212,7 @@ REFUSED = {
     ),
     "confidence-at-threshold.csv": Refused(
         table(label=TRUTH * 2, prediction=ANSWER * 2, score=SURE * 2),
-        "confidence in the answer of 'prediction'",
+        "confidence in the prediction of 'prediction'",
         "1 − score",
         ("--threshold", "0.5"),
     ),

@@ -40,7 +40,7 @@ def test_a_slice_that_is_better_does_not_fire_it_alone():
     assert finding.outcome == "passed"
 
 
-def test_it_is_not_applicable_without_slices_and_can_be_muted():
+def test_it_is_not_applicable_without_slices_and_can_be_ignored():
     assert judged(0.1).review["H021"].outcome == "not applicable"
-    muted = judged(np.where(SEX == "f", 0.3, 0.1), slices={"sex": SEX}, mute="h021")
-    assert "H021" not in {finding.code for finding in muted.review.findings}
+    ignored = judged(np.where(SEX == "f", 0.3, 0.1), slices={"sex": SEX}, ignore="h021")
+    assert "H021" not in {finding.code for finding in ignored.review.findings}

@@ -130,7 +130,7 @@ def test_a_matrix_of_many_classes_gives_way_to_the_most_confused_pairs():
     blocks = heldout.evaluate(labels[rng.integers(0, 60, 500)], labels[rng.integers(0, 60, 500)]).page_blocks()
     assert "matrix-rows" not in checked(blocks)
     matrix = next(section for section in of(Section, blocks) if section.name == "matrix")
-    assert "taken for" in {column.header for table in of(Table, [matrix]) for column in table.columns}
+    assert "confused with" in {column.header for table in of(Table, [matrix]) for column in table.columns}
 
 
 def test_rows_of_the_matrix_add_up_to_everything():

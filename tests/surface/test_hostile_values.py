@@ -60,7 +60,7 @@ READERS = {
     "thresholds": ["--maximize", "f1"],
     "recalibrate": [],
     "validate": ["--target", "truth", "--learner", "majority"],
-    "learn": ["--target", "truth", "--learner", "majority"],
+    "learning-curve": ["--target", "truth", "--learner", "majority"],
     "card": ["--target", "truth", "--learner", "majority"],
     "compare": ["ok.csv"],
     "check": ["--require", "accuracy >= 0.1"],

@@ -209,7 +209,7 @@ def check(
     baseline: Any = None,
     undecided: Undecided = "fail",
     forbid: str | Iterable[str] = (),
-    mute: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
     **options: Unpack[CheckArguments],
 ) -> Gate:
     """Judge a classifier by requirements such as "recall[spam] >= 0.8" or "accuracy >= baseline - 0.02".
@@ -228,10 +228,10 @@ def check(
     >>> [(one.text, one.outcome, one.fails) for one in gate]
     [('recall >= 0.85', 'passed', False), ('accuracy >= 0.96', 'undecided', True)]
     """
-    written, muted = read_all(require), check_codes(mute)
+    written, ignored = read_all(require), check_codes(ignore)
     _check_undecided(undecided)
     terms = [read_slice_term(one.name)[1] for one in written]
-    refused = check_forbidden(forbid, muted)
+    refused = check_forbidden(forbid, ignored)
     if not written and not refused:
         raise OptionError(
             "There is nothing to check: no requirement was given, and no finding is forbidden.",
@@ -253,8 +253,8 @@ def check(
     evaluation = _evaluated(data, given, terms, every=bool(refused))
     if ledger is not None:
         evaluation = enter_evaluation(evaluation, ledger, "check")
-    if muted:
-        evaluation = replace(evaluation, mute=tuple(dict.fromkeys((*evaluation.mute, *muted))))
+    if ignored:
+        evaluation = replace(evaluation, ignore=tuple(dict.fromkeys((*evaluation.ignore, *ignored))))
     wanted = [resolve_wanted(one, evaluation) for one in written]
     compared, more = None, {name: given[name] for name in ("seed", "replicates")}
     if baseline is not None:

@@ -136,7 +136,7 @@ def _decide_classes(
     given = [name for name in OF_THRESHOLDS if options[name] is not None]
     if given:
         raise OptionError(
-            f"The class of least expected cost is answered without any threshold, and these options are for one: "
+            f"The class of least expected cost is predicted without any threshold, and these options are for one: "
             f"{listing(given)}.",
             hint="leave them out; or name the class that is to be told from all the others (positive=, --positive).",
         )

@@ -67,7 +67,7 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
     replicates: int | None = None,
-    mute: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
     ledger: Any = None,
     **large: Unpack[EngineArguments],
 ) -> Comparison | LearnerRanks:
@@ -81,7 +81,7 @@ def compare(
     test sets differ. With more than two, all pairs are compared, or all with the `control`, and the p-values corrected
     (Holm unless said). A `margin` asks whether the first is not worse, or not different, by more than that. Of three or
     more, `best` of the answer says which may be the best. `ledger` is a file in which the use of these cases is
-    entered; earlier uses are a finding. `mute` names rules that are not to be checked. Where a method resamples, it
+    entered; earlier uses are a finding. `ignore` names rules that are not to be checked. Where a method resamples, it
     draws `replicates`: 2,000 of counts and 999 of scores unless a number is given. With a `group` whole groups are the
     cases, and with a `weight` each case counts by it, for every measure. Lazy frames (of Polars, DuckDB, Ibis, Spark or
     Dask) and files that are too large are joined and counted where they are; `engine`, `master`, `tolerance` and
@@ -98,7 +98,7 @@ def compare(
     check_whole("seed", seed, 0)
     if replicates is not None:
         check_whole("replicates", replicates, 1)
-    muted = check_codes(mute)
+    ignored = check_codes(ignore)
     if not classifiers:
         raise OptionError("There is nothing to compare.", hint="give two or more evaluations, validations or files.")
     EngineOptions.from_options(large).checked()
@@ -118,7 +118,7 @@ def compare(
                     hint="leave out ledger (--ledger).",
                 )
             others = {"names": names, "paired": paired}
-            options = TableOptions(level, method, rope, claims, seed=seed, mute=muted)
+            options = TableOptions(level, method, rope, claims, seed=seed, ignore=ignored)
             return _compare_results(
                 classifiers, _SplitOptions(splits, test_share, data_set), others, reading, options, control, measure
             )
@@ -129,7 +129,7 @@ def compare(
         pairs = choose_pairs(list(contestants), control)
         design = choose_design(contestants, paired=paired)
         made = compare_contestants(
-            design, pairs, measure, CompareOptions(level, seed, replicates, method, rope), claims, muted
+            design, pairs, measure, CompareOptions(level, seed, replicates, method, rope), claims, ignored
         )  # fmt: skip
     return made if ledger is None else enter_comparison(made, design, ledger)
 

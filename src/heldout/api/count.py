@@ -12,6 +12,7 @@ from heldout.engines.engine_choice import EngineOptions, counted_elsewhere
 from heldout.engines.memory import counted
 from heldout.errors import FileError, HeldoutError, OptionError
 from heldout.evidence.storage import loaded
+from heldout.predictions.case_values import take_as_scores
 from heldout.predictions.column_roles import is_no_column
 from heldout.predictions.source import ReadOptions, Source, gather
 
@@ -36,6 +37,7 @@ def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArgu
 def count_with_source(data: Any, predicted: Any = None, **options: Unpack[CountedArguments]) -> tuple[Evidence, Source]:
     """The evidence of predictions in any form, and where they came from."""
     where = EngineOptions.from_options(options).checked()
+    predicted, options["score"], _ = take_as_scores(predicted, options["score"])
     roles = {"truth": options["truth"], "predicted": predicted, "weight": options["weight"], "group": options["group"]}
     roles |= {"fold": None if is_no_column(options["fold"]) else options["fold"]}
     cut = checked_threshold(options["threshold"], predicted)

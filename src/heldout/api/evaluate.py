@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.api.fitted_model import is_model, predict_cases
 from heldout.api.options import EvaluateArguments, takes
 from heldout.arguments import listing
 from heldout.engines import memory
@@ -23,7 +24,7 @@ from heldout.files import check_matrix
 from heldout.files.ledger import enter_use
 from heldout.files.matrix import NamedMatrix, name_matrix
 from heldout.intervals.dependence import fold_dependence
-from heldout.predictions.case_values import NoThresholdError
+from heldout.predictions.case_values import NoThresholdError, take_as_scores
 from heldout.predictions.column_roles import is_no_column
 from heldout.predictions.label_encoding import check_label_list
 from heldout.predictions.positive_class import fitted
@@ -34,7 +35,9 @@ from heldout.results.evaluation_builder import Folded, Settings, judge
 
 
 @takes(EvaluateArguments)
-def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[EvaluateArguments]) -> Evaluation:
+def evaluate(
+    data: Any = None, predicted: Any = None, y: Any = None, **options: Unpack[EvaluateArguments]
+) -> Evaluation:
     """Measure a classifier from its predictions, every measure with an interval.
 
     Takes two columns (lists, arrays, tensors, data frame columns), a data frame, also a lazy one of Polars, DuckDB,
@@ -47,7 +50,7 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
     `method` replaces the default interval where it applies. Calibration errors are of `calibration_bins` bins (10), of
     equal width or, with the `calibration_strategy` "quantile", with equally many cases each.
     `slices` names columns that divide the cases ("all" for every column without a role; for arrays, values by name),
-    and `mute` rules that are not to be checked, by their codes. `limits` replaces limits of rules, by code and name:
+    and `ignore` rules that are not to be checked, by their codes. `limits` replaces limits of rules, by code and name:
     `{"H014": {"width": 0.1}}`. `prevalence` is the share of the positive class where it will be used, and `ledger` a
     file in which this use of the cases is entered; others are a finding.
     What is too large is not held: `engine` says who reads a path (else it is chosen by its size) and `master` on which
@@ -56,9 +59,10 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
     >>> print(evaluate(["yes", "no", "no", "yes"], ["yes", "no", "yes", "yes"])["recall"])
     recall[yes] 1.000 [.342 – 1.000] (0.95 wilson, n = 2)
     """
-    notes: tuple[str, ...] = ()
+    data, predicted, options, said = _read_first(data, predicted, y, options)
+    notes = said
     settings = Settings.from_options(options)
-    settings = replace(settings, **_check_review_options(options["mute"], options["limits"]))
+    settings = replace(settings, **_check_review_options(options["ignore"], options["limits"]))
     settings.checked()
     source, predictions = Source(), None
     labels, missing, score, slices = options["labels"], options["missing"], options["score"], options["slices"]
@@ -106,10 +110,28 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
             )
             _check_ids(predictions)
             confusion = _count(predictions)
-            notes = predictions.said
+            notes = (*said, *predictions.said)
     folded = None if predictions is None or predictions.fold is None else Folded(fold_dependence(predictions))
     made = judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)
     return made if options["ledger"] is None else enter_evaluation(made, options["ledger"], "evaluate")
+
+
+def _read_first(
+    data: Any, predicted: Any, y: Any, options: EvaluateArguments
+) -> tuple[Any, Any, EvaluateArguments, tuple[str, ...]]:
+    """The first arguments for what they are: a model with its features and the truth, or scores for predictions."""
+    if is_model(data):
+        data, (predicted, more) = None, predict_cases(data, predicted, y, dict(options))
+        options = cast("EvaluateArguments", more)
+    elif y is not None:
+        if data is not None or options["truth"] is not None:
+            raise OptionError(
+                "y was given, the true classes of the cases of a model, and there is no model.",
+                hint="pass evaluate(model, X, y), or the truth and the predictions alone: evaluate(truth, predicted).",
+            )
+        options = {**options, "truth": y}
+    predicted, score, said = take_as_scores(predicted, options["score"])
+    return data, predicted, {**options, "score": score}, said
 
 
 def _count_elsewhere(
@@ -145,14 +167,14 @@ def check_path(ledger: Any) -> str | Path:
     return ledger
 
 
-def _check_review_options(mute: Any, limits: Any) -> dict[str, Any]:
-    """The rules that are muted and the limits that are changed; refused where there are no such rules."""
-    if mute in (None, ()) and limits is None:
+def _check_review_options(ignore: Any, limits: Any) -> dict[str, Any]:
+    """The rules that are ignored and the limits that are changed; refused where there are no such rules."""
+    if ignore in (None, ()) and limits is None:
         # Most calls: the rules need not be loaded before somebody reads the review.
-        return {"mute": (), "limits": {}}
+        return {"ignore": (), "limits": {}}
     from heldout.findings.review import check_codes, check_limits
 
-    return {"mute": check_codes(mute), "limits": check_limits(limits, "evaluation")}
+    return {"ignore": check_codes(ignore), "limits": check_limits(limits, "evaluation")}
 
 
 def _count(predictions: Predictions) -> Confusion:

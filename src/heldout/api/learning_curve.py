@@ -59,14 +59,14 @@ def learning_curve(
     jobs: int | Literal["auto"] | None = None,
     on_error: Literal["raise", "record"] = "raise",
     progress: Progress = None,
-    mute: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
     **data: Unpack[DataArguments],
 ) -> LearningCurve:
     """Train on growing parts of the data, and say whether more of it would help.
 
     `sizes` grow "geometric" or "arithmetic", or are listed; of each size there are so many `draws`, tested on the share
     `test` of the cases that the draw leaves out. The curve shows the error or another `measure`, such as "accuracy" or
-    "macro f1"; whether more data would help is always asked of the error. The data are given as to `validate`. `mute`
+    "macro f1"; whether more data would help is always asked of the error. The data are given as to `validate`. `ignore`
     names rules that are not to be checked, by their codes.
 
     >>> from sklearn.datasets import load_iris
@@ -74,7 +74,7 @@ def learning_curve(
     >>> len(curve.sizes)
     3
     """
-    muted = check_codes(mute)
+    ignored = check_codes(ignore)
     chosen = _read_one(learner, seed)
     problem = LearningData(X, y, **data).form_for(chosen)
     asked = CurveMeasure.read(measure, problem, Settings(positive, measure, level=level, seed=seed), chosen.name)
@@ -91,7 +91,7 @@ def learning_curve(
         jobs=jobs,
         on_error=on_error,
         progress=progress,
-        mute=muted,
+        ignore=ignored,
         measure=None if asked.follows_error else asked.at_sizes,
     )
     # One less the error, with the limits of the error.

@@ -30,6 +30,7 @@ from heldout.resampling.split_task import Inner
 from heldout.resampling.tuning import InnerSplits, add_search, with_inner
 from heldout.results.evaluation_builder import Settings, cost_matrix
 from heldout.results.validation import Judging, Validation, Validations
+from heldout.synonyms import takes_synonyms
 
 
 def check_settings(settings: Settings, problem: Problem) -> None:
@@ -66,6 +67,7 @@ def _check_method(settings: Settings, estimator: Estimator, quantity: Quantity, 
 OnError = Literal["raise", "record"]
 
 
+@takes_synonyms
 def validate(
     learner: Any,
     X: Any = None,
@@ -80,7 +82,7 @@ def validate(
     grid: Mapping[str, Sequence[Any]] | None = None,
     positive: Label | None = None,
     labels: Sequence[Label] | None = None,
-    measures: str | Iterable[str] = "all",
+    measures: str | Iterable[str] | None = "all",
     costs: Any = None,
     cost_rows: str | None = None,
     level: float = 0.95,
@@ -93,7 +95,7 @@ def validate(
     shortcuts: bool = True,
     training: bool = True,
     progress: Callable[[int, int], object] | Literal[False] | None = None,
-    mute: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
 ) -> Validation | Validations:
     """Estimate how good a learner will be on new cases, by a plan such as "10-fold", ".632+ 200" or "loo".
 
@@ -102,7 +104,7 @@ def validate(
     with a `target` column; of files and for short names, columns of categories and gaps are dealt with inside every
     fold. `fold` is a column that says which fold each row belongs to, instead of a plan. With `grid`, the best settings
     are searched within every training part. `jobs` and whatever backend joblib is configured with run the splits in
-    parallel. `mute` names rules that are not to be checked, by their codes.
+    parallel. `ignore` names rules that are not to be checked, by their codes.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -111,9 +113,7 @@ def validate(
      [ 0 47  3]
      [ 0  2 48]]
     """
-    # Read more than once: before anything is fitted, and when the measures are made.
-    measures = measures if isinstance(measures, str) else tuple(measures)
-    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, check_codes(mute))
+    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
     settings.checked()
     if on_error not in ("raise", "record"):
         raise OptionError(
@@ -207,4 +207,4 @@ def _validate(
         done = done if nested is not None and nested.complete else replace(done, complete=False)
         settings, notes = replace(settings, method=None), (nested_note(nested),)
     judging = Judging(settings, again, nested)
-    return Validation(name, plan, done, problem, judging, trained, optimism, notes, settings.mute)
+    return Validation(name, plan, done, problem, judging, trained, optimism, notes, settings.ignore)

@@ -52,6 +52,7 @@ from heldout.resampling.workers import Jobs, Progress
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Settings, judge
 from heldout.results.validation import Validation
+from heldout.synonyms import takes_synonyms
 
 # A small tree is fitted to the answers for four fifths of the cases, and compared on the others.
 PARTS = 5
@@ -198,6 +199,7 @@ SHUFFLES = 5
 MEASURES = ("accuracy",)
 
 
+@takes_synonyms
 def card(
     learner: Any = None,
     data: Any = None,

@@ -16,21 +16,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
+from typer.core import TyperGroup
 
 from heldout import __version__
-from heldout.arguments import closest, listing
 from heldout.cli import start
 from heldout.cli.check import check
 from heldout.cli.compare import compare
 from heldout.cli.count import count, merge
 from heldout.cli.evaluate import evaluate
-from heldout.cli.learners import bias_variance, card, learn, validate
+from heldout.cli.flags import Command
+from heldout.cli.learners import bias_variance, card, learning_curve, validate
 from heldout.cli.output import Nearest, end_quietly, tell
 from heldout.cli.plan import plan
 from heldout.cli.recalibrate import recalibrate
 from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
 from heldout.errors import HeldoutError
+from heldout.synonyms import answer_unknown, find_own_command
 
 if TYPE_CHECKING:
     from heldout.show.blocks import Block
@@ -152,7 +154,7 @@ Examples:
   heldout evaluate predictions.csv
   heldout evaluate --matrix '50 0; 2 48' --labels no,yes
   heldout validate data.csv --target outcome --learner knn:5
-  heldout learn data.csv --target outcome --learner forest
+  heldout learning-curve data.csv --target outcome --learner forest
   heldout bias-variance data.csv --target outcome --learner tree
   heldout compare model_a.csv model_b.csv
   heldout check predictions.csv --require 'recall >= 0.8'
@@ -166,11 +168,23 @@ Examples:
   heldout serve
 """
 
+
+class Commands(TyperGroup):
+    """The commands, which may be called by the words of other libraries too."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, or the one that others call so."""
+        named = super().get_command(ctx, cmd_name)
+        own = find_own_command(cmd_name) if named is None else None
+        return named if own is None else super().get_command(ctx, own)
+
+
 # Typer brings its own copy of click, or uses the one installed: this is UsageError of whichever it is.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="heldout",
+    cls=Commands,
     help=ABOUT,
     no_args_is_help=True,
     add_completion=True,
@@ -184,7 +198,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "thresholds": thresholds,
     "recalibrate": recalibrate,
     "validate": validate,
-    "learn": learn,
+    "learning-curve": learning_curve,
     "bias-variance": bias_variance,
     "compare": compare,
     "check": check,
@@ -197,7 +211,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "serve": serve,
 }
 for command_name, command in COMMANDS.items():
-    app.command(command_name)(command)
+    app.command(command_name, cls=Command)(command)
 
 
 def _version(asked: bool) -> None:
@@ -272,14 +286,24 @@ def _usage(error: Any) -> int:
         return int(error.exit_code)
     called = "heldout" if error.ctx is None else error.ctx.command_path
     hint = f"'{called} --help' lists what it takes."
-    unknown, near = getattr(error, "option_name", ""), getattr(error, "possibilities", None)
-    if unknown and near is not None:
+    unknown = getattr(error, "option_name", "")
+    if unknown and type(error).__name__ == "NoSuchOption" and error.ctx is not None:
         message = f"{called} has no option {unknown}"
-        # Click's own choice takes the two hyphens for likeness.
-        near = [option for option in near if closest(unknown.lstrip("-"), [option.lstrip("-")])]
-        hint = f"did you mean {listing(near)}? {hint}" if near else hint
+        hint = _suggest_flag(unknown, error.ctx, hint)
     _complain(message if message[-1] in ".?" else f"{message}.", hint)
     return int(error.exit_code)
+
+
+def _suggest_flag(unknown: str, ctx: Any, otherwise: str) -> str:
+    """The hint for a flag that a command does not have: how the same is said, or the flag that is near."""
+    known = {str(one.name): flag for one in ctx.command.params for flag in one.opts if flag.startswith("--")}
+    word = unknown.lstrip("-").replace("-", "_")
+    said = answer_unknown(word, [*known, *(flag[2:].replace("-", "_") for flag in known.values())], "")
+    if not said:
+        return otherwise
+    name = said.removeprefix("did you mean '").removesuffix("'?")
+    flag = known.get(name, f"--{name.replace('_', '-')}")
+    return f"did you mean {flag}? {otherwise}" if name != said else f"{said} {otherwise}"
 
 
 def _fault(error: Exception) -> int:

@@ -34,7 +34,7 @@ OF_BOTH = ("group", "missing", "labels", "positive", "costs")
     "learners target plan features drop jobs measures method control correction margin equivalence rope",
     "level replicates seed full chart",
     FILES,
-    "mute ledger",
+    "ignore ledger",
     threshold=replace(OPTIONS["threshold"], help="Predict the positive class from this score on."),
     id=replace(OPTIONS["id"], help="Column that names the case; without, rows are matched by order."),
     matrix=replace(

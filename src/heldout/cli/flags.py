@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from heldout.api.options import (
     INPUT,
@@ -28,6 +29,7 @@ from heldout.cli.output import FORMS, Outputs
 from heldout.errors import OptionError
 from heldout.files.formats import titles_in_batches, titles_of_formats
 from heldout.learners.registry import SHORTCUTS
+from heldout.synonyms import find_own_word
 
 SHORT_NAMES = ", ".join(shortcut.usage.replace("[", "\\[") for shortcut in SHORTCUTS.values())
 WHAT_TO_FIT = f"What to fit: {SHORT_NAMES}, or package.module:Class(arguments)"
@@ -95,6 +97,9 @@ OPTIONS: dict[str, Option] = {
     "latex": Option(None, "FILE", "Write LaTeX tables.", OUTPUT),
 }
 
+# The name of an option by that of its flag, where they differ.
+OF_FLAG = {option.flag: name for name, option in OPTIONS.items() if option.flag}
+
 # Options that go together, in the order of the help.
 ROLES = "truth predicted score threshold costs cost_rows weight group fold id slices missing"
 CLASSES = "labels positive"
@@ -102,10 +107,41 @@ ENGINE = " ".join(options_of(EngineArguments))
 FITTED = "group features drop missing"
 INTERVAL = "level method replicates seed"
 CALIBRATION = " ".join(options_of(CalibrationArguments))
-REVIEW = "mute limits"
+REVIEW = "ignore limits"
 FILES = " ".join(FORMS)
 # What is gathered into the outputs of a command.
 OUTPUTS = (*FORMS, "layout", "full")
+
+
+def translate_flags(known: Mapping[str, str], words: Sequence[str], called: str) -> list[str]:
+    """The words of a command line with other libraries' flags in ours; `known` are the flags by the options' names.
+
+    >>> translate_flags({"truth": "--truth"}, ["a.csv", "--y-true=outcome"], "heldout evaluate")
+    ['a.csv', '--truth=outcome']
+    """
+    names = {**known, **{OF_FLAG[name]: flag for name, flag in known.items() if name in OF_FLAG}}
+    flags, said = set(known.values()), {word.partition("=")[0] for word in words if word.startswith("--")}
+    translated: list[str] = []
+    for at, word in enumerate(words):
+        if word == "--":
+            return [*translated, *words[at:]]
+        flag, equals, value = word.partition("=")
+        own = find_own_word(flag[2:].replace("-", "_"), names) if flag.startswith("--") and flag not in flags else None
+        if own is not None and names[own] in said:
+            raise OptionError(
+                f"{called} got {names[own]} and {flag}, which are two names of one option.", hint="give one of them."
+            )
+        translated.append(word if own is None else f"{names[own]}{equals}{value}")
+    return translated
+
+
+class Command(TyperCommand):
+    """A command that takes other libraries' words for its flags too, without listing them in its help."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line in our words."""
+        known = {str(one.name): flag for one in self.params for flag in one.opts if flag.startswith("--")}
+        return super().parse_args(ctx, translate_flags(known, args, ctx.command_path))
 
 
 def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]], Callable[..., None]]:

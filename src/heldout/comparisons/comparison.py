@@ -170,7 +170,7 @@ class Comparison(Reviewed):
     asked: str = ""
     known: tuple[Known, ...] = ()
     sides: tuple[Side, ...] = field(default=(), repr=False)
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     own: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     shared: tuple[str, ...] = field(default=(), repr=False)
     best: Best | None = None

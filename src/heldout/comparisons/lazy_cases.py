@@ -267,7 +267,7 @@ def _score_columns(name: str, contestant: LazyContestant, columns: str) -> tuple
     owners = {class_of(column, labels): column for column in columns.split(", ") if column in contestant.names}
     if len(labels) > MOST_COLUMNS or not all(label in owners for label in labels):
         raise OptionError(
-            f"The answers of {name} are the classes with the highest score, and comparing them needs the rows.",
+            f"The predictions of {name} are the classes with the highest score, and comparing them needs the rows.",
             hint=f"name a column with the predicted class (predicted=, --predicted), or {NO_ROWS}.",
         )
     return tuple(owners[label] for label in labels)

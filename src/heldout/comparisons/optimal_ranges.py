@@ -106,7 +106,7 @@ class OptimalRanges(Result):
             if part.model in self.names
         ]
         if not words:
-            return "No model beats always giving the same answer, whatever the costs."
+            return "No model beats always giving the same prediction, whatever the costs."
         never = f" Nowhere: {listing(self.never)}." if self.never else ""
         return f"Cheapest is {', '.join(words)}.{never}"
 

@@ -19,12 +19,20 @@ from heldout.evidence import Confusion, Label, join_labels, sort_labels
 from heldout.evidence.confusion import Counts
 from heldout.evidence.counted import Counted
 from heldout.evidence.storage import load, save
-from heldout.predictions.case_values import ask_for_positive, may_be_score, raw_scores, weighted_rows, weights
+from heldout.predictions.case_values import (
+    ask_for_positive,
+    may_be_score,
+    raw_scores,
+    take_as_scores,
+    weighted_rows,
+    weights,
+)
 from heldout.predictions.label_encoding import check_label_list, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, usual_pair, usual_positive
 from heldout.predictions.slice_plans import slice_values, slices_of_arrays
 from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, gather
 from heldout.predictions.table import NothingWholeError, Predictions, ask_for_other_class, assemble, check_missing_word
+from heldout.synonyms import takes_synonyms
 
 
 @dataclass(frozen=True)
@@ -211,6 +219,7 @@ class Evidence:
     (4, [[1, 0, 0], [1, 1, 0], [0, 0, 1]])
     """
 
+    @takes_synonyms
     def __init__(
         self,
         labels: Sequence[Label] | None = None,
@@ -248,6 +257,7 @@ class Evidence:
         evidence._grown = BufferedCounts.of(counted)
         return evidence
 
+    @takes_synonyms
     def update(
         self,
         data: Any = None,
@@ -266,6 +276,7 @@ class Evidence:
         array([[1, 0],
                [1, 1]])
         """
+        predicted, score, _ = take_as_scores(predicted, score)
         checked_threshold(self._threshold, predicted)
         if isinstance(slices, str) and slices == "all":
             raise OptionError(

@@ -189,7 +189,7 @@ def one_class_in_truth(subject: Evaluation, *, classes: float = 2) -> Answer:
     advice="Check the columns and how the classes are written: until then nothing else here means anything.",
     reference="Kapoor & Narayanan (2023), Patterns 4(9), on errors in the data that go unseen",
     limits={
-        "share": "convention: where most answers name a class without a case, it is a mistake and no rare class",
+        "share": "convention: where most predictions name a class without a case, it is a mistake and no rare class",
         "cases": "convention: among fewer than 10 cases, a class may well have none",
     },
     first=True,
@@ -212,7 +212,7 @@ def classes_of_another_column(subject: Evaluation, *, share: float = 0.5, cases:
     own = [confusion.labels[at] for at in np.flatnonzero(has_cases).tolist()]
     facts: dict[str, object] = {"share": part, "predicted": odd[:20], "truth": own[:20]}
     if part <= share:
-        met = f"{percent(part, 1)} of the answers name" if part else "No answer names"
+        met = f"{percent(part, 1)} of the predictions name" if part else "No prediction names"
         return Passed(f"{met} a class that has no case.", facts)
     plain = {" ".join(str(label).casefold().split()) for label in own}
     alike = all(" ".join(str(label).casefold().split()) in plain for label in odd)

@@ -325,6 +325,8 @@ FOLDS = rf"(?P<k>{NUMBER})[- ]?folds?{CV}"
 
 FORMS: tuple[tuple[str, Callable[[Captures], Plan]], ...] = (
     (rf"(?:(?P<repeats>{NUMBER}) ?x ?)?{FOLDS}", lambda found: kfold(**_parse_numbers(found, "k", "repeats"))),
+    # A short number alone is one of folds, as in cv=5.
+    (r"(?P<k>\d{1,2})", lambda found: kfold(**_parse_numbers(found, "k"))),
     (rf"hold-?out(?: (?P<train>{SHARE}))?", lambda found: holdout(**_parse_share(found))),
     (
         rf"(?P<times>{NUMBER}) ?x ?hold-?out(?: (?P<train>{SHARE}))?",

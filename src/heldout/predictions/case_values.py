@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -172,7 +173,7 @@ SUM_TOLERANCE, MOST_TOLERANCE = 5e-4, 0.01
 
 
 def refuse_confidences(column: Any) -> ValuesError:
-    """The error of confidences in the answers where rows are counted and not kept, so that they cannot be turned."""
+    """The error of confidences in predictions where rows are counted and not kept, so that they cannot be turned."""
     return ValuesError(
         f"The scores in {str(column)!r} are the confidence in the predicted class: none is below one half, whichever "
         "class was predicted.",
@@ -216,7 +217,7 @@ class Confidences:
 
     @classmethod
     def of(cls, values: NDArray[Any], called: NDArray[np.bool_]) -> Confidences | None:
-        """What scores of two classes are where they can only be confidences in the answers; None where they need not.
+        """What scores of two classes are where they can only be confidences in predictions; None where they need not.
 
         The likelier of two classes has at least one half, whichever it is, and then no threshold gives the answers.
 
@@ -357,6 +358,42 @@ def _column(values: Any, called: str) -> NDArray[Any]:
     if isinstance(column, np.ndarray) and column.dtype == np.float32 and not hasattr(column, "filled"):
         return column
     return weights(values, called)
+
+
+# Python's own lists are looked at this far to see whether they hold fractions.
+LOOKED_AT = 1000
+SCORES_IN_PLACE = "the numbers in the place of the predictions are not classes, so they are taken as scores"
+
+
+def take_as_scores(predicted: Any, score: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """The predictions and the scores, and a note where scores were given in the place of predictions.
+
+    >>> take_as_scores([0.2, 0.9], None)[1:]
+    ([0.2, 0.9], ('the numbers in the place of the predictions are not classes, so they are taken as scores',))
+    >>> take_as_scores([0, 1], None)
+    ([0, 1], None, ())
+    """
+    if score is not None or not _are_scores(predicted):
+        return predicted, score, ()
+    return None, predicted, (SCORES_IN_PLACE,)
+
+
+def _are_scores(values: Any) -> bool:
+    """Whether values cannot be labels but can be scores: fractions, or a table of them with a column for each class."""
+    if isinstance(values, list | tuple):
+        begun = values[:LOOKED_AT]
+        if begun and isinstance(begun[0], list | tuple | np.ndarray):
+            return len(begun[0]) > 1 and any(map(_are_scores, begun))
+        return any(isinstance(value, float) and math.isfinite(value) and not value.is_integer() for value in begun)
+    if hasattr(values, "columns") and not hasattr(values, "dtype"):
+        return len(values.columns) > 1
+    if "float" not in str(getattr(values, "dtype", "")).casefold():
+        return False
+    square = _square(values, "predicted")
+    if square is not None and square.ndim == 2:
+        return True
+    column = np.asarray(_column(values, "predicted") if square is None else square)
+    return bool((np.isfinite(column) & (column != np.floor(column))).any())
 
 
 def settle_scores(

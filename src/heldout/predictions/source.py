@@ -511,7 +511,7 @@ def _refuse_sure_answers(truth: Any, values: Any, raw: RawScores) -> None:
 
 
 def _refuse_confidences(columns: Columns, truth: Any, raw: RawScores, used: list[Any], asked: ReadOptions) -> None:
-    """Refuse to cut scores at a threshold that are the confidence in the answers of a column that is not used."""
+    """Refuse to cut scores at a threshold that are the confidence in the predictions of a column that is not used."""
     known = columns.data if isinstance(columns.data, Mapping) else columns.data.columns
     answers = [name for name in columns.names if is_usual("predicted", name) and name in known and name not in used]
     if len(answers) != 1 or not raw.names:
@@ -528,7 +528,7 @@ def _refuse_confidences(columns: Columns, truth: Any, raw: RawScores, used: list
     is_positive = np.array([str(label) == str(positive) for label in coded.labels], dtype=bool)
     if Confidences.of(raw.values, is_positive[coded.codes.astype(np.int64) - coded.offset]) is not None:
         raise ValuesError(
-            f"The scores in {raw.names[0]!r} are the confidence in the answer of {answers[0]!r}, whichever it is.",
+            f"The scores in {raw.names[0]!r} are the confidence in the prediction of {answers[0]!r}, whichever it is.",
             hint=f"give the score of {positive!r} instead, 1 − score where the other class was predicted; or evaluate "
             f"with --predicted {answers[0]} and no threshold, which turns them.",
         )

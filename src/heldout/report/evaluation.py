@@ -27,7 +27,7 @@ from heldout.results.evaluation import Evaluation
 from heldout.results.slices import Slices
 from heldout.show.blocks import Block, Cell, Column, Heat, Note, Number, Prose, Range, Section, Span, Table, Title
 from heldout.show.escape import visible
-from heldout.show.numbers import count, percent, plain, share
+from heldout.show.numbers import count, number, percent, plain, share
 from heldout.show.text_width import shorten
 
 # A matrix wider than this is not shown on a screen.
@@ -152,27 +152,35 @@ def confused_pairs(confusion: Confusion, level: float = 0.95, independent: float
 
 
 def fold_table(estimates: Iterable[FoldEstimate], names: Iterable[str], level: float, caption: str = "") -> Table:
-    """One line per estimate: value, interval, rule, the value by the other rule, spread over folds, training cases."""
+    """One line per estimate: value, interval, how folds were put together, the value by the other way, training cases.
+
+    The other way is the mean of the folds; of a value that is this mean itself, pooling.
+    """
+    shown = list(estimates)
+    mean = bool(shown) and all(e.rule == "mean" for e in shown)
     columns = [
         Column("measure"),
         Column("value", "right"),
         Column(f"{100 * level:g} % interval"),
         Column("folds"),
-        Column("other rule", "right"),
-        Column("gap", "right"),
+        Column("pooled" if mean else "mean of folds", "right"),
+        Column("difference", "right"),
         Column("sd of folds", "right"),
-        Column("training", "right"),
+        Column("train score", "right"),
     ]
     rows: list[tuple[Cell, ...]] = []
-    for name, e in zip(names, estimates, strict=True):
+    for name, e in zip(names, shown, strict=True):
         digits = e.digits
+        other: Cell = Number(e.other, e.style, digits)
+        if e.rule == "mean" and not mean and not math.isnan(e.other):
+            other = f"{number(e.other, e.style, digits)} pooled"
         rows.append(
             (
                 name,
                 Number(e.value, e.style, digits),
                 Range(e.low, e.high, e.style, digits),
                 e.rule,
-                Number(e.other, e.style, digits),
+                other,
                 Number(e.gap, e.style, digits),
                 Number(e.spread, e.style, digits),
                 Number(e.training, e.style, digits),
@@ -492,17 +500,17 @@ def claims_of_verdict(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def against_constant(confusion: Confusion, level: float, independent: float = 1.0) -> str:
-    """Whether it beats always answering the commonest class, and by how much.
+    """Whether it beats always predicting the commonest class, and by how much.
 
     `independent` is the share of the cases that counts as independent, and 0 where there can be no interval.
 
     >>> against_constant(Confusion.of([[9990, 10], [90, 10]], ["c1", "c2"]), 0.95)
-    'Better than always answering "c1" (accuracy .990)? Cannot be told from these cases: -.001 to .001.'
+    'Better than always predicting "c1" (accuracy .990)? Cannot be told from these cases: -.001 to .001.'
     """
     found = gain_over_commonest(confusion, level, independent)
     if found is None:
         return "There is one class only, so there is nothing to tell apart."
-    start = f'Better than always answering "{_named(found.answer)}" (accuracy {share(found.constant)})?'
+    start = f'Better than always predicting "{_named(found.answer)}" (accuracy {share(found.constant)})?'
     low, high = found.low, found.high
     if not found.gained and not found.lost:
         return f"{start} No: it gets exactly the same cases right."
@@ -523,13 +531,13 @@ def _describe_positive(evaluation: Evaluation, positive: Label) -> str:
     recall, precision = evaluation.get("recall", class_=positive), evaluation.get("precision", class_=positive)
     name = _named(positive)
     recalled = (
-        f'It finds {_percent(recall)} of the cases of "{name}"'
+        f'Recall of "{name}" is {_percent(recall)}'
         if not math.isnan(recall.value)
         else f'There are no cases of "{name}" to find'
     )
     if math.isnan(precision.value):
-        return f'{recalled}, and it never answers "{name}".'
-    return f'{recalled}; {_percent(precision)} of its answers "{name}" are right.'
+        return f'{recalled}, and it never predicts "{name}".'
+    return f"{recalled}, {'its' if math.isnan(recall.value) else 'and'} precision is {_percent(precision)}."
 
 
 def _describe_costs(confusion: Confusion, costs: NDArray[np.float64]) -> list[str]:
@@ -538,7 +546,7 @@ def _describe_costs(confusion: Confusion, costs: NDArray[np.float64]) -> list[st
     cost = float((confusion.counts * costs[confusion.truth, confusion.predicted]).sum())
     constant = np.asarray(confusion.truth_totals, dtype=np.float64) @ costs
     cheapest = int(constant.argmin())
-    name = f'Always answering "{_named(confusion.labels[cheapest])}"'
+    name = f'Always predicting "{_named(confusion.labels[cheapest])}"'
     return [f"It costs {plain(cost / n)} a case. {name} would cost {plain(float(constant[cheapest]) / n)}."]
 
 
@@ -547,7 +555,7 @@ def _percent(estimate: Estimate) -> str:
         return f"{_whole_percent(estimate.value)} %"
     # Whole percents, or as many decimals as tell the limits apart where there are very many cases.
     for digits in range(MOST_DECIMALS + 1):
-        value, low, high = (_whole_percent(number, digits) for number in (estimate.value, estimate.low, estimate.high))
+        value, low, high = (_whole_percent(at, digits) for at in (estimate.value, estimate.low, estimate.high))
         if low != high or estimate.low == estimate.high:
             break
     return f"{value} % [{low}, {high}]"
@@ -568,7 +576,7 @@ def _weakest(evaluation: Evaluation) -> str:
     # From the counts, not the estimates: of very many classes only the largest are listed.
     worst = evaluation.get("recall", class_=confusion.labels[int(np.nanargmin(recalls))])
     return (
-        f'Weakest class: "{_named("" if worst.class_ is None else worst.class_)}", of which it finds {_percent(worst)}.'
+        f'Weakest class: "{_named("" if worst.class_ is None else worst.class_)}", with recall {_percent(worst)}.'
         if worst.value < 1
         else f"All {np.count_nonzero(~np.isnan(recalls)):,} classes that have cases are found without a miss."
         if np.isnan(recalls).any()

@@ -280,7 +280,7 @@ def matrix_blocks(confusion: Confusion, first: int | None = None) -> list[Block]
     blocks: list[Block] = [_square(names, counts, "Counts")]
     for title, shares, name in (
         ("Row %: what became of the cases of each class", by_row, "matrix-rows"),
-        ("Column %: what the answers were worth", by_column, "matrix-columns"),
+        ("Column %: what the predictions were worth", by_column, "matrix-columns"),
     ):
         cells = [tuple(Number(float(share), "percent", 1) for share in line) for line in shares]
         blocks.append(Section(title, (_square(names, cells),), name, folded=True))
@@ -404,7 +404,7 @@ def _curves(evaluation: Evaluation, *, moves: bool) -> list[Block]:
 
 
 def _pairs(evaluation: Evaluation) -> list[Block]:
-    """The classes that are taken for each other most, where there are more than two."""
+    """The classes that are confused with each other most, where there are more than two."""
     if evaluation.confusion.n_classes < 3:
         return []
     return _asked(evaluation, "confused", most=CONFUSED)

@@ -437,7 +437,7 @@ class LearningCurve(Reviewed):
     fingerprint: str = ""
     notes: tuple[str, ...] = ()
     finished: bool = True
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     measured: MeasureAtSizes | None = field(default=None, repr=False)
 
     @property
@@ -552,7 +552,7 @@ def learn(
     jobs: Jobs = None,
     on_error: OnError = "raise",
     progress: Progress = None,
-    mute: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
     measure: Callable[[Run, NestedTrainingSets], MeasureAtSizes] | None = None,
 ) -> LearningCurve:
     """Train on growing sets, test each on the same rows, and say whether more data would help.
@@ -584,7 +584,7 @@ def learn(
     notes = (*_notes(sets, done, law), *(() if measured is None else _undefined_notes(measured, sets.sizes)))
     return LearningCurve(
         name, sets.sizes, trained, tested, low, high, n, level, method, law, problem.n, sets.tested, seed,
-        sets.splits.fingerprint, notes, done.complete, mute, measured,
+        sets.splits.fingerprint, notes, done.complete, ignore, measured,
     )  # fmt: skip
 
 

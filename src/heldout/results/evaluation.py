@@ -62,7 +62,7 @@ class Evaluation(Reviewed):
     predictions: Predictions | None = field(default=None, repr=False)
     costs: NDArray[np.float64] | None = field(default=None, repr=False)
     scores: ScoreEstimator | None = field(default=None, repr=False)
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     counted: Counted | None = field(default=None, repr=False)
     prevalence: float | None = None

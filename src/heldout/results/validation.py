@@ -156,7 +156,7 @@ class Validation(Reviewed):
     training: Confusion | None = field(default=None, repr=False)
     optimism: Optimism | None = None
     notes: tuple[str, ...] = ()
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Validation of {self.learner} by {self.plan.text}, {self.problem.n:,} cases; print it to read it>"
