@@ -29,7 +29,7 @@ from heldout.errors import OptionError
 from heldout.files.formats import titles_in_batches, titles_of_formats
 from heldout.learners.registry import SHORTCUTS
 
-SHORT_NAMES = ", ".join(shortcut.usage.replace("[", "\\[") for shortcut in SHORTCUTS.values())
+SHORT_NAMES = ", ".join(shortcut.usage for shortcut in SHORTCUTS.values())
 WHAT_TO_FIT = f"What to fit: {SHORT_NAMES}, or package.module:Class(arguments)"
 ROW_PER_CASE = f"A file with one row per case: {titles_of_formats()}, also as .gz"
 
