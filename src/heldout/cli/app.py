@@ -12,19 +12,20 @@ import time
 import warnings
 from collections.abc import Callable
 from contextvars import Token
+from copy import copy
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
-from typer.core import TyperGroup
 
 from heldout import __version__
 from heldout.cli import start
 from heldout.cli.check import check
 from heldout.cli.compare import compare
 from heldout.cli.count import count, merge
+from heldout.cli.doctor import doctor
 from heldout.cli.evaluate import evaluate
-from heldout.cli.flags import Command
+from heldout.cli.help import Command, Group
 from heldout.cli.learners import bias_variance, card, learning_curve, validate
 from heldout.cli.output import Nearest, end_quietly, tell
 from heldout.cli.plan import plan
@@ -146,6 +147,9 @@ class ReadingLine:
 # Set this to see the traceback of a fault.
 DEBUG = "HELDOUT_DEBUG"
 LONGEST_MESSAGE = 2000
+# Options that need no subcommand, and how a shell asks for names.
+ALONE = ("-h", "--help", "--version")
+COMPLETED = "_HELDOUT_COMPLETE"
 
 ABOUT = """Judge classifiers: every measure with an honest interval.
 
@@ -166,32 +170,12 @@ Examples:
   heldout measures recall
   heldout explain H001
   heldout serve
+  heldout doctor
 """
-
-
-class Commands(TyperGroup):
-    """The commands, which may be called by the words of other libraries too."""
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name, or the one that others call so."""
-        named = super().get_command(ctx, cmd_name)
-        own = find_own_command(cmd_name) if named is None else None
-        return named if own is None else super().get_command(ctx, own)
 
 
 # Typer brings its own copy of click, or uses the one installed: this is UsageError of whichever it is.
 UsageError: Any = typer.BadParameter.__mro__[1]
-
-app = typer.Typer(
-    name="heldout",
-    cls=Commands,
-    help=ABOUT,
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "evaluate": evaluate,
@@ -209,7 +193,32 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "measures": measures,
     "explain": explain,
     "serve": serve,
+    "doctor": doctor,
 }
+
+
+class Heldout(Group):
+    """The whole command."""
+
+    functions = COMMANDS
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, or the one that other libraries call so."""
+        named = super().get_command(ctx, cmd_name)
+        own = find_own_command(cmd_name) if named is None else None
+        return named if own is None else super().get_command(ctx, own)
+
+
+app = typer.Typer(
+    name="heldout",
+    cls=Heldout,
+    help=ABOUT,
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 for command_name, command in COMMANDS.items():
     app.command(command_name, cls=Command)(command)
 
@@ -258,10 +267,15 @@ def main() -> None:
 
 
 def _command() -> Any:
-    """The whole command; its own help is plain, because drawing boxes would take longer than everything else."""
-    command: Any = typer.main.get_command(app)
-    command.rich_markup_mode = None
-    return command
+    """The command that was called for: making the options of all the others would take longer than everything else."""
+    word = next(iter(sys.argv[1:]), "--help")
+    needed = {word} if word in COMMANDS or word in ALONE else set(COMMANDS)
+    # A shell that completes names puts what was typed so far elsewhere.
+    if COMPLETED in os.environ:
+        needed = set(COMMANDS)
+    called = copy(app)
+    called.registered_commands = [one for one in app.registered_commands if one.name in needed]
+    return typer.main.get_command(called)
 
 
 def _complain(what: str, hint: str) -> None:

@@ -49,16 +49,14 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="TEXT",
-            help="What must hold, such as 'recall\\[spam] >= 0.8', 'recall\\[spam, sex=f] >= 0.8', 'error_rate <= 5%' "
+            help="What must hold, such as 'recall[spam] >= 0.8', 'recall[spam, sex=f] >= 0.8', 'error_rate <= 5%' "
             "or 'accuracy >= baseline - 0.02'; may be repeated.",
             rich_help_panel=GATE,
         ),
     ] = None,
     requirements: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="A TOML file of requirements: \\[\\[require]] text = '…'.", rich_help_panel=GATE
-        ),
+        typer.Option(metavar="FILE", help="A TOML file of requirements: [[require]] text = '…'.", rich_help_panel=GATE),
     ] = None,
     baseline: Annotated[
         str | None,

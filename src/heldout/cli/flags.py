@@ -10,7 +10,6 @@ from functools import wraps
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
-from typer.core import TyperCommand
 
 from heldout.api.options import (
     INPUT,
@@ -31,7 +30,7 @@ from heldout.files.formats import titles_in_batches, titles_of_formats
 from heldout.learners.registry import SHORTCUTS
 from heldout.synonyms import find_own_word
 
-SHORT_NAMES = ", ".join(shortcut.usage.replace("[", "\\[") for shortcut in SHORTCUTS.values())
+SHORT_NAMES = ", ".join(shortcut.usage for shortcut in SHORTCUTS.values())
 WHAT_TO_FIT = f"What to fit: {SHORT_NAMES}, or package.module:Class(arguments)"
 ROW_PER_CASE = f"A file with one row per case: {titles_of_formats()}, also as .gz"
 
@@ -133,15 +132,6 @@ def translate_flags(known: Mapping[str, str], words: Sequence[str], called: str)
             )
         translated.append(word if own is None else f"{names[own]}{equals}{value}")
     return translated
-
-
-class Command(TyperCommand):
-    """A command that takes other libraries' words for its flags too, without listing them in its help."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line in our words."""
-        known = {str(one.name): flag for one in self.params for flag in one.opts if flag.startswith("--")}
-        return super().parse_args(ctx, translate_flags(known, args, ctx.command_path))
 
 
 def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -172,7 +172,7 @@ def learning_curve(
         str,
         typer.Option(
             metavar="MEASURE",
-            help="What the curve shows, such as accuracy, 'macro f1' or 'recall\\[spam]'; the verdict is of the error.",
+            help="What the curve shows, such as accuracy, 'macro f1' or 'recall[spam]'; the verdict is of the error.",
             rich_help_panel=OUTPUT,
         ),
     ] = "error_rate",

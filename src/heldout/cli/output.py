@@ -173,6 +173,11 @@ class Outputs:
                 f"Two forms cannot share standard output: {' and '.join(on_screen)}.",
                 hint="write one of them to a file.",
             )
+        if charts:
+            from heldout.show.figure import check_ending
+
+            for path in charts:
+                check_ending(path)
         written = [*forms.items(), *others.items(), *(("chart", path) for path in charts)]
         old = any(path != STANDARD_OUTPUT and is_file(path) for _, path in written)
         taken = {_identify(file): "the input" for path in inputs if path for file in _input_files(path, inside=old)}

@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -261,7 +260,7 @@ def _parse_value(node: ast.expr, text: str) -> Any:
         ) from None
 
 
-class FolderModules(MetaPathFinder):
+class FolderModules:
     """Finds modules of one folder by the names that a learner gave, and what these import from the folder themselves.
 
     The folder is never on `sys.path`, where a file that happens to lie there, such as lz4.py, would be found by
