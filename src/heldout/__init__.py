@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from heldout.api.choose_threshold import choose_threshold
     from heldout.api.compare import compare
     from heldout.api.count import count
+    from heldout.api.estimators import from_cv_results, from_estimator, scorer
     from heldout.api.evaluate import evaluate
     from heldout.api.learning_curve import bias_variance, learning_curve
     from heldout.api.plan_study import plan_study
@@ -66,9 +67,12 @@ _HOMES = {
     "compare": "heldout.api.compare",
     "count": "heldout.api.count",
     "evaluate": "heldout.api.evaluate",
+    "from_cv_results": "heldout.api.estimators",
+    "from_estimator": "heldout.api.estimators",
     "learning_curve": "heldout.api.learning_curve",
     "plan_study": "heldout.api.plan_study",
     "recalibrate": "heldout.api.recalibrate",
+    "scorer": "heldout.api.estimators",
     "validate": "heldout.api.validate",
 }
 # Packages that are used by name: heldout.plans.kfold(10), heldout.lab.coverage(…).
@@ -102,11 +106,14 @@ __all__ = [
     "compare",
     "count",
     "evaluate",
+    "from_cv_results",
+    "from_estimator",
     "lab",
     "learning_curve",
     "plan_study",
     "plans",
     "recalibrate",
+    "scorer",
     "validate",
 ]
 
