@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heldout import lab, plans
+    from heldout.api.assertions import assert_at_least, assert_at_most
     from heldout.api.check import check
     from heldout.api.choose_threshold import choose_threshold
     from heldout.api.compare import compare
@@ -60,6 +61,8 @@ _HOMES = {
     "StudyPlan": "heldout.studies.study_plan",
     "Validation": "heldout.results.validation",
     "Validations": "heldout.results.validation",
+    "assert_at_least": "heldout.api.assertions",
+    "assert_at_most": "heldout.api.assertions",
     "bias_variance": "heldout.api.learning_curve",
     "card": "heldout.cards.api",
     "check": "heldout.api.check",
@@ -99,6 +102,8 @@ __all__ = [
     "StudyPlan",
     "Validation",
     "Validations",
+    "assert_at_least",
+    "assert_at_most",
     "bias_variance",
     "card",
     "check",

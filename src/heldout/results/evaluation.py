@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -188,13 +188,18 @@ class Evaluation(Reviewed):
 
     def __getitem__(self, name: str) -> Estimate:
         """The estimate of that name, computed now if it is not among those reported."""
-        return self._answer(read_quantity(name, self.labels, costs=self.costs))
+        return self._traced(read_quantity(name, self.labels, costs=self.costs))
 
     def get(self, measure: str, *, class_: Label | None = None, average: Average | None = None) -> Estimate:
         """The estimate of a measure of one class, averaged ("macro", "micro", "weighted"), or of all cases."""
         if average is not None and average not in AVERAGES:
             raise OptionError(f"There is no average {average!r}.", hint=f"use one of: {listing(AVERAGES)}.")
-        return self._answer(Quantity(find(measure, costs=self.costs), class_, average))
+        return self._traced(Quantity(find(measure, costs=self.costs), class_, average))
+
+    def _traced(self, quantity: Quantity) -> Estimate:
+        """The estimate, which can ask for limits that keep their level by themselves: gates and assertions do."""
+        quantity = quantity.resolve(self.positive)
+        return replace(self._answer(quantity), one_sided=partial(self.one_sided, quantity))
 
     def _answer(self, quantity: Quantity) -> Estimate:
         quantity = quantity.resolve(self.positive)
