@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heldout import lab, plans
+    from heldout.api.assertions import assert_at_least, assert_at_most
     from heldout.api.check import check
     from heldout.api.choose_threshold import choose_threshold
     from heldout.api.compare import compare
     from heldout.api.count import count
+    from heldout.api.estimators import from_cv_results, from_estimator, scorer
     from heldout.api.evaluate import evaluate
     from heldout.api.learning_curve import bias_variance, learning_curve
     from heldout.api.plan_study import plan_study
@@ -59,6 +61,8 @@ _HOMES = {
     "StudyPlan": "heldout.studies.study_plan",
     "Validation": "heldout.results.validation",
     "Validations": "heldout.results.validation",
+    "assert_at_least": "heldout.api.assertions",
+    "assert_at_most": "heldout.api.assertions",
     "bias_variance": "heldout.api.learning_curve",
     "card": "heldout.cards.api",
     "check": "heldout.api.check",
@@ -66,9 +70,12 @@ _HOMES = {
     "compare": "heldout.api.compare",
     "count": "heldout.api.count",
     "evaluate": "heldout.api.evaluate",
+    "from_cv_results": "heldout.api.estimators",
+    "from_estimator": "heldout.api.estimators",
     "learning_curve": "heldout.api.learning_curve",
     "plan_study": "heldout.api.plan_study",
     "recalibrate": "heldout.api.recalibrate",
+    "scorer": "heldout.api.estimators",
     "validate": "heldout.api.validate",
 }
 # Packages that are used by name: heldout.plans.kfold(10), heldout.lab.coverage(…).
@@ -95,6 +102,8 @@ __all__ = [
     "StudyPlan",
     "Validation",
     "Validations",
+    "assert_at_least",
+    "assert_at_most",
     "bias_variance",
     "card",
     "check",
@@ -102,11 +111,14 @@ __all__ = [
     "compare",
     "count",
     "evaluate",
+    "from_cv_results",
+    "from_estimator",
     "lab",
     "learning_curve",
     "plan_study",
     "plans",
     "recalibrate",
+    "scorer",
     "validate",
 ]
 

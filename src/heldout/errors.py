@@ -7,6 +7,7 @@
     ├── ValuesError     weights, scores or other values that cannot be used
     ├── MatrixError     a confusion or cost matrix that cannot be used
     ├── LearnerError    a learner that failed, or gave answers that cannot be used
+    ├── GateError       a requirement that was not met (an AssertionError too)
     └── OptionError     a measure, method, level or other option that does not exist or does not fit
         └── ArgumentError   an argument that a function does not have, or has under another name (also a TypeError)
 
@@ -59,6 +60,10 @@ class MatrixError(HeldoutError):
 
 class LearnerError(HeldoutError):
     """A learner that failed, or gave answers that cannot be used."""
+
+
+class GateError(HeldoutError, AssertionError):
+    """A requirement that was not met, or not beyond chance; test runners show it as a failed assertion."""
 
 
 class OptionError(HeldoutError):

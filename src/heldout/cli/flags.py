@@ -89,6 +89,9 @@ OPTIONS: dict[str, Option] = {
         flag="chart",
         repeated=True,
     ),
+    "metrics": Option(
+        None, "FILE", "Write a flat JSON file of the figures and their limits, which DVC and others read.", OUTPUT
+    ),
     "full": Option(default=False, help="Show everything there is.", panel=OUTPUT, kind=bool, shown=True),
     "json": Option(None, "FILE", "Write JSON to this file; - is standard output here too.", OUTPUT),
     "html": Option(None, "FILE", "Write a page for the browser, with everything.", OUTPUT),

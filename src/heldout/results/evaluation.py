@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import check_level, check_whole, listing
+from heldout.atomic_write import write_whole
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.counted import Counted
@@ -28,6 +30,7 @@ from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions
 from heldout.result import bound_late
 from heldout.results.cases import Confused, HardCases, confused, hardest
+from heldout.results.metrics import choose_estimates, list_metrics, write_document
 from heldout.results.slices import Divided, Slices, choose_columns
 from heldout.review import Reviewed
 from heldout.show.blocks import Block
@@ -185,13 +188,18 @@ class Evaluation(Reviewed):
 
     def __getitem__(self, name: str) -> Estimate:
         """The estimate of that name, computed now if it is not among those reported."""
-        return self._answer(read_quantity(name, self.labels, costs=self.costs))
+        return self._traced(read_quantity(name, self.labels, costs=self.costs))
 
     def get(self, measure: str, *, class_: Label | None = None, average: Average | None = None) -> Estimate:
         """The estimate of a measure of one class, averaged ("macro", "micro", "weighted"), or of all cases."""
         if average is not None and average not in AVERAGES:
             raise OptionError(f"There is no average {average!r}.", hint=f"use one of: {listing(AVERAGES)}.")
-        return self._answer(Quantity(find(measure, costs=self.costs), class_, average))
+        return self._traced(Quantity(find(measure, costs=self.costs), class_, average))
+
+    def _traced(self, quantity: Quantity) -> Estimate:
+        """The estimate, which can ask for limits that keep their level by themselves: gates and assertions do."""
+        quantity = quantity.resolve(self.positive)
+        return replace(self._answer(quantity), one_sided=partial(self.one_sided, quantity))
 
     def _answer(self, quantity: Quantity) -> Estimate:
         quantity = quantity.resolve(self.positive)
@@ -371,3 +379,16 @@ class Evaluation(Reviewed):
     def value(self, name: str) -> float:
         """The value alone; nan where it is undefined."""
         return self[name].value
+
+    def metrics(self, measures: str | Iterable[str] | None = None, prefix: str = "") -> dict[str, float]:
+        """A flat dictionary of floats for MLflow, W&B, TensorBoard or DVC, with limits as `_low` and `_high`.
+
+        It holds the measures that were asked for, or else the first ones of the page and precision, recall and F1 of
+        the positive class or of each class; `measures` names others, "all" every one that was made. `prefix` stands
+        before each name. What is undefined is nan, so that the names do not depend on the cases.
+        """
+        return {f"{prefix}n": float(self.n), **list_metrics(choose_estimates(self, measures), prefix)}
+
+    def write_metrics(self, path: str | Path, measures: str | Iterable[str] | None = None) -> Path:
+        """Write the flat dictionary as JSON, which `dvc metrics show` and DVCLive read."""
+        return write_whole(path, write_document(self.metrics(measures)).encode("utf-8", errors="backslashreplace"))

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -177,6 +177,10 @@ class Validation(Reviewed):
     def interval(self, name: str, *, method: str | None = None, level: float | None = None) -> Estimate:
         """The same quantity with another interval method or level."""
         return self.evaluation.interval(name, method=method, level=level)
+
+    def metrics(self, measures: str | Iterable[str] | None = None, prefix: str = "") -> dict[str, float]:
+        """A flat dictionary of floats for trackers, as that of an evaluation."""
+        return self.evaluation.metrics(measures, prefix)
 
     def per_fold(self, name: str) -> NDArray[np.float64]:
         """The value in every split that was finished, nan where it is undefined there."""
