@@ -122,6 +122,19 @@ def headline_quantities(
     return tuple(quantities)
 
 
+# Below this share of the rarer class accuracy is high whatever a classifier does, and average precision leads.
+RARE = 0.2
+
+
+def is_imbalanced(cases: float, n: float) -> bool:
+    """Whether so many cases of a class out of `n` are few enough that accuracy says little.
+
+    >>> is_imbalanced(142, 1000), is_imbalanced(300, 1000), is_imbalanced(0, 0)
+    (True, False, False)
+    """
+    return n > 0 and 0 < cases / n < RARE
+
+
 def _weighted_kappa(weights: str) -> Measure:
     by_name = {"none": "kappa", "linear": "linear_kappa", "quadratic": "quadratic_kappa"}
     if weights not in by_name:

@@ -226,7 +226,7 @@ def method_notes(estimates: Iterable[Estimate]) -> list[Block]:
 SHOWN_ROWS = 15
 # Lines of the table of classes in the full report.
 FULL_ROWS = 1000
-FULL = "--full shows all"
+FULL = "--full shows them"
 OF_CLASS = ("precision", "recall", "f1")
 
 
@@ -347,8 +347,9 @@ def _classes(evaluation: Evaluation, *, full: bool) -> list[Block]:
     caption = ""
     most = FULL_ROWS if full else SHOWN_ROWS
     if k > most:
-        places = confusion.largest(most).tolist()
-        caption = f"The {most:,} largest of {k:,} classes; {'each can be asked for by name' if full else FULL}"
+        places = order_weakest(confusion)[:most].tolist()
+        rest = "each can be asked for by name" if full else FULL
+        caption = f"The {most:,} weakest of {k:,} classes by recall{_few_cases(confusion)}; {k - most:,} more, {rest}"
     blocks += [class_table(evaluation, places, caption), average_table(evaluation)]
     if k <= SHOWN_CLASSES or (full and k <= 60):
         blocks.append(matrix_table(confusion))
@@ -357,6 +358,27 @@ def _classes(evaluation: Evaluation, *, full: bool) -> list[Block]:
         if pairs is not None:
             blocks.append(pairs)
     return blocks
+
+
+# With fewer cases than this the recall of a class says little of how weak it is.
+ENOUGH_CASES = 10
+
+
+def order_weakest(confusion: Confusion) -> NDArray[np.int64]:
+    """The places of the classes from the lowest recall to the highest; those with few cases or none after the others.
+
+    >>> order_weakest(Confusion.of([[20, 0, 0], [9, 11, 0], [1, 0, 1]])).tolist()
+    [1, 0, 2]
+    """
+    recalls = find("recall").of_classes(confusion.corners)
+    unknown = np.isnan(recalls)
+    few = np.asarray(confusion.truth_totals < ENOUGH_CASES, dtype=np.int64) + unknown
+    return np.lexsort((-confusion.truth_totals, np.where(unknown, np.inf, recalls), few))
+
+
+def _few_cases(confusion: Confusion) -> str:
+    totals = confusion.truth_totals
+    return f" (those under {ENOUGH_CASES} cases last)" if totals.min() < ENOUGH_CASES <= totals.max() else ""
 
 
 def _everything(evaluation: Evaluation) -> list[Block]:
@@ -574,10 +596,11 @@ def _weakest(evaluation: Evaluation) -> str:
     if np.isnan(recalls).all():
         return ""
     # From the counts, not the estimates: of very many classes only the largest are listed.
-    worst = evaluation.get("recall", class_=confusion.labels[int(np.nanargmin(recalls))])
+    imperfect = [at for at in order_weakest(confusion).tolist() if recalls[at] < 1]
+    worst = evaluation.get("recall", class_=confusion.labels[imperfect[0] if imperfect else int(np.nanargmin(recalls))])
     return (
         f'Weakest class: "{_named("" if worst.class_ is None else worst.class_)}", with recall {_percent(worst)}.'
-        if worst.value < 1
+        if imperfect
         else f"All {np.count_nonzero(~np.isnan(recalls)):,} classes that have cases are found without a miss."
         if np.isnan(recalls).any()
         else f"All {confusion.n_classes:,} classes are found without a miss."

@@ -10,8 +10,8 @@ from heldout.arguments import listing
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimate
 from heldout.measures.catalogue import find, headline_quantities
-from heldout.report.evaluation import body_blocks, chosen_tables, sentences, titled
-from heldout.report.evaluation_page import how_blocks, measured
+from heldout.report.evaluation import body_blocks, chosen_tables, titled
+from heldout.report.evaluation_page import page_body
 from heldout.report.interval_chart import Mark, interval_chart
 from heldout.report.report import renamed
 from heldout.report.review import findings_section
@@ -237,9 +237,7 @@ def validation_page(validation: Validation) -> list[Block]:
     return [
         _title(title_of(validation)),
         Prose(_sentence(validation.plan.target), label="Estimates"),
-        Prose(" ".join(sentences(validation.evaluation)), label="Verdict"),
-        findings_section(validation.review),
-        *_judged(validation),
+        *_judged(validation, validation.review),
         provenance_section(_facts(validation)),
     ]
 
@@ -250,25 +248,25 @@ def validations_page(validations: Sequence[Validation], review: Review, missing:
     chart = _learners(validations)
     blocks: list[Block] = [
         _title(overview[0]),
-        *([chart] if chart is not None else []),
         *overview[1:],
+        *([chart] if chart is not None else []),
         findings_section(review),
     ]
     for at, validation in enumerate(validations):
-        inner: list[Block] = [Prose(" ".join(sentences(validation.evaluation)), label="Verdict"), *_judged(validation)]
+        inner = _judged(validation)
         blocks.append(
             Section(validation.learner, tuple(renamed(inner, f"learner-{at + 1}-")), f"learner-{at + 1}", folded=True)
         )
     return [*blocks, provenance_section(_facts(validations[0], listing([v.learner for v in validations], most=40)))]
 
 
-def _judged(validation: Validation) -> list[Block]:
-    return [
+def _judged(validation: Validation, review: Review | None = None) -> list[Block]:
+    """The measures first, and after them how the splits differ."""
+    beside = [
         *_splits(validation),
-        *measured(validation.evaluation),
         *([Section("Remarks", tuple(notes), "remarks")] if (notes := remarks(validation)) else []),
-        *how_blocks(validation.evaluation, validation.evaluation.estimates),
     ]
+    return page_body(validation.evaluation, review, beside)
 
 
 def _splits(validation: Validation) -> list[Block]:

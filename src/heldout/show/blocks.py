@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from heldout.show.chart import Chart
 from heldout.show.explorer import Explorer
+from heldout.show.heatmap import Heatmap
 
 Align: TypeAlias = Literal["left", "right", "center"]
 Style: TypeAlias = Literal["share", "plain", "count", "percent"]
@@ -156,7 +157,22 @@ class Section:
     folded: bool = False
 
 
-Block: TypeAlias = Title | Prose | Note | Facts | Table | Verbatim | Section | Chart | Explorer
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What the first screen of a page answers with: key figures, the confusion matrix and one chart.
+
+    `found` counts the findings and leads to their section; `weakest` are the classes to look at first. Forms that
+    cannot draw keep the figures.
+    """
+
+    figures: Table
+    matrix: Heatmap | None = None
+    chart: Chart | None = None
+    found: str = ""
+    weakest: Table | None = None
+
+
+Block: TypeAlias = Title | Prose | Note | Facts | Table | Verbatim | Section | Chart | Explorer | Heatmap | Overview
 
 
 # A label in a cell is cut in the middle beyond this, in every form that has no width of its own.

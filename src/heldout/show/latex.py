@@ -12,6 +12,7 @@ from heldout.show.blocks import (
     Column,
     Facts,
     Note,
+    Overview,
     Prose,
     Section,
     Table,
@@ -102,8 +103,8 @@ def escape(text: str) -> str:
 
 
 def _block(block: Block) -> str:
-    if isinstance(block, Table):
-        return _table(block)
+    if isinstance(block, Table | Overview):
+        return _table(block.figures if isinstance(block, Overview) else block)
     if isinstance(block, Title):
         heading = f"\\section*{{{escape(block.text)}}}"
         return f"{heading}\n\n\\noindent {escape(block.detail)}" if block.detail else heading

@@ -5,7 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from heldout.show.blocks import LONGEST_LABEL, Block, Facts, Note, Prose, Section, Table, Title, Verbatim, without_drawn
+from heldout.show.blocks import (
+    LONGEST_LABEL,
+    Block,
+    Facts,
+    Note,
+    Overview,
+    Prose,
+    Section,
+    Table,
+    Title,
+    Verbatim,
+    without_drawn,
+)
 from heldout.show.escape import visible, visible_lines
 from heldout.show.numbers import words
 from heldout.show.text_width import shorten
@@ -68,8 +80,8 @@ def _defused(match: re.Match[str]) -> str:
 
 
 def _block(block: Block) -> str:
-    if isinstance(block, Table):
-        return _table(block)
+    if isinstance(block, Table | Overview):
+        return _table(block.figures if isinstance(block, Overview) else block)
     if isinstance(block, Title):
         heading = f"## {escape(block.text)}"
         return f"{heading}\n\n{_line(block.detail)}" if block.detail else heading
