@@ -252,8 +252,15 @@ def evaluation_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Blo
         _title(evaluation),
         *([_columns(evaluation)] if evaluation.source.columns else []),
         *body_blocks(evaluation, full=full),
+        *target_blocks(evaluation),
         *findings,
     ]
+
+
+def target_blocks(evaluation: Evaluation) -> list[Block]:
+    """Which error the numbers estimate, where the predictions are of several models."""
+    target = evaluation.target
+    return [Prose(f"{target[0].upper()}{target[1:]}.", label="Estimates")] if target else []
 
 
 def chosen_blocks(evaluation: Evaluation) -> list[Block]:
@@ -264,6 +271,7 @@ def chosen_blocks(evaluation: Evaluation) -> list[Block]:
         _title(evaluation),
         *columns,
         *chosen_tables(evaluation),
+        *target_blocks(evaluation),
         *method_notes(evaluation.estimates),
         *_notes(evaluation, evaluation.notes),
     ]

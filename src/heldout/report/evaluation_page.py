@@ -31,6 +31,7 @@ from heldout.report.evaluation import (
     order_weakest,
     rule_notes,
     sentences,
+    target_blocks,
     titled,
 )
 from heldout.report.explanations import explorer_sections, how_sections
@@ -328,7 +329,7 @@ def evaluation_page(evaluation: Evaluation) -> list[Block]:
     return [
         title_of(evaluation),
         *_read(evaluation),
-        *page_body(evaluation, evaluation.review),
+        *page_body(evaluation, evaluation.review, target_blocks(evaluation)),
         provenance_section(evaluation_facts(evaluation)),
     ]
 

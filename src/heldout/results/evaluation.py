@@ -242,6 +242,12 @@ class Evaluation(Reviewed):
             return replace(quantity.check_scored(self.scores), **changes).ask(quantity)
         return replace(self.estimator, **changes).ask(quantity)
 
+    @property
+    def target(self) -> str:
+        """Which error is estimated where the predictions come in folds; empty where they are of one model."""
+        plan = self.estimator.plan
+        return "" if plan is None else plan.target
+
     def rows(self) -> list[dict[str, object]]:
         """One row per estimate."""
         return [row for estimate in self.estimates for row in estimate.rows()]
@@ -254,6 +260,7 @@ class Evaluation(Reviewed):
             "threshold": self.threshold,
             **({} if self.prevalence is None else {"prevalence": self.prevalence}),
             "confusion": self._confusion_document(),
+            **({"target": self.target} if self.target else {}),
             "level": self.level,
             "seed": self.estimator.seed,
             "groups": None if self.confusion.clusters is None else self.confusion.clusters.number,
