@@ -74,7 +74,7 @@ def baseline_of(
     @cache
     def compared(level: float) -> Comparison:
         settings = {**options, "level": level}
-        comparison = compare(evaluation, other, measure=list(names), names=[ours, theirs], **settings)
+        comparison = compare(evaluation, other, measures=list(names), names=[ours, theirs], **settings)
         if not isinstance(comparison, Comparison):
             message = "two evaluations are compared pair by pair"
             raise TypeError(message)

@@ -33,7 +33,6 @@ def choose_threshold(
     *,
     truth: Any = None,
     by: str | None = None,
-    maximize: str | None = None,
     require: str | None = None,
     then: str | None = None,
     costs: Any = None,
@@ -54,8 +53,8 @@ def choose_threshold(
 ) -> Decision | CostOfDecision:
     """Choose the threshold from which a case is called positive, and say how sure that is.
 
-    `by` is "cost" or "iso" (with `costs`), "youden", "closest" or any measure of the counts; `maximize`, as the flag is
-    called, says the same. `require` holds requirements such as "recall >= 0.9", among whose thresholds the best by
+    `by` is "cost" or "iso" (with `costs`), "youden", "closest" or any measure of the counts (`maximize`, as the flag is
+    called, is accepted too). `require` holds requirements such as "recall >= 0.9", among whose thresholds the best by
     `then` is taken. `prevalence` is the share of positives where the threshold will be used. `honest` judges the choice
     on cases that had no part in it. Of more than two classes, `positive` is told from all the others together; without
     it, with `costs` and a probability for each class, there is no threshold: the answer says what it costs to answer
@@ -71,9 +70,6 @@ def choose_threshold(
     check_whole("replicates", replicates, 1)
     if prevalence is not None and (isinstance(prevalence, bool) or not isinstance(prevalence, int | float)):
         raise OptionError(f"The prevalence must be a number. Got {prevalence!r}.", hint="for example 0.05.")
-    if by is not None and maximize is not None:
-        raise OptionError(f"by={by!r} and maximize={maximize!r} are two names of one option.", hint="give one of them.")
-    by = by if maximize is None else maximize
     roles = {"truth": truth, "predicted": None, "weight": weight, "group": group}
     # Any threshold will do to read the columns: the classes that it gives are not used.
     asked = ReadOptions(labels, missing, score, positive, 0.0)

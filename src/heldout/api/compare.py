@@ -40,7 +40,7 @@ MarginKind = Literal["non-inferiority", "equivalence"]
 @takes(EngineArguments)
 def compare(
     *classifiers: Any,
-    measure: str | Sequence[str] | None = None,
+    measures: str | Sequence[str] | None = None,
     method: str | None = None,
     names: Sequence[str] | None = None,
     paired: bool | None = None,
@@ -90,7 +90,7 @@ def compare(
     >>> from heldout.api.evaluate import evaluate
     >>> truth = [0] * 60 + [1] * 60
     >>> good, poor = [0] * 55 + [1] * 60 + [0] * 5, [0] * 40 + [1] * 70 + [0] * 10
-    >>> result = compare(evaluate(truth, good), evaluate(truth, poor), measure="accuracy")
+    >>> result = compare(evaluate(truth, good), evaluate(truth, poor), measures="accuracy")
     >>> print(result.verdict)
     A is better than B: accuracy .917 against .750, a difference of .167 [.111 – .243], p < .001.
     """
@@ -108,7 +108,7 @@ def compare(
     with OpenConnections() as opened:
         reading = ContestantOptions(
             truth, predicted, score, threshold, id, fold, group, weight, positive, labels, costs, level, missing, seed,
-            only_scores(measure), **large, opened=opened,
+            only_scores(measures), **large, opened=opened,
         )  # fmt: skip
         contestants = _read_contestants(classifiers, names, reading, same_cases=paired is not False)
         if contestants is None:
@@ -120,7 +120,7 @@ def compare(
             others = {"names": names, "paired": paired}
             options = TableOptions(level, method, rope, claims, seed=seed, ignore=ignored)
             return _compare_results(
-                classifiers, _SplitOptions(splits, test_share, data_set), others, reading, options, control, measure
+                classifiers, _SplitOptions(splits, test_share, data_set), others, reading, options, control, measures
             )
         _SplitOptions(splits, test_share, data_set).check_unused()
         if len(contestants) < 2:
@@ -129,7 +129,7 @@ def compare(
         pairs = choose_pairs(list(contestants), control)
         design = choose_design(contestants, paired=paired)
         made = compare_contestants(
-            design, pairs, measure, CompareOptions(level, seed, replicates, method, rope), claims, ignored
+            design, pairs, measures, CompareOptions(level, seed, replicates, method, rope), claims, ignored
         )  # fmt: skip
     return made if ledger is None else enter_comparison(made, design, ledger)
 

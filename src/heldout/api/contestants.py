@@ -271,7 +271,7 @@ class ContestantOptions:
         except OptionError as error:
             if not (_has_scores_alone(self.named(columns, ranked=False)) and "threshold=" in error.hint):
                 raise
-            hint = f"{error.hint} Or compare the scores alone: measure='roc_auc' (--measure roc_auc)."
+            hint = f"{error.hint} Or compare the scores alone: measures='roc_auc' (--measure roc_auc)."
             raise OptionError(error.what, hint=hint) from None
 
     def named(self, columns: Mapping[str, Any], *, ranked: bool | None = None) -> dict[str, Any]:
