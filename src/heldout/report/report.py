@@ -46,11 +46,21 @@ NAMED = 80
 class Report(Result):
     """Answers that belong together, each under a heading of its own.
 
+    Parameters
+    ----------
+    parts : result or sequence of results
+        What stands in it, in this order.
+    title : str
+        What stands above all of them.
+
+    Examples
+    --------
     >>> from heldout.intervals.estimate import Estimate
     >>> one = Estimate("accuracy", None, None, 0.9, 0.8, 0.95, 0.95, "wilson", 50)
     >>> report = Report([one, one], title="Twice")
     >>> len(report), [part["schema"] for part in report.to_dict()["parts"]]
     (2, ['heldout/estimate@1', 'heldout/estimate@1'])
+
     """
 
     schema: ClassVar[str] = "heldout/report@1"
