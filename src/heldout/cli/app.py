@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from heldout import __version__
 from heldout.cli import start
@@ -24,7 +24,7 @@ from heldout.cli.check import check
 from heldout.cli.compare import compare
 from heldout.cli.count import count, merge
 from heldout.cli.evaluate import evaluate
-from heldout.cli.flags import Command
+from heldout.cli.flags import FlagSynonyms
 from heldout.cli.learners import bias_variance, card, learning_curve, validate
 from heldout.cli.output import Nearest, end_quietly, tell
 from heldout.cli.plan import plan
@@ -169,14 +169,23 @@ Examples:
 """
 
 
-class Commands(TyperGroup):
-    """The commands, which may be called by the words of other libraries too."""
+class CommandSynonyms:
+    """What a group of commands inherits to take other libraries' words for them too."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name, or the one that others call so."""
-        named = super().get_command(ctx, cmd_name)
+        find: Any = super()
+        named = find.get_command(ctx, cmd_name)
         own = find_own_command(cmd_name) if named is None else None
-        return named if own is None else super().get_command(ctx, own)
+        return named if own is None else find.get_command(ctx, own)
+
+
+class Command(FlagSynonyms, TyperCommand):
+    """A command."""
+
+
+class Commands(CommandSynonyms, TyperGroup):
+    """All commands."""
 
 
 # Typer brings its own copy of click, or uses the one installed: this is UsageError of whichever it is.

@@ -10,7 +10,6 @@ from functools import wraps
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
-from typer.core import TyperCommand
 
 from heldout.api.options import (
     INPUT,
@@ -135,13 +134,16 @@ def translate_flags(known: Mapping[str, str], words: Sequence[str], called: str)
     return translated
 
 
-class Command(TyperCommand):
-    """A command that takes other libraries' words for its flags too, without listing them in its help."""
+class FlagSynonyms:
+    """What a command inherits to take other libraries' words for its flags too; its help does not list them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line in our words."""
-        known = {str(one.name): flag for one in self.params for flag in one.opts if flag.startswith("--")}
-        return super().parse_args(ctx, translate_flags(known, args, ctx.command_path))
+        read: Any = super()
+        parameters: Any = vars(self)["params"]
+        known = {str(one.name): flag for one in parameters for flag in one.opts if flag.startswith("--")}
+        words: list[str] = read.parse_args(ctx, translate_flags(known, args, ctx.command_path))
+        return words
 
 
 def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]], Callable[..., None]]:
