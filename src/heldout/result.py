@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+    from matplotlib.axes import Axes
 
+    from heldout.show.altair import AnyChart
     from heldout.show.blocks import Block
     from heldout.show.chart import Chart
     from heldout.show.text import Screen
@@ -111,8 +113,10 @@ class Result(ABC):
     rows_name: ClassVar[str] = "estimates"
     # What says how it reads, as "module:function" of a layer above; empty where it says so itself.
     _rendered_by: ClassVar[str] = ""
-    # What draws it, in the same way; empty where there is no chart.
-    _drawn_by: ClassVar[str] = ""
+    # Its kinds of chart, the usual one first, each with what draws it in the same way.
+    _charts: ClassVar[Mapping[str, str]] = {"intervals": "heldout.report.interval_chart:draw_rows"}
+    # What a notebook shows of it.
+    _notebook_by: ClassVar[str] = "heldout.report.notebook:notebook_blocks"
 
     @abstractmethod
     def rows(self) -> list[dict[str, object]]:
@@ -133,10 +137,42 @@ class Result(ABC):
         blocks: list[Block] = bound_late(self._rendered_by)(self, form)
         return blocks
 
-    @final
-    def _draw(self, **options: bool) -> Chart:
-        chart: Chart = bound_late(self._drawn_by)(self, **options)
+    @property
+    def chart_kinds(self) -> tuple[str, ...]:
+        """The kinds of chart that it can be drawn as; the first is drawn unless another is named."""
+        return tuple(self._charts)
+
+    def _draw(self, kind: str | None = None, **options: Any) -> Chart:
+        if not self.chart_kinds:
+            raise OptionError(f"A {type(self).__name__} has no chart.", hint="print it to read it.")
+        wanted = self.chart_kinds[0] if kind is None else str(kind)
+        if wanted not in self._charts:
+            near = closest(wanted, self.chart_kinds)
+            raise OptionError(
+                f"There is no chart {wanted!r} of this result. There are: {listing(self.chart_kinds)}.",
+                hint=f"did you mean {near!r}?" if near else f"use {self.chart_kinds[0]!r}.",
+            )
+        chart: Chart = bound_late(self._charts[wanted])(self, **options)
         return chart
+
+    @final
+    def chart(self, kind: str | None = None, **options: Any) -> AnyChart:
+        """An Altair chart of one of its `chart_kinds`, the first unless said; `options` are those of the kind."""
+        from heldout.show.altair import altair_chart
+
+        return altair_chart(self._draw(kind, **options))
+
+    @final
+    def plot(
+        self, kind: str | None = None, ax: Axes | None = None, *, title: str | bool = False, **options: Any
+    ) -> Axes:
+        """Draw one of its `chart_kinds` with matplotlib, into `ax` or a figure of its own, and return the axes.
+
+        Made for papers: there is no title unless `title` is true or a text. The rest of the figure stays yours.
+        """
+        from heldout.show.matplotlib import plot_chart
+
+        return plot_chart(self._draw(kind, **options), ax, title=title)
 
     @final
     def __eq__(self, other: object) -> bool:
@@ -237,7 +273,9 @@ class Result(ABC):
 
     @final
     def _repr_html_(self) -> str:
-        return self.to_html()
+        from heldout.show.html import render_html
+
+        return render_html(bound_late(self._notebook_by)(self))
 
     @final
     def write(self, path: str | Path) -> Path:

@@ -78,6 +78,7 @@ class Review(Result):
     schema: ClassVar[str] = "heldout/review@1"
     rows_name: ClassVar[str] = "findings"
     _rendered_by: ClassVar[str] = "heldout.report.review:render_review"
+    _charts: ClassVar[Mapping[str, str]] = {}
 
     findings: tuple[Finding, ...]
     muted: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -155,6 +155,12 @@ class Comparison(Reviewed):
     rows_name: ClassVar[str] = "comparisons"
     _rendered_by: ClassVar[str] = "heldout.report.comparison:render_comparison"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_comparison"
+    _charts: ClassVar[Mapping[str, str]] = {
+        "differences": "heldout.report.comparison:draw_differences",
+        "roc": "heldout.report.comparison:draw_curves",
+        "roc_difference": "heldout.report.comparison:draw_curve_difference",
+        "cost_ranges": "heldout.report.comparison:draw_cost_ranges",
+    }
 
     names: tuple[str, ...]
     pairs: tuple[Pair, ...]
@@ -214,6 +220,11 @@ class Comparison(Reviewed):
     def optimal_ranges(self, prevalence: float | None = None) -> OptimalRanges:
         """Which classifier is cheapest in which range of costs, from the convex hull of all ROC curves."""
         return self._curves().ranges(prevalence)
+
+    @property
+    def chart_kinds(self) -> tuple[str, ...]:
+        """The differences, and the ROC curves where there are scores of the same cases."""
+        return tuple(self._charts) if self.curves is not None else ("differences",)
 
     def save(self, path: str | Path) -> Path:
         """Draw the ROC curves into a file, as its ending says: svg, png, html or json."""

@@ -34,6 +34,7 @@ from heldout.show.blocks import Block
 
 if TYPE_CHECKING:
     from heldout.curves import Curve, ThresholdTable
+    from heldout.show.chart import Chart
 
 # Squares of this many classes are written out in documents; larger ones list the cells that were met.
 WRITTEN_CLASSES = 200
@@ -52,6 +53,12 @@ class Evaluation(Reviewed):
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_evaluation"
     _sliced_by: ClassVar[str] = "heldout.findings.slice_search:SliceSearch"
     _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
+    _charts: ClassVar[Mapping[str, str]] = {
+        "matrix": "heldout.report.evaluation_charts:draw_matrix",
+        "intervals": "heldout.report.evaluation_charts:draw_measures",
+    }
+    _curves_by: ClassVar[str] = "heldout.report.evaluation_charts:list_charts"
+    _curve_drawn_by: ClassVar[str] = "heldout.report.evaluation_charts:draw_curve"
 
     confusion: Confusion
     positive: Label | None
@@ -346,6 +353,19 @@ class Evaluation(Reviewed):
                 hint="for example roc, or f1 for the F-score against the threshold.",
             ) from None
         return self.judge_band(measure_curve(ranking, kind, **{**settings, **options}))
+
+    @property
+    def chart_kinds(self) -> tuple[str, ...]:
+        """The curves that the scores allow, the confusion matrix, and the measures with their intervals."""
+        return (*bound_late(self._curves_by)(self), *self._charts)
+
+    def _draw(self, kind: str | None = None, **options: Any) -> Chart:
+        wanted = self.chart_kinds[0] if kind is None else str(kind)
+        if wanted in self._charts:
+            return super()._draw(wanted, **options)
+        # Beside the listed kinds there is every measure against the threshold.
+        chart: Chart = bound_late(self._curve_drawn_by)(self, wanted, **options)
+        return chart
 
     def judge_band(self, curve: Curve) -> Curve:
         """The curve, without its band where cases were predicted several times: it takes each prediction as a case."""
