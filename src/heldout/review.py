@@ -170,7 +170,7 @@ class Reviewed(Result):
     def review(self) -> Review:
         """What a careful statistician would point out: every rule, with what it found."""
         review: Review = bound_late(self._reviewed_by)(self)
-        return review
+        return self._like(review)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -49,6 +49,7 @@ from heldout.resampling.run_evidence import collect_predictions, find_dependence
 from heldout.resampling.split_task import Classes, capture_warnings, predict_classes, predict_scores
 from heldout.resampling.tuning import InnerSplits, add_search
 from heldout.resampling.workers import Jobs, Progress
+from heldout.result import keeps_backend
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Settings, judge
 from heldout.results.validation import Validation
@@ -58,6 +59,7 @@ PARTS = 5
 PLAN = "a model fitted before"
 
 
+@keeps_backend
 def card_of_model(
     model: Any,
     data: Any,
@@ -198,6 +200,7 @@ SHUFFLES = 5
 MEASURES = ("accuracy",)
 
 
+@keeps_backend
 def card(
     learner: Any = None,
     data: Any = None,

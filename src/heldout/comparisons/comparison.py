@@ -182,6 +182,9 @@ class Comparison(Reviewed):
     best: Best | None = None
     earlier: EarlierUses | None = field(default=None, repr=False)
 
+    def _parts(self) -> tuple[Best, ...]:
+        return () if self.best is None else (self.best,)
+
     def __repr__(self) -> str:
         return f"<Comparison of {listing(self.names)} on {self.setting}; print it to read it>"
 
@@ -215,11 +218,11 @@ class Comparison(Reviewed):
 
     def roc(self, a: str | None = None, b: str | None = None) -> RocComparison:
         """ROC curve against ROC curve: where one is above, where they cross, and how sure that is."""
-        return self._curves().pair(a or self.names[0], b or self.names[1])
+        return self._like(self._curves().pair(a or self.names[0], b or self.names[1]))
 
     def optimal_ranges(self, prevalence: float | None = None) -> OptimalRanges:
         """Which classifier is cheapest in which range of costs, from the convex hull of all ROC curves."""
-        return self._curves().ranges(prevalence)
+        return self._like(self._curves().ranges(prevalence))
 
     @property
     def chart_kinds(self) -> tuple[str, ...]:

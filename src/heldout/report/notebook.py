@@ -28,7 +28,7 @@ from heldout.report.validation import remarks, splits_section, validation_page
 from heldout.result import Result
 from heldout.results.cases import confused
 from heldout.results.evaluation import Evaluation
-from heldout.results.validation import Validation
+from heldout.results.validation import Validation, Validations
 from heldout.review import Reviewed
 from heldout.show.blocks import Block, Note, Prose, Section, Table, Title, drawn_columns, provenance_section
 from heldout.show.chart import Chart
@@ -48,18 +48,28 @@ PAGE = 'Everything else is on the page: write("report.html").'
 
 def notebook_blocks(result: Result) -> list[Block]:
     """What a notebook shows of any result."""
+    blocks: list[Block]
     match result:
         case Evaluation() if not result.asked:
-            return evaluation_cell(result, result)
+            blocks = evaluation_cell(result, result)
         case Validation() if not result.evaluation.asked:
-            return validation_cell(result)
+            blocks = validation_cell(result)
+        case Validations():
+            blocks = validations_cell(result)
         case Report():
-            return report_cell(result)
+            blocks = report_cell(result)
         case Curve():
-            return curve_cell(result)
+            blocks = curve_cell(result)
         case Estimate():
             _, *notes = result.blocks()
-            return [*_drop_links([measures_table([result], [titled(result)], result.level)]), *notes]
+            blocks = [*_drop_links([measures_table([result], [titled(result)], result.level)]), *notes]
+        case _:
+            blocks = page_cell(result)
+    return blocks
+
+
+def page_cell(result: Result) -> list[Block]:
+    """The page of a result, with a chart, its answers open and the rest folded."""
     blocks = result.page_blocks()
     if not any(isinstance(block, Chart) for block in _flat(blocks)):
         blocks = _with_chart(result, blocks)
@@ -112,6 +122,14 @@ def validation_cell(validation: Validation) -> list[Block]:
     splits = splits_section(validation)
     _, *rest = evaluation_cell(validation.evaluation, validation, replace(splits, folded=True), *remarks(validation))
     return [title, estimated, *rest]
+
+
+def validations_cell(validations: Validations) -> list[Block]:
+    """Learners side by side; each by itself is asked for by its name."""
+    learners = {validation.learner for validation in validations}
+    page = [b for b in validations.page_blocks() if not (isinstance(b, Section) and b.title in learners)]
+    each = f"One learner by itself: validations[{validations.held[0].learner!r}]."
+    return [*_fold(_drop_links(page), findings_cell(validations)), Prose(each)]
 
 
 def report_cell(report: Report) -> list[Block]:

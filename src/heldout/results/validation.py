@@ -166,7 +166,8 @@ class Validation(Reviewed):
     @cached_property
     def evaluation(self) -> Evaluation:
         """Every measure, put together over the splits by the rule that fits it."""
-        return evaluate_run(self.run, self.problem, self.plan, self.judging, self.training, self.optimism)
+        made = evaluate_run(self.run, self.problem, self.plan, self.judging, self.training, self.optimism)
+        return self._like(made)
 
     @property
     def chart_kinds(self) -> tuple[str, ...]:
@@ -355,6 +356,9 @@ class Validations(Reviewed):
 
     held: tuple[Validation, ...]
     missing: tuple[str, ...] = ()
+
+    def _parts(self) -> tuple[Validation, ...]:
+        return self.held
 
     def __repr__(self) -> str:
         return f"<Validations of {listing(v.learner for v in self.held)}; print it to read it>"
