@@ -36,7 +36,9 @@ from heldout.gates.requirements import (
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.quantiles import z_value
 from heldout.predictions.alignment import lost_rows
+from heldout.predictions.slice_plans import name_slices
 from heldout.report.review import unsaid
+from heldout.result import keeps_backend
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.thresholds.requirement import HOW, Written, read_all
@@ -200,6 +202,7 @@ def _difference(ours: Estimate, row: Mapping[str, Any]) -> PairTest:
 BY_NAME = ("truth", "predicted", "score", "weight", "group", "fold", "id")
 
 
+@keeps_backend
 @takes(CheckArguments)
 def check(
     data: Any = None,
@@ -381,7 +384,8 @@ def _check_baseline(wanted: Sequence[Written], baseline: Any) -> None:
 def _evaluated(data: Any, options: dict[str, Any], terms: Sequence[SliceTerm], *, every: bool) -> Evaluation:
     """The evaluation; with every measure where rules are to look at it, as they do after `evaluate`."""
     if not isinstance(data, Evaluation):
-        slices = options["slices"] if known_evidence(data) is not None else slices_to_read(terms, options["slices"])
+        slices = name_slices(options["slices"])
+        slices = slices if known_evidence(data) is not None else slices_to_read(terms, slices)
         try:
             return evaluate(data, **{**options, "slices": slices}, measures="all" if every else [])
         except ColumnError as error:

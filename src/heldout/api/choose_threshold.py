@@ -19,6 +19,7 @@ from heldout.evidence.counted import Counted
 from heldout.predictions.positive_class import choose_positive, fitted, quoted
 from heldout.predictions.source import ReadOptions, Source, gather
 from heldout.predictions.table import Predictions
+from heldout.result import keeps_backend
 from heldout.results.evaluation_builder import counted_notes
 from heldout.thresholds.classes import CostOfDecision, cost_of_decision
 from heldout.thresholds.decision import Decision
@@ -26,6 +27,7 @@ from heldout.thresholds.decision_warnings import GET_ROWS
 from heldout.thresholds.selection import choose, choose_rows
 
 
+@keeps_backend
 @takes(EngineArguments)
 def choose_threshold(
     data: Any = None,

@@ -32,11 +32,13 @@ from heldout.files import read_table
 from heldout.files.ledger import enter_use
 from heldout.findings.review import check_codes
 from heldout.measures.catalogue import read_quantity
+from heldout.result import keeps_backend
 from heldout.results.validation import Validations
 
 MarginKind = Literal["non-inferiority", "equivalence"]
 
 
+@keeps_backend
 @takes(EngineArguments)
 def compare(
     *classifiers: Any,

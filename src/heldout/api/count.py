@@ -14,6 +14,7 @@ from heldout.errors import FileError, HeldoutError, OptionError
 from heldout.evidence.storage import loaded
 from heldout.predictions.case_values import take_as_scores
 from heldout.predictions.column_roles import is_no_column
+from heldout.predictions.slice_plans import name_slices
 from heldout.predictions.source import ReadOptions, Source, gather
 
 
@@ -87,9 +88,8 @@ def count_with_source(data: Any, predicted: Any = None, **options: Unpack[Counte
     roles = {"truth": options["truth"], "predicted": predicted, "weight": options["weight"], "group": options["group"]}
     roles |= {"fold": None if is_no_column(options["fold"]) else options["fold"]}
     cut = checked_threshold(options["threshold"], predicted)
-    asked = ReadOptions(
-        options["labels"], options["missing"], options["score"], options["positive"], cut, options["slices"]
-    )
+    slices = name_slices(options["slices"])
+    asked = ReadOptions(options["labels"], options["missing"], options["score"], options["positive"], cut, slices)
     elsewhere = counted_elsewhere(data, roles, asked, where)
     if elsewhere is not None:
         return Evidence.of(elsewhere[0]), elsewhere[1]

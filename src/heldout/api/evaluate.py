@@ -28,12 +28,15 @@ from heldout.predictions.case_values import NoThresholdError, take_as_scores
 from heldout.predictions.column_roles import is_no_column
 from heldout.predictions.label_encoding import check_label_list
 from heldout.predictions.positive_class import fitted
+from heldout.predictions.slice_plans import name_slices
 from heldout.predictions.source import ReadOptions, Source, gather
 from heldout.predictions.table import Predictions, no_threshold_note
+from heldout.result import keeps_backend
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Folded, Settings, judge
 
 
+@keeps_backend
 @takes(EvaluateArguments)
 def evaluate(
     data: Any = None, predicted: Any = None, y: Any = None, **options: Unpack[EvaluateArguments]
@@ -134,7 +137,8 @@ def evaluate(
     settings = replace(settings, **_check_review_options(options["ignore"], options["limits"]))
     settings.checked()
     source, predictions = Source(), None
-    labels, missing, score, slices = options["labels"], options["missing"], options["score"], options["slices"]
+    labels, missing, score = options["labels"], options["missing"], options["score"]
+    slices = name_slices(options["slices"])
     roles = {"truth": options["truth"], "predicted": predicted, "weight": options["weight"], "group": options["group"]}
     unfolded = is_no_column(options["fold"])
     roles |= {"fold": None if unfolded else options["fold"], "id": options["id"]}

@@ -35,6 +35,7 @@ from heldout.resampling.learning_curve import (
     learn,
 )
 from heldout.resampling.outcome import Run
+from heldout.result import keeps_backend
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Settings
 from heldout.results.validation import Judging, evaluate_run
@@ -42,6 +43,7 @@ from heldout.results.validation import Judging, evaluate_run
 Progress = Callable[[int, int], object] | Literal[False] | None
 
 
+@keeps_backend
 @takes(DataArguments, after="y")
 def learning_curve(
     learner: Any,
@@ -229,6 +231,7 @@ def take_size(run: Run, sets: NestedTrainingSets, at: int, *, training: bool = F
     )
 
 
+@keeps_backend
 @takes(DataArguments, after="y")
 def bias_variance(
     learner: Any,

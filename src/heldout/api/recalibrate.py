@@ -14,9 +14,11 @@ from heldout.arguments import check_level, check_whole, closest, listing
 from heldout.comparisons.recalibration import CALIBRATORS, Recalibration, compare_calibrators
 from heldout.engines.score_evidence import RowScores
 from heldout.errors import OptionError
+from heldout.result import keeps_backend
 from heldout.results.evaluation import Evaluation
 
 
+@keeps_backend
 @takes(RecalibrateArguments)
 def recalibrate(
     data: Any = None,

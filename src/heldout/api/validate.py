@@ -28,6 +28,7 @@ from heldout.resampling.run import cases_of_problem, run
 from heldout.resampling.run_evidence import count_every_case_once, count_training, mix_632
 from heldout.resampling.split_task import Inner
 from heldout.resampling.tuning import InnerSplits, add_search, with_inner
+from heldout.result import keeps_backend
 from heldout.results.evaluation_builder import Settings, cost_matrix
 from heldout.results.validation import Judging, Validation, Validations
 from heldout.synonyms import takes_synonyms
@@ -68,6 +69,7 @@ OnError = Literal["raise", "record"]
 
 
 @takes_synonyms
+@keeps_backend
 def validate(
     learner: Any,
     X: Any = None,

@@ -49,6 +49,7 @@ from heldout.resampling.run_evidence import collect_predictions, find_dependence
 from heldout.resampling.split_task import Classes, capture_warnings, predict_classes, predict_scores
 from heldout.resampling.tuning import InnerSplits, add_search
 from heldout.resampling.workers import Jobs, Progress
+from heldout.result import keeps_backend
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Settings, judge
 from heldout.results.validation import Validation
@@ -59,6 +60,7 @@ PARTS = 5
 PLAN = "a model fitted before"
 
 
+@keeps_backend
 def card_of_model(
     model: Any,
     data: Any,
@@ -200,6 +202,7 @@ MEASURES = ("accuracy",)
 
 
 @takes_synonyms
+@keeps_backend
 def card(
     learner: Any = None,
     data: Any = None,

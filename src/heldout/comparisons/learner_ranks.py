@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,9 +33,6 @@ from heldout.result import Result, bound_late, make_row
 from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
 from heldout.show.text_width import shorten
-
-if TYPE_CHECKING:
-    from heldout.show.altair import AnyChart
 
 SHOWN_CLAIMS = 6
 
@@ -80,7 +77,7 @@ class LearnerRanks(Result):
 
     schema: ClassVar[str] = "heldout/ranks@1"
     rows_name: ClassVar[str] = "ranks"
-    _drawn_by: ClassVar[str] = "heldout.report.learner_ranks:draw_ranks"
+    _charts: ClassVar[Mapping[str, str]] = {"ranks": "heldout.report.learner_ranks:draw_ranks"}
     _tikz_by: ClassVar[str] = "heldout.report.learner_ranks:write_tikz"
     _rendered_by: ClassVar[str] = "heldout.report.learner_ranks:render_ranks"
 
@@ -193,12 +190,6 @@ class LearnerRanks(Result):
             "verdict": self.verdict,
             "notes": list(self.notes),
         }
-
-    def chart(self) -> AnyChart:
-        """The critical difference diagram as an Altair chart: learners by rank, bars over those not told apart."""
-        from heldout.show.altair import altair_chart
-
-        return altair_chart(self._draw())
 
     def to_tikz(self) -> str:
         """The same diagram for LaTeX, which needs the package tikz."""

@@ -29,7 +29,7 @@ from heldout.predictions.case_values import (
 )
 from heldout.predictions.label_encoding import check_label_list, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, usual_pair, usual_positive
-from heldout.predictions.slice_plans import slice_values, slices_of_arrays
+from heldout.predictions.slice_plans import name_slices, slice_values, slices_of_arrays
 from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, gather
 from heldout.predictions.table import NothingWholeError, Predictions, ask_for_other_class, assemble, check_missing_word
 from heldout.synonyms import takes_synonyms
@@ -321,7 +321,7 @@ class Evidence:
         # An iterator can be read only once, and what a batch holds is looked at more than once.
         read = {role: list(values) if isinstance(values, Iterator) else values for role, values in roles.items()}
         data, score = (list(values) if isinstance(values, Iterator) else values for values in (data, score))
-        batch = Batch(data, read, score, slices)
+        batch = Batch(data, read, score, name_slices(slices))
         if not batch.is_empty():
             self._take(batch)
         return self

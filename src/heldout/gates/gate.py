@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -169,6 +169,7 @@ class Gate(Result):
     schema: ClassVar[str] = "heldout/gate@1"
     rows_name: ClassVar[str] = "requirements"
     _rendered_by: ClassVar[str] = "heldout.report.gate:render_gate"
+    _charts: ClassVar[Mapping[str, str]] = {"requirements": "heldout.report.gate:draw_requirements"}
     _junit_by: ClassVar[str] = "heldout.report.gate:junit_xml"
 
     requirements: tuple[Requirement, ...]

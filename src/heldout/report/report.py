@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from heldout.errors import OptionError
-from heldout.result import ROW_KEYS, Result
+from heldout.result import ROW_KEYS, Result, find_backend, keep_backend
 from heldout.show.blocks import Block, Cell, Facts, Number, Prose, Section, Table, Title
 from heldout.show.escape import visible
 from heldout.show.explorer import Explorer
@@ -81,6 +81,7 @@ class Report(Result):
         if not results:
             raise OptionError("A report needs a part, and there is none.", hint="pass at least one result.")
         object.__setattr__(self, "parts", results)
+        keep_backend(self, find_backend(results))
         object.__setattr__(self, "title", str(title))
 
     def __repr__(self) -> str:

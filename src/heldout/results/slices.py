@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -125,6 +125,7 @@ class Slices(Result):
     """
 
     schema: ClassVar[str] = "heldout/slices@1"
+    _charts: ClassVar[Mapping[str, str]] = {"slices": "heldout.report.interval_chart:draw_slices"}
     rows_name: ClassVar[str] = "slices"
 
     whole: Estimate

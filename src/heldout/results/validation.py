@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,7 @@ from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Folded, Settings, judge
 from heldout.review import Reviewed
 from heldout.show.blocks import Block
+from heldout.show.chart import Chart
 
 NO_TRAINING_PREDICTIONS = "there are no predictions of training cases"
 
@@ -146,6 +147,7 @@ class Validation(Reviewed):
     rows_name: ClassVar[str] = ""
     _rendered_by: ClassVar[str] = "heldout.report.validation:render_validation"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_validation"
+    _charts: ClassVar[Mapping[str, str]] = {"splits": "heldout.report.validation:draw_splits"}
     _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
 
     learner: str
@@ -164,7 +166,18 @@ class Validation(Reviewed):
     @cached_property
     def evaluation(self) -> Evaluation:
         """Every measure, put together over the splits by the rule that fits it."""
-        return evaluate_run(self.run, self.problem, self.plan, self.judging, self.training, self.optimism)
+        made = evaluate_run(self.run, self.problem, self.plan, self.judging, self.training, self.optimism)
+        return self._like(made)
+
+    @property
+    def chart_kinds(self) -> tuple[str, ...]:
+        """The values in the splits, and all that the evaluation over them can be drawn as."""
+        return (*self._charts, *self.evaluation.chart_kinds)
+
+    def _draw(self, kind: str | None = None, **options: Any) -> Chart:
+        if kind is None or kind in self._charts:
+            return super()._draw(kind, **options)
+        return self.evaluation._draw(kind, **options)  # noqa: SLF001 - the same contract
 
     def __getitem__(self, name: str) -> Estimate:
         """The estimate of that name."""
@@ -338,10 +351,14 @@ class Validations(Reviewed):
     rows_name: ClassVar[str] = ""
     _rendered_by: ClassVar[str] = "heldout.report.validation:render_validations"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_validations"
+    _charts: ClassVar[Mapping[str, str]] = {"learners": "heldout.report.validation:draw_learners"}
     _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
 
     held: tuple[Validation, ...]
     missing: tuple[str, ...] = ()
+
+    def _parts(self) -> tuple[Validation, ...]:
+        return self.held
 
     def __repr__(self) -> str:
         return f"<Validations of {listing(v.learner for v in self.held)}; print it to read it>"

@@ -296,6 +296,7 @@ class StudyPlan(Result):
 
     schema: ClassVar[str] = "heldout/study-plan@1"
     _rendered_by: ClassVar[str] = "heldout.report.study_plan:render_study_plan"
+    _charts: ClassVar[Mapping[str, str]] = {"study_plan": "heldout.report.study_plan:draw_study_plan"}
 
     what: str
     goal: Goal
