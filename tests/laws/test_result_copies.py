@@ -101,7 +101,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "Curve": lambda seed: evaluation(seed).curve("roc"),
     "ThresholdTable": lambda seed: evaluation(seed).threshold_table(),
     "Validation": lambda seed: learnt(heldout.validate, LEARNER, seed, plan=".632+ 20"),
-    "Validations": lambda seed: learnt(heldout.validate, (LEARNER, "knn:3"), seed, plan="5-fold"),
+    "SeveralValidations": lambda seed: learnt(heldout.validate, (LEARNER, "knn:3"), seed, plan="5-fold"),
     "FoldEstimate": lambda seed: learnt(heldout.validate, LEARNER, seed, plan="5-fold")["accuracy"],
     "LearningCurve": lambda seed: learnt(heldout.learning_curve, LEARNER, seed, draws=3, points=4),
     "BiasVariance": lambda seed: learnt(heldout.bias_variance, LEARNER, seed),

@@ -517,8 +517,6 @@ def _flatten(given: Sequence[Any]) -> list[tuple[str, Any]]:
             items += [(str(name), each) for name, each in item.items()]
         elif isinstance(item, Validations):
             items += [(validation.learner, validation) for validation in item]
-        elif isinstance(item, Validation):
-            items.append((item.learner, item))
         elif isinstance(item, str | Path):
             items.append((Path(item).name, item))
         else:

@@ -30,7 +30,7 @@ from heldout.resampling.split_task import Inner
 from heldout.resampling.tuning import InnerSplits, add_search, with_inner
 from heldout.result import keeps_backend
 from heldout.results.evaluation_builder import Settings, cost_matrix
-from heldout.results.validation import Judging, Validation, Validations
+from heldout.results.validation import Judging, SeveralValidations, Validation, Validations
 from heldout.synonyms import takes_synonyms
 
 
@@ -98,7 +98,7 @@ def validate(
     training: bool = True,
     progress: Callable[[int, int], object] | Literal[False] | None = None,
     ignore: str | Iterable[str] = (),
-) -> Validation | Validations:
+) -> Validations:
     """Estimate how good a learner will be on new cases, by a plan such as "10-fold", ".632+ 200" or "loo".
 
     Several learners see the same splits. Of files and for short names, columns of categories and gaps are dealt with
@@ -219,7 +219,7 @@ def validate(
         if not validations[-1].finished:
             break
     if isinstance(learner, Mapping | list | tuple):
-        return Validations(tuple(validations), tuple(each.name for each in learners[len(validations) :]))
+        return SeveralValidations(tuple(validations), tuple(each.name for each in learners[len(validations) :]))
     return validations[0]
 
 

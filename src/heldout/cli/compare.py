@@ -200,7 +200,7 @@ def compare(
     classifiers = [_validate(paths, learners, options)] if learners else [*paths, *_evaluate(matrices, paths, options)]
     result = run(*classifiers, **options)
     if chart is not None:
-        result.save(chart)
+        result.write(chart, "roc" if "roc" in result.chart_kinds else result.chart_kinds[0])
     deliver(result, outputs)
     if chart is not None:
         tell(f"Wrote {chart}")

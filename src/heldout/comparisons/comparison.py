@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from heldout.arguments import listing
@@ -228,10 +227,6 @@ class Comparison(Reviewed):
     def chart_kinds(self) -> tuple[str, ...]:
         """The differences, and the ROC curves where there are scores of the same cases."""
         return tuple(self._charts) if self.curves is not None else ("differences",)
-
-    def save(self, path: str | Path) -> Path:
-        """Draw the ROC curves into a file, as its ending says: svg, png, html or json."""
-        return self.roc().save(path) if len(self.names) == 2 else self.optimal_ranges().save(path)
 
     def _curves(self) -> Curves:
         if self.curves is None:

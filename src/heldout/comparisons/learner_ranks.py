@@ -191,18 +191,16 @@ class LearnerRanks(Result):
             "notes": list(self.notes),
         }
 
+    def _write_chart(self, path: Path, kind: str | None) -> Path:
+        """The diagram also for LaTeX, as TikZ."""
+        if path.suffix.lower() == ".tex":
+            return write_whole(path, self.to_tikz().encode("utf-8", "backslashreplace"))
+        return super()._write_chart(path, kind)
+
     def to_tikz(self) -> str:
         """The same diagram for LaTeX, which needs the package tikz."""
         text: str = bound_late(self._tikz_by)(self)
         return text
-
-    def save(self, path: str | Path) -> Path:
-        """Write the diagram to a file, as its ending says: svg, png, html, json (Vega-Lite) or tex (TikZ)."""
-        if Path(path).suffix.lower() == ".tex":
-            return write_whole(path, self.to_tikz().encode("utf-8", "backslashreplace"))
-        from heldout.show.figure import save_chart
-
-        return save_chart(self._draw(), path)
 
 
 def _short(name: str) -> str:

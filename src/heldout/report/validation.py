@@ -19,7 +19,7 @@ from heldout.report.review import findings_section
 from heldout.resampling.outcome import Run
 from heldout.result import Form
 from heldout.results.evaluation import Evaluation
-from heldout.results.validation import Validation, Validations
+from heldout.results.validation import SeveralValidations, Validation, Validations
 from heldout.review import Review
 from heldout.show.blocks import (
     Block,
@@ -49,7 +49,7 @@ def render_validation(validation: Validation, form: Form) -> list[Block]:
     return validation_blocks(validation, full=form == "full", chosen=chosen)
 
 
-def render_validations(validations: Validations, form: Form) -> list[Block]:
+def render_validations(validations: SeveralValidations, form: Form) -> list[Block]:
     """All learners in one table; in full and on a page each by itself below."""
     learners, missing = validations.held, validations.missing
     chosen = form == "chosen" or (form != "full" and learners[0].evaluation.asked)

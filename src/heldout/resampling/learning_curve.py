@@ -6,7 +6,6 @@ import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -521,12 +520,6 @@ class LearningCurve(Reviewed):
             "notes": list(self.notes),
             **self.review.document(),
         }  # fmt: skip
-
-    def save(self, path: str | Path) -> Path:
-        """Write the curve to a file, as its ending says: svg, png, html or json (Vega-Lite)."""
-        from heldout.show.figure import save_chart
-
-        return save_chart(self._draw(), path)
 
 
 def learn(

@@ -53,6 +53,7 @@ class Evaluation(Reviewed):
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_evaluation"
     _sliced_by: ClassVar[str] = "heldout.findings.slice_search:SliceSearch"
     _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
+    _phrased_by: ClassVar[str] = "heldout.report.evaluation:sentences"
     _charts: ClassVar[Mapping[str, str]] = {
         "matrix": "heldout.report.evaluation_charts:draw_matrix",
         "intervals": "heldout.report.evaluation_charts:draw_measures",
@@ -79,6 +80,11 @@ class Evaluation(Reviewed):
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
+
+    @property
+    def verdict(self) -> str:
+        """Whether it beats the commonest class, and how good it is where it matters, in a few sentences."""
+        return " ".join(bound_late(self._phrased_by)(self))
 
     @property
     def n(self) -> int | float:
