@@ -177,6 +177,23 @@ def test_a_copy_is_equal_and_reads_the_same(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_every_result_has_a_verdict_a_summary_and_a_file_of_every_form(kind, tmp_path):
+    result = result_of(kind, 1)
+    assert isinstance(result.verdict, str)
+    assert result.summary().strip()
+    for ending in (".json", ".md", ".csv", ".txt"):
+        assert result.write(tmp_path / f"answer{ending}").stat().st_size
+    if kind == "Review":
+        return
+    drawn = result.write(tmp_path / "answer.svg")
+    assert "<svg" in drawn.read_text(encoding="utf-8")
+    assert result.save(tmp_path / "again.svg").read_bytes() == drawn.read_bytes()
+    # A chart of that kind, whatever the ending.
+    chart = result.write(tmp_path / "chart.json", result.chart_kinds[0])
+    assert "vega-lite" in chart.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_another_answer_is_unequal(kind):
     assert result_of(kind, 1) != result_of(kind, 2)
     assert result_of(kind, 1) != "an answer"
