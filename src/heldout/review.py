@@ -78,6 +78,7 @@ class Review(Result):
     schema: ClassVar[str] = "heldout/review@1"
     rows_name: ClassVar[str] = "findings"
     _rendered_by: ClassVar[str] = "heldout.report.review:render_review"
+    _charts: ClassVar[Mapping[str, str]] = {}
 
     findings: tuple[Finding, ...]
     ignored: tuple[str, ...] = ()
@@ -169,7 +170,7 @@ class Reviewed(Result):
     def review(self) -> Review:
         """What a careful statistician would point out: every rule, with what it found."""
         review: Review = bound_late(self._reviewed_by)(self)
-        return review
+        return self._like(review)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -138,8 +138,8 @@ def test_the_page_draws_importance_and_net_benefit(forest, tmp_path):
     charts = {block.title: block for section in sections for block in section.blocks if isinstance(block, Chart)}
     assert list(charts) == ["Importance of the features", "Net benefit"]
     dots = charts["Importance of the features"].dots[0]
-    assert dots.y == tuple(one.value for one in forest.importance.features)
-    ticks = charts["Importance of the features"].x.ticks
+    assert dots.x == tuple(one.value for one in forest.importance.features)
+    ticks = charts["Importance of the features"].y.ticks
     assert [name for _, name in ticks] == [one.feature for one in forest.importance.features]
     assert charts["Net benefit"].strokes[0].x == tuple(point.threshold for point in forest.usefulness.points)
     page = forest.write(tmp_path / "card.html").read_text(encoding="utf-8")

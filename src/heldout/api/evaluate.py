@@ -28,36 +28,108 @@ from heldout.predictions.case_values import NoThresholdError, take_as_scores
 from heldout.predictions.column_roles import is_no_column
 from heldout.predictions.label_encoding import check_label_list
 from heldout.predictions.positive_class import fitted
+from heldout.predictions.slice_plans import name_slices
 from heldout.predictions.source import ReadOptions, Source, gather
 from heldout.predictions.table import Predictions, no_threshold_note
+from heldout.result import keeps_backend
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Folded, Settings, judge
 
 
+@keeps_backend
 @takes(EvaluateArguments)
 def evaluate(
     data: Any = None, predicted: Any = None, y: Any = None, **options: Unpack[EvaluateArguments]
 ) -> Evaluation:
     """Measure a classifier from its predictions, every measure with an interval.
 
-    Takes two columns (lists, arrays, tensors, data frame columns), a data frame, also a lazy one of Polars, DuckDB,
-    Ibis, Spark or Dask, or the path of a file or folder with the names of its columns, counted evidence, or a confusion
-    matrix as `matrix=` (a table, a data frame that is read by its labels, a dictionary of rows, a file) with `rows`
-    saying what its rows are. `score` is one score per case, or one per case and class;
-    without `predicted` the class comes from it, at `threshold`. `weight` and `group` are one value per case, and rows
-    are matched by position. `fold` says which model of a resampling plan made each prediction (a column that is called
-    fold is used unless `fold="none"`), and `id` which case it is about, where a case was predicted more than once.
-    `method` replaces the default interval where it applies. Calibration errors are of `calibration_bins` bins (10), of
-    equal width or, with the `calibration_strategy` "quantile", with equally many cases each.
-    `slices` names columns that divide the cases ("all" for every column without a role; for arrays, values by name),
-    and `ignore` rules that are not to be checked, by their codes. `limits` replaces limits of rules, by code and name:
-    `{"H014": {"width": 0.1}}`. `prevalence` is the share of the positive class where it will be used, and `ledger` a
-    file in which this use of the cases is entered; others are a finding.
-    What is too large is not held: `engine` says who reads a path (else it is chosen by its size) and `master` on which
-    cluster; areas are then certain to `tolerance`, in at most so many `passes` over the scores.
+    Rows are matched by position. What is too large is not held: files, folders and lazy frames are counted where they
+    are. The words of scikit-learn and others are taken too: `y_true`, `y_pred`, `y_score`, `sample_weight`,
+    `pos_label`, `groups`.
 
+    Parameters
+    ----------
+    data : array, data frame, lazy frame, path, evidence or fitted model
+        The true classes, one per case; or a data frame (of pandas, Polars, PyArrow, DuckDB, Ibis, Spark or Dask) or the
+        path of a file or folder whose columns are then named; or what was counted before.
+    predicted : array or column name, optional
+        The predicted classes; of a fitted model, its features. Fractions, or a table with a column for each class, are
+        taken as scores.
+    y : array, optional
+        Of a fitted model, the true classes: evaluate(model, X, y).
+    truth : array or column name, optional
+        The true classes, where they are not the first argument.
+    score : array, table or column names, optional
+        A score or probability of the positive class for each case, or one for each case and class. Without predictions,
+        these follow from it.
+    threshold : float, optional
+        The score from which on the positive class is predicted; 0.5 for probabilities unless said.
+    weight : array or column name, optional
+        How much each case counts.
+    group : array or column name, optional
+        Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
+    fold : array or column name, optional
+        Which model of a resampling plan made each prediction. A column that is called fold is used unless this is
+        "none".
+    id : array or column name, optional
+        Which case it is, where it was predicted more than once or is matched with other predictions.
+    matrix : table, data frame, dictionary, path or text, optional
+        A confusion matrix in the place of cases.
+    rows : {"truth", "predicted"}, optional
+        What the rows of the matrix are; the truth unless its axes say otherwise.
+    positive : label, optional
+        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+    labels : sequence of labels, optional
+        The classes in the order to show them; those that occur unless said.
+    measures : str or sequence of str, optional
+        The measures to show, such as "accuracy", "macro f1" or "recall[spam]"; all unless said.
+    costs : Costs, table, dictionary, path or text, optional
+        What each kind of error costs, as in "yes,no:10; no,yes:1" (truth, predicted: cost).
+    cost_rows : {"truth", "predicted"}, optional
+        What the rows of a table of costs are.
+    level : float
+        The level of the intervals: the share of them that is meant to hold the truth.
+    method : str, optional
+        The interval method wherever it applies, such as "bootstrap"; without, the best of each kind.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value: refuse them, or drop them and say how many.
+    seed : int
+        Where everything random begins.
+    replicates : int
+        How many bootstrap replicates are drawn, where an interval needs them.
+    slices : column names, dictionary of arrays or "all", optional
+        What divides the cases, to see where it fails.
+    calibration_bins : int, optional
+        The number of bins of calibration errors and reliability; 10 unless said.
+    calibration_strategy : {"uniform", "quantile"}, optional
+        Bins of equal width, or with equally many cases each.
+    ignore : str or sequence of str
+        Codes of rules that are not to be checked, such as "H014".
+    limits : dictionary, optional
+        Other limits of rules, by code and name: {"H014": {"width": 0.1}}.
+    engine : str, optional
+        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by its size unless said.
+    master : str, optional
+        The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
+    tolerance : float
+        How far areas may be off where scores are counted in bins.
+    passes : int
+        How often the scores may be read to get there.
+    prevalence : float, optional
+        The share of the positive class where it will be used, if it differs from that of these cases.
+    ledger : path, optional
+        A file in which this use of the cases is entered; earlier uses are a finding.
+
+    Returns
+    -------
+    Evaluation
+        Every measure with its interval: evaluation["recall"], print(evaluation), evaluation.write("report.html").
+
+    Examples
+    --------
     >>> print(evaluate(["yes", "no", "no", "yes"], ["yes", "no", "yes", "yes"])["recall"])
     recall[yes] 1.000 [.342 – 1.000] (0.95 wilson, n = 2)
+
     """
     data, predicted, options, said = _read_first(data, predicted, y, options)
     notes = said
@@ -65,7 +137,8 @@ def evaluate(
     settings = replace(settings, **_check_review_options(options["ignore"], options["limits"]))
     settings.checked()
     source, predictions = Source(), None
-    labels, missing, score, slices = options["labels"], options["missing"], options["score"], options["slices"]
+    labels, missing, score = options["labels"], options["missing"], options["score"]
+    slices = name_slices(options["slices"])
     roles = {"truth": options["truth"], "predicted": predicted, "weight": options["weight"], "group": options["group"]}
     unfolded = is_no_column(options["fold"])
     roles |= {"fold": None if unfolded else options["fold"], "id": options["id"]}

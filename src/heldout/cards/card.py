@@ -30,6 +30,10 @@ class Card(Result):
     """
 
     schema: ClassVar[str] = "heldout/card@1"
+    _charts: ClassVar[Mapping[str, str]] = {
+        "importance": "heldout.cards.card_report:importance_chart",
+        "net_benefit": "heldout.cards.card_report:benefit_chart",
+    }
 
     learner: str
     source: str

@@ -205,7 +205,7 @@ def learning_curve(
     with learners_may_print():
         curve = run(learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=measure, **options)
     if chart is not None:
-        curve.save(chart)
+        curve.write(chart, curve.chart_kinds[0])
     deliver(curve, outputs)
     if chart is not None:
         tell(f"Wrote {chart}")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from heldout.arguments import listing
@@ -155,6 +154,12 @@ class Comparison(Reviewed):
     rows_name: ClassVar[str] = "comparisons"
     _rendered_by: ClassVar[str] = "heldout.report.comparison:render_comparison"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_comparison"
+    _charts: ClassVar[Mapping[str, str]] = {
+        "differences": "heldout.report.comparison:draw_differences",
+        "roc": "heldout.report.comparison:draw_curves",
+        "roc_difference": "heldout.report.comparison:draw_curve_difference",
+        "cost_ranges": "heldout.report.comparison:draw_cost_ranges",
+    }
 
     names: tuple[str, ...]
     pairs: tuple[Pair, ...]
@@ -175,6 +180,9 @@ class Comparison(Reviewed):
     shared: tuple[str, ...] = field(default=(), repr=False)
     best: Best | None = None
     earlier: EarlierUses | None = field(default=None, repr=False)
+
+    def _parts(self) -> tuple[Best, ...]:
+        return () if self.best is None else (self.best,)
 
     def __repr__(self) -> str:
         return f"<Comparison of {listing(self.names)} on {self.setting}; print it to read it>"
@@ -209,15 +217,16 @@ class Comparison(Reviewed):
 
     def roc(self, a: str | None = None, b: str | None = None) -> RocComparison:
         """ROC curve against ROC curve: where one is above, where they cross, and how sure that is."""
-        return self._curves().pair(a or self.names[0], b or self.names[1])
+        return self._like(self._curves().pair(a or self.names[0], b or self.names[1]))
 
     def optimal_ranges(self, prevalence: float | None = None) -> OptimalRanges:
         """Which classifier is cheapest in which range of costs, from the convex hull of all ROC curves."""
-        return self._curves().ranges(prevalence)
+        return self._like(self._curves().ranges(prevalence))
 
-    def save(self, path: str | Path) -> Path:
-        """Draw the ROC curves into a file, as its ending says: svg, png, html or json."""
-        return self.roc().save(path) if len(self.names) == 2 else self.optimal_ranges().save(path)
+    @property
+    def chart_kinds(self) -> tuple[str, ...]:
+        """The differences, and the ROC curves where there are scores of the same cases."""
+        return tuple(self._charts) if self.curves is not None else ("differences",)
 
     def _curves(self) -> Curves:
         if self.curves is None:

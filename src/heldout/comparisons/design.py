@@ -622,7 +622,7 @@ class PairedRocCurves(Curves):
         if self.design.weights() is not None:
             raise OptionError(
                 "ROC curves are compared without weights, and the cases have some.",
-                hint="leave out weight, or compare the areas (measure='roc_auc'), which know of weights.",
+                hint="leave out weight, or compare the areas (measures='roc_auc'), which know of weights.",
             )
         truth, label = self.design.positives()
         scores_a, scores_b = (self.design.scores_in_order(index) for index in indices)

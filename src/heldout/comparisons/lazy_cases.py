@@ -61,7 +61,7 @@ NO_ROWS = "read the rows into memory (engine='memory', --engine memory; a frame:
 MOST_COLUMNS = 50
 # Ibis tables that belong to one connection; those in memory go with any.
 OF_A_CONNECTION = ("DatabaseTable", "SQLQueryResult")
-WITHOUT_ROWS = "compare by roc_auc, gini, brier or log_loss (measure=, --measure) by their usual methods"
+WITHOUT_ROWS = "compare by roc_auc, gini, brier or log_loss (measures=, --measure) by their usual methods"
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +176,7 @@ class LazyRocCurves(Curves):
         """Refused: how sure a crossing of two curves is takes resampled rows."""
         raise OptionError(
             f"How {a} and {b} cross is judged by resampling the rows, and these were counted where they are.",
-            hint="compare the areas (measure='roc_auc', --measure roc_auc), draw the curve of each by evaluate(), or "
+            hint="compare the areas (measures='roc_auc', --measure roc_auc), draw the curve of each by evaluate(), or "
             f"{NO_ROWS}.",
         )
 

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,9 @@ class Confusion:
            [  4,  96]])
     """
 
+    # What a notebook shows of it, as "module:function" of a layer above.
+    _notebook_by: ClassVar[str] = "heldout.report.notebook:confusion_cell"
+
     labels: tuple[Label, ...]
     truth: NDArray[np.int64]
     predicted: NDArray[np.int64]
@@ -67,6 +70,12 @@ class Confusion:
     squares: NDArray[np.float64] | None = None
     rows: NDArray[np.int64] | None = None
     clusters: Clusters | None = None
+
+    def _repr_html_(self) -> str:
+        from heldout.result import bound_late
+        from heldout.show.html import render_html
+
+        return render_html(bound_late(self._notebook_by)(self))
 
     @classmethod
     def of(cls, matrix: Any, labels: Sequence[Label] | None = None, *, rows: str | None = None) -> Confusion:

@@ -18,7 +18,7 @@ from heldout.errors import OptionError
 from heldout.findings.rule import RULES, About, Rule
 from heldout.resampling.learning_curve import LearningCurve
 from heldout.results.evaluation import Evaluation
-from heldout.results.validation import Validation, Validations
+from heldout.results.validation import SeveralValidations, Validation
 from heldout.review import Finding, Review
 
 # Rules stand in the modules whose names say what they are about: a new one needs no entry here.
@@ -124,7 +124,7 @@ def review_validation(validation: Validation) -> Review:
     return review("validation", validation, validation.ignore) + validation.evaluation.review
 
 
-def review_validations(validations: Validations) -> Review:
+def review_validations(validations: SeveralValidations) -> Review:
     """What the rules say of learners that saw the same splits."""
     return reviewed_together({validation.learner: validation.review for validation in validations})
 

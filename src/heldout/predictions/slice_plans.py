@@ -470,6 +470,25 @@ EVERY = "all"
 NUMBERING = ("id", "row", "index", "rownumber", "row_number", "unnamed: 0")
 
 
+def name_slices(asked: Any) -> Any:
+    """What was asked for as slices, a data frame or a named column of one as values by name; others as they are.
+
+    >>> import polars as pl
+    >>> list(name_slices(pl.DataFrame({"sex": ["f", "m"], "age": [20, 30]})))
+    ['sex', 'age']
+    """
+    if asked is None or isinstance(asked, str | Mapping) or type(asked).__module__ == "builtins":
+        return asked
+    import narwhals as nw
+
+    frame = nw.from_native(asked, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return {name: frame[name].to_native() for name in frame.columns}
+    if isinstance(frame, nw.Series) and frame.name not in (None, ""):
+        return {frame.name: asked}
+    return asked
+
+
 def slice_names(asked: Any, names: Sequence[Any], source: str) -> list[Any]:
     """The columns that were named as slices, each of which must exist; with "all", every column there is.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from heldout.arguments import listing
 from heldout.comparisons.best import Best, BestBy
 from heldout.comparisons.comparison import UNNAMED, Comparison, Pair
 from heldout.comparisons.corrections import is_significant
@@ -17,10 +18,10 @@ from heldout.comparisons.paired_scores import AREAS
 from heldout.curves.curve import CHECK_CLASSES
 from heldout.curves.curve_chart import TONES, draw_together, overlay
 from heldout.curves.roc import FPR
-from heldout.errors import HeldoutError, ValuesError
+from heldout.errors import HeldoutError, OptionError, ValuesError
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Bound
-from heldout.report.interval_chart import Mark, interval_chart
+from heldout.report.interval_chart import Mark, forest_chart, interval_chart
 from heldout.report.review import findings_section
 from heldout.result import Form
 from heldout.show.blocks import (
@@ -327,6 +328,34 @@ def _charts(comparison: Comparison) -> list[Chart]:
     return made
 
 
+def draw_differences(comparison: Comparison, measure: str | None = None) -> Chart:
+    """The differences with their intervals around zero: of one pair by all measures, of many pairs by one measure."""
+    many = len(comparison.names) > 2
+    names = list(dict.fromkeys(pair.name for pair in comparison.pairs))
+    wanted = names[0] if many and measure is None else measure
+    pairs = [pair for pair in comparison.pairs if wanted in (None, pair.name, pair.measure, named(pair))]
+    if not pairs:
+        raise OptionError(f"There is no comparison by {measure!r}.", hint=f"use one of: {listing(names)}.")
+    title = f"Differences of {named(pairs[0])}" if many else f"Differences: {pairs[0].a} − {pairs[0].b}"
+    level = f"Bars: {100 * comparison.level:g} % intervals. Zero is no difference."
+    return forest_chart(_marks(pairs, many=many), title, "difference", lines=[("no difference", 0.0)], detail=level)
+
+
+def draw_curves(comparison: Comparison) -> Chart:
+    """The ROC curves of two with the crossings of their hulls, of more with their joint hull."""
+    return draw_pair(comparison.roc()) if len(comparison.names) == 2 else draw_cost_ranges(comparison)
+
+
+def draw_curve_difference(comparison: Comparison, a: str | None = None, b: str | None = None) -> Chart:
+    """The difference of the true positive rates of two, the first two unless said."""
+    return draw_difference(comparison.roc(a, b))
+
+
+def draw_cost_ranges(comparison: Comparison) -> Chart:
+    """The ROC curves of all and their joint hull."""
+    return draw_ranges(comparison.optimal_ranges())
+
+
 def _marks(held: Sequence[Pair], *, many: bool) -> list[Mark]:
     kept = [pair for pair in held if many or abs(pair.tested.difference) <= 1 or math.isnan(pair.tested.difference)]
     return [
@@ -352,15 +381,9 @@ def _curves(comparison: Comparison) -> list[Block]:
 # Charts of ROC curves against each other: two with their crossings, their difference, many with their joint hull.
 
 
-def draw_pair(pair: RocComparison, *, difference: bool = False) -> Chart:
-    """Both ROC curves, with dots where their convex hulls cross; or their difference."""
-    if pair.undefined:
-        raise ValuesError(
-            f"There are no ROC curves to draw: {pair.undefined}.",
-            hint=CHECK_CLASSES,
-        )
-    if difference:
-        return draw_difference(pair)
+def draw_pair(pair: RocComparison) -> Chart:
+    """Both ROC curves, with dots where their convex hulls cross."""
+    _check_defined(pair)
     crossings = pair.hull_crossings
     x, y = tuple(at.fpr for at in crossings), tuple(at.tpr for at in crossings)
     tips = Tips(x, y, (
@@ -372,8 +395,14 @@ def draw_pair(pair: RocComparison, *, difference: bool = False) -> Chart:
     return _add_dots(overlay(pair.curves, pair.names), Dots(x, y, name="hulls cross", tone="ink"), tips, words)
 
 
+def _check_defined(pair: RocComparison) -> None:
+    if pair.undefined:
+        raise ValuesError(f"There are no ROC curves to draw: {pair.undefined}.", hint=CHECK_CLASSES)
+
+
 def draw_difference(pair: RocComparison) -> Chart:
     """A's true positive rate less B's over the false positive rates, with its band."""
+    _check_defined(pair)
     columns = (pair.fpr, pair.difference, pair.low, pair.high)
     x, y, low, high = (tuple(column.tolist()) for column in columns)
     reach = max(0.05, float(np.abs([pair.low, pair.high]).max()) * 1.05)

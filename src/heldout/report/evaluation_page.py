@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from heldout.arguments import listing
-from heldout.curves import precision_recall, reliability, roc
-from heldout.curves.curve_chart import TONES, chart_of, draw_alike, draw_together
+from heldout.curves import reliability
+from heldout.curves.curve_chart import TONES, chart_of
 from heldout.curves.decision import GRID
 from heldout.curves.declare import list_kinds
 from heldout.curves.roc import one_class
@@ -34,6 +34,7 @@ from heldout.report.evaluation import (
     target_blocks,
     titled,
 )
+from heldout.report.evaluation_charts import OF_CLASSES, draw_classes, draw_folds
 from heldout.report.explanations import explorer_sections, how_sections
 from heldout.report.overview import MAPPED, linked, make_heatmap, make_overview, span
 from heldout.report.review import count_fired, findings_section, unsaid
@@ -57,7 +58,7 @@ from heldout.show.chart import Chart
 from heldout.show.escape import visible
 from heldout.show.explorer import Explorer
 from heldout.show.heatmap import FIGURED, Heatmap
-from heldout.show.numbers import count, number, percent, plain
+from heldout.show.numbers import count, percent, plain
 from heldout.show.text_width import shorten
 
 
@@ -105,7 +106,6 @@ POOLED = (
     "No curve of all folds together: the scores come from several models and are not on one scale, so the cases of one "
     "fold cannot be ranked against those of another."
 )
-SHOWN_FOLDS = 20
 
 
 def curve_blocks(evaluation: Evaluation, *, moves: bool) -> list[Block]:
@@ -145,45 +145,21 @@ def _draw_positive(evaluation: Evaluation, positive: Label, *, moves: bool) -> l
 
 def _draw_folds(evaluation: Evaluation) -> list[Block]:
     """One ROC curve per fold for two classes: each model ranks its own cases only."""
-    scores, positive = evaluation.scores, evaluation.positive
-    told: list[Block] = [Prose(POOLED)]
-    if scores is None or positive is None or scores.evidence.per_class:
-        return told
-    folds = len(scores.evidence.fold_cases)
-    curves = []
-    for fold in scores.evidence.folds[:SHOWN_FOLDS]:
-        seen = fold.ranking(positive)
-        curves += [] if one_class(seen) else [roc(seen, bands=None)]
-    if not curves:
-        return told
-    areas = [float(curve.area) for curve in curves if curve.area is not None]
-    mean, least, most = (number(area) for area in (sum(areas) / len(areas), min(areas), max(areas)))
-    summary = f"Area under the curve {mean} on average, from {least} to {most}."
-    left = folds - len(curves)
-    summary += f" {left:,} folds are not drawn." if left else ""
-    return [draw_alike(curves, "ROC curve of every fold", "one fold each", summary), *told]
+    try:
+        return [draw_folds(evaluation), Prose(POOLED)]
+    except HeldoutError:
+        return [Prose(POOLED)]
 
 
 def _draw_classes(evaluation: Evaluation) -> list[Block]:
     """One curve per class, each against the rest, for as many as can be told apart: the largest."""
-    confusion = evaluation.confusion
-    places = sorted(range(confusion.n_classes), key=lambda at: -confusion.truth_totals[at])
-    drawable = [confusion.labels[at] for at in places if not one_class(evaluation.ranking(confusion.labels[at]))][
-        : len(TONES)
-    ]
-    if not drawable:
+    try:
+        charts: list[Block] = [draw_classes(evaluation, kind) for kind in OF_CLASSES]
+    except HeldoutError:
         return []
-    short = [shortened(evaluation.ranking(label)) for label in drawable]
-    names = [shorten(visible(str(label)), 40) for label in drawable]
-    charts: list[Block] = [
-        draw_together([roc(r, bands=None) for r in short], names, "ROC curve of each class against the rest"),
-        draw_together([precision_recall(r, bands=None) for r in short], names, "Precision-recall curve of each class"),
-    ]
-    left = confusion.n_classes - len(drawable)
-    return [
-        *charts,
-        *([Prose(f"The curves of the {len(drawable)} largest classes; {left:,} are not drawn.")] if left else []),
-    ]
+    drawn = min(len(TONES), evaluation.confusion.n_classes)
+    left = evaluation.confusion.n_classes - drawn
+    return [*charts, *([Prose(f"The curves of the {drawn} largest classes; {left:,} are not drawn.")] if left else [])]
 
 
 def _reliability(evaluation: Evaluation, tallied: Probabilities) -> list[Chart]:
