@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from heldout.api.compare import compare
 from heldout.api.evaluate import evaluate
 from heldout.comparisons.comparison import Comparison
+from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number
 
 
@@ -135,7 +136,7 @@ def test_nothing_is_said_of_curves_that_do_not_cross(sides, measure):
     assert "convex hull" not in str(found)
 
 
-def rare(seed: int, spread: float, n: int = 400) -> object:
+def rare(seed: int, spread: float, n: int = 400) -> Evaluation:
     """An evaluation with one positive in ten cases."""
     truth = np.arange(n) % 10 == 0
     score = 1 / (1 + np.exp(-np.random.default_rng(seed).normal(np.where(truth, 1.5, -2.5), spread)))
