@@ -55,6 +55,12 @@ def pages(tmp_path_factory) -> dict[str, Path]:
         "twenty": heldout.evaluate(*many_classes(20, 1500)),
         "many": heldout.evaluate(*many_classes(200, 12_000)),
     }
+    rare = np.where(rng.random(600) < 0.08, "fraud", "fine")
+    shift = np.where(rare == "fraud", 1.6, -2.0)
+    models = [
+        heldout.evaluate(rare, score=1 / (1 + np.exp(-rng.normal(shift, s))), positive="fraud") for s in (1, 2, 3)
+    ]
+    answers["compared"] = heldout.compare(*models, names=["good", "fair", "poor"], replicates=99)
     for name, answer in answers.items():
         answer.write(folder / f"{name}.html")
     return {name: folder / f"{name}.html" for name in answers}
@@ -82,7 +88,23 @@ def test_everything_that_answers_is_in_the_first_screen(page, pages, name, size)
         assert bottom <= size["height"], (part, box)
 
 
-@pytest.mark.parametrize("name", ["two", "twenty", "many"])
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_comparison_answers_on_its_first_screen(page, pages, size):
+    opened(page, pages["compared"], size)
+    parts = {name: PARTS[name] for name in ("what was judged", "verdict", "curve")}
+    parts["figures"] = "[data-overview] .heldout-key table tbody tr:nth-child(3)"
+    for part, box in page.evaluate(PLACES, parts).items():
+        assert box is not None, part
+        assert box[3] <= size["height"], (part, box)
+    assert page.inner_text("[data-overview] .heldout-key thead").startswith("model\taverage precision")
+    assert page.inner_text("[data-overview] strong >> nth=0")
+    titles = page.locator("#curves .heldout-caption").all_inner_texts()
+    assert titles == ["Precision-recall curve", "ROC curve", "Reliability diagram"]
+    assert page.locator("#matrices .heldout-counted").count() == 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+
+@pytest.mark.parametrize("name", ["two", "twenty", "many", "compared"])
 def test_nothing_is_wider_than_the_page(page, pages, name):
     opened(page, pages[name], DESK)
     page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")

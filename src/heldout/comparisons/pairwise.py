@@ -453,6 +453,7 @@ def compare_contestants(
         design.own_notes,
         design.shared_notes,
         best,
+        judged=tuple(design.by_name.values()),
     )
 
 

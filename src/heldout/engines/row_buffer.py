@@ -349,8 +349,8 @@ def _joined_slices(known: tuple[str, ...], column: SliceColumn, numbers: Collect
     values = [label for label in labels if is_value(label)]
     ordered = column.name in numbers or all(_DATE.fullmatch(label) for label in values)
     most = FEW_NUMBERS if ordered else MOST_TEXTS
-    if column.kind == "bins" or column.note or len(values) > most:
-        what = "numbers or dates" if ordered or column.kind == "bins" else "texts"
+    if column.kind != "values" or column.note or len(values) > most:
+        what = "numbers or dates" if ordered or column.kind != "values" else "texts"
         raise ColumnError(
             f"The slice column {quoted(column.name)} has more than {most} different {what}: "
             f"{listing(map(quoted, values), most=4)}.",

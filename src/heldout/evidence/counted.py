@@ -140,13 +140,14 @@ def _added(first: Probabilities | None, second: Probabilities | None) -> Probabi
 class CountedColumn:
     """The slices of one column: their names, how they were made, and the counts of each.
 
-    The keys of `counts` are places among `labels`. `kind` is "bins" where numbers were cut at quantiles.
+    The keys of `counts` are places among `labels`. `kind` is "bins" where numbers were cut at quantiles, and
+    "periods" where dates were cut by the calendar.
     """
 
     name: str
     labels: tuple[str, ...]
     counts: SliceCounts
-    kind: Literal["values", "bins"] = "values"
+    kind: Literal["values", "bins", "periods"] = "values"
     note: str = ""
 
     def __add__(self, other: object) -> CountedColumn:
@@ -154,7 +155,7 @@ class CountedColumn:
             return NotImplemented
         if self.labels == other.labels:
             return replace(self, counts=self.counts + other.counts, note=self.note or other.note)
-        if "bins" in (self.kind, other.kind) or self.note or other.note:
+        if {self.kind, other.kind} != {"values"} or self.note or other.note:
             raise MatrixError(
                 f"The slices of {self.name!r} were cut in different places: {listing(self.labels, most=4)}; "
                 f"{listing(other.labels, most=4)}.",

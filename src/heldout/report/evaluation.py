@@ -56,7 +56,7 @@ def estimate_table(
         Column(f"{100 * evaluation.level:g} % interval"),
         Column(""),
     )
-    return Table(columns, tuple(rows), caption)
+    return Table(columns, tuple(rows), caption, "measures")
 
 
 def _span(e: Estimate, floor: float) -> Cell:
@@ -78,7 +78,7 @@ def class_table(evaluation: Evaluation, shown: Iterable[int], caption: str = "")
             e = evaluation.get(measure, class_=label)
             cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
         rows.append(tuple(cells))
-    return Table(tuple(columns), tuple(rows), caption)
+    return Table(tuple(columns), tuple(rows), caption, "classes")
 
 
 def average_table(evaluation: Evaluation) -> Table:
@@ -94,7 +94,7 @@ def average_table(evaluation: Evaluation) -> Table:
             e = evaluation.get(measure, average=average)
             cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
         rows.append(tuple(cells))
-    return Table(tuple(columns), tuple(rows))
+    return Table(tuple(columns), tuple(rows), name="averages over the classes")
 
 
 def matrix_table(confusion: Confusion) -> Table:
@@ -110,7 +110,7 @@ def matrix_table(confusion: Confusion) -> Table:
         )
         for i, label in enumerate(confusion.labels)
     ]
-    return Table(tuple(columns), tuple(rows))
+    return Table(tuple(columns), tuple(rows), name="confusion matrix")
 
 
 def binary_matrix(evaluation: Evaluation) -> Table:
@@ -142,7 +142,7 @@ def binary_matrix(evaluation: Evaluation) -> Table:
     ]
     rows.append(("precision, NPV", *(Number(e.value, digits=e.digits) for e in below), None, None, None))
     rows.append((None, *(Range(e.low, e.high, digits=e.digits) for e in below), None, None, None))
-    return Table(columns, tuple(rows))
+    return Table(columns, tuple(rows), name="confusion matrix")
 
 
 def confused_pairs(confusion: Confusion, level: float = 0.95, independent: float = 1.0) -> Table | None:

@@ -36,7 +36,8 @@ from heldout.report.evaluation import (
 )
 from heldout.report.evaluation_charts import OF_CLASSES, draw_classes, draw_folds
 from heldout.report.explanations import explorer_sections, how_sections
-from heldout.report.overview import MAPPED, linked, make_heatmap, make_overview, span
+from heldout.report.interval_chart import Mark, interval_chart
+from heldout.report.overview import MAPPED, choose_key_figures, linked, make_heatmap, make_overview, span
 from heldout.report.review import count_fired, findings_section, unsaid
 from heldout.report.slider import threshold_explorer, why_none
 from heldout.results.evaluation import Evaluation
@@ -425,6 +426,8 @@ def _failures(evaluation: Evaluation) -> list[Block]:
     """Worst slices and hardest cases, where the evaluation has them."""
     blocks: list[Block] = []
     if evaluation.slice_columns:
+        timed = _over_time(evaluation)
+        blocks += [Section("Over time", tuple(timed), "time")] if timed else []
         parts: list[Block] = []
         parts += _asked(evaluation, "worst_slices")
         every = _asked(evaluation, "slices")
@@ -436,6 +439,41 @@ def _failures(evaluation: Evaluation) -> list[Block]:
         if hardest:
             blocks.append(Section("Hardest cases", tuple(hardest), "hardest"))
     return blocks
+
+
+# Measures that are drawn over time.
+OVER_TIME = 2
+
+
+def _over_time(evaluation: Evaluation) -> list[Block]:
+    """For each column of dates the figures that matter most, period by period, with their intervals."""
+    blocks: list[Block] = []
+    for column in evaluation.slice_columns:
+        if column.kind != "periods":
+            continue
+        for e in _timely(evaluation):
+            try:
+                found = evaluation.slices(e.name, columns=column.name)
+            except HeldoutError:
+                continue
+            marks = [Mark(one.values[0], one.estimate.value, one.estimate.low, one.estimate.high) for one in found]
+            about = f"Dots: the value in each period, bars: its {100 * evaluation.level:g} % interval."
+            chart = interval_chart(
+                [mark for mark in marks if not mark.name.startswith("(")],
+                f"{titled(e)} over {shorten(visible(column.name), NAMED)}",
+                titled(e),
+                lines=[("all cases", e.value)],
+                along=shorten(visible(column.name), NAMED),
+                detail=about,
+            )
+            blocks += [] if chart is None else [chart]
+    return blocks
+
+
+def _timely(evaluation: Evaluation) -> list[Estimate]:
+    """What is drawn over time: of the key figures the first that counts make, and that by which slices are judged."""
+    counted = [e for e in choose_key_figures(evaluation) if find(e.measure).measure.scope in ("class", "table")]
+    return counted[:OVER_TIME]
 
 
 def _asked(evaluation: Evaluation, name: str, **options: Any) -> list[Block]:

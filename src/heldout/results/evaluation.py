@@ -23,7 +23,7 @@ from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimator
 from heldout.intervals.fold_scores import FoldScores
 from heldout.intervals.score_estimator import ScoreEstimator
-from heldout.measures.catalogue import find, read_quantity
+from heldout.measures.catalogue import find, is_imbalanced, read_quantity
 from heldout.measures.quantity import AVERAGES, Average, Quantity
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import Source
@@ -161,7 +161,9 @@ class Evaluation(Reviewed):
         return bound_late(self._sliced_by)(self)
 
     def slices(self, measure: str | None = None, columns: str | Iterable[str] | None = None) -> Slices:
-        """A measure, the error rate unless said, in every slice of the cases, each against all other cases.
+        """A measure in every slice of the cases, each against all other cases.
+
+        Unless said it is the error rate, and with rare positives their recall.
 
         `columns` are some of those that divide the cases, all unless said. Intervals are those of the whole on the
         cases of the slice; p-values are corrected for the number of slices.
@@ -186,8 +188,15 @@ class Evaluation(Reviewed):
         return self._found_slices[key]
 
     def _sliced_quantity(self, measure: str | None) -> Quantity:
-        name = "error_rate" if measure is None else measure
+        name = self._usual_sliced() if measure is None else measure
         return read_quantity(name, self.labels, costs=self.costs).resolve(self.positive).check_costs(self.costs)
+
+    def _usual_sliced(self) -> str:
+        """The error rate; with rare positives their recall, as few errors are made where nearly all is negative."""
+        if self.positive is None or self.confusion.n_classes != 2:
+            return "error_rate"
+        cases = float(self.confusion.truth_totals[self.confusion.index(self.positive)])
+        return "recall" if is_imbalanced(cases, float(self.confusion.n)) else "error_rate"
 
     def hardest(self, most: int = 20) -> HardCases:
         """The most confidently wrong cases and the hardest, at most so many of each, with their rows."""

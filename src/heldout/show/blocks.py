@@ -21,13 +21,15 @@ class Number:
     """A number and how it is written; without `digits`, as its style usually is.
 
     `digits` are decimals, except for the style "plain", where they are significant digits. `how` is the name of the
-    section that says how the number was made, where the page has one.
+    section that says how the number was made, where the page has one. A `marked` one stands out among its like: bold,
+    or with a star where there is no bold.
     """
 
     value: float
     style: Style = "share"
     digits: int | None = None
     how: str = ""
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under headed columns.
+    """Rows under headed columns; `name` is what it is called where a form needs a name and there is no caption.
 
     >>> Table((Column("class"), Column("n", "right")), (("a", 3), ("b", 4))).rows[1]
     ('b', 4)
@@ -130,6 +132,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
+    name: str = ""
 
     def __post_init__(self) -> None:
         for at, row in enumerate(self.rows):
@@ -161,15 +164,16 @@ class Section:
 class Overview:
     """What the first screen of a page answers with: key figures, the confusion matrix and one chart.
 
-    `found` counts the findings and leads to their section; `weakest` are the classes to look at first. Forms that
-    cannot draw keep the figures.
+    `found` counts the findings and leads to their section; `more` stands under the figures, `below` takes
+    the whole width. Forms that cannot draw keep the figures.
     """
 
     figures: Table
     matrix: Heatmap | None = None
     chart: Chart | None = None
     found: str = ""
-    weakest: Table | None = None
+    more: Table | None = None
+    below: Table | None = None
 
 
 Block: TypeAlias = Title | Prose | Note | Facts | Table | Verbatim | Section | Chart | Explorer | Heatmap | Overview
@@ -216,6 +220,7 @@ def pick(table: Table, kept: list[int]) -> Table:
         tuple(table.columns[at] for at in kept),
         tuple(tuple(row[at] for at in kept) for row in table.rows),
         table.caption,
+        table.name,
     )
 
 

@@ -25,12 +25,14 @@ _CELL, _GRID, _LABELLED = 22.0, 330.0, 7.0
 class Heatmap:
     """Counts of truth (rows) by prediction (columns), with other orders of the classes by name.
 
+    One with a title is drawn small, so that several stand beside each other.
     Forms that cannot draw leave it out: the counts that matter stand in a table near it.
     """
 
     labels: tuple[str, ...]
     counts: tuple[tuple[float, ...], ...]
     orders: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    title: str = ""
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.labels) for row in self.counts) or len(self.counts) != len(self.labels):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from heldout.show.blocks import (
@@ -10,6 +11,7 @@ from heldout.show.blocks import (
     Block,
     Facts,
     Note,
+    Number,
     Overview,
     Prose,
     Section,
@@ -126,7 +128,9 @@ def _table(table: Table) -> str:
     wraps = [column.wrap for column in table.columns]
     lines += [
         _row(
-            escape(words(cell) if wrapped else shorten(words(cell), LONGEST_LABEL))
+            f"**{escape(words(replace(cell, marked=False)))}**"
+            if isinstance(cell, Number) and cell.marked
+            else escape(words(cell) if wrapped else shorten(words(cell), LONGEST_LABEL))
             for cell, wrapped in zip(row, wraps, strict=True)
         )
         for row in table.rows
