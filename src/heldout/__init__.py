@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from heldout.evidence import Confusion, Ranking
     from heldout.gates.gate import Gate
     from heldout.intervals.estimate import Estimate
+    from heldout.measures.own import measure, metric
     from heldout.report.report import Report
     from heldout.resampling.bias_variance import BiasVariance
     from heldout.resampling.learning_curve import LearningCurve
@@ -73,6 +74,8 @@ _HOMES = {
     "from_cv_results": "heldout.api.estimators",
     "from_estimator": "heldout.api.estimators",
     "learning_curve": "heldout.api.learning_curve",
+    "measure": "heldout.measures.own",
+    "metric": "heldout.measures.own",
     "plan_study": "heldout.api.plan_study",
     "recalibrate": "heldout.api.recalibrate",
     "scorer": "heldout.api.estimators",
@@ -115,6 +118,8 @@ __all__ = [
     "from_estimator",
     "lab",
     "learning_curve",
+    "measure",
+    "metric",
     "plan_study",
     "plans",
     "recalibrate",

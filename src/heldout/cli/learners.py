@@ -21,6 +21,7 @@ from heldout.cli.output import (
     tell,
     write_files,
 )
+from heldout.cli.own_measures import import_all
 from heldout.errors import FileError, OptionError
 
 FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in, instead of a plan.", panel=RUNNING)
@@ -204,7 +205,7 @@ def learn(
 
     with learners_may_print():
         curve = learning_curve(
-            learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=measure, **options
+            learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=import_all(measure), **options
         )
     if chart is not None:
         curve.save(chart)
@@ -353,7 +354,7 @@ def card(
             learner,
             data,
             plan=plan,
-            measure=measure,
+            measure=import_all(measure),
             shuffles=shuffles,
             permute=permute or None,
             timing=timing,

@@ -24,7 +24,7 @@ from heldout.intervals.fold_scores import FoldScores
 from heldout.measures.catalogue import find, headline_quantities
 from heldout.measures.declare import Scope
 from heldout.measures.quantity import AVERAGES
-from heldout.report.evaluation import fold_table, folded, note_cases, rule_notes, sentences, titled
+from heldout.report.evaluation import fold_table, folded, keep_of_folds, note_cases, rule_notes, sentences, titled
 from heldout.report.explanations import explorer_sections, how_sections, section_name
 from heldout.report.review import findings_section, unsaid
 from heldout.report.slider import threshold_explorer, why_none
@@ -333,7 +333,7 @@ def measured(evaluation: Evaluation) -> list[Block]:
     """The threshold or the matrix, the curves, the classes, all measures, and where it fails."""
     explorer = threshold_explorer(evaluation)
     blocks: list[Block] = []
-    headline = _headline(evaluation, "class", "table")
+    headline = _headline(evaluation, "class", "table", "cases")
     if explorer is not None:
         blocks.append(Section("Threshold, costs and prevalence", (explorer,), "threshold"))
     else:
@@ -378,7 +378,8 @@ def _headline(evaluation: Evaluation, *scopes: Scope) -> list[Estimate]:
     """Those of the measures shown first that were estimated."""
     estimates = {(e.measure, e.class_, e.average): e for e in reversed(evaluation.estimates)}
     asked = headline_quantities("page", evaluation.positive, macro_too=("ranking",))
-    return [estimates[one.key] for one in asked if one.bound.measure.scope in scopes and one.key in estimates]
+    found = [estimates[one.key] for one in asked if one.bound.measure.scope in scopes and one.key in estimates]
+    return keep_of_folds(found)
 
 
 def _measures(evaluation: Evaluation, estimates: list[Estimate], names: list[str]) -> Section:
