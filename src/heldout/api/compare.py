@@ -32,6 +32,7 @@ from heldout.files import read_table
 from heldout.files.ledger import enter_use
 from heldout.findings.review import check_codes
 from heldout.measures.catalogue import read_quantity
+from heldout.measures.declare import Measure
 from heldout.result import keeps_backend
 from heldout.results.validation import Validations
 
@@ -42,7 +43,7 @@ MarginKind = Literal["non-inferiority", "equivalence"]
 @takes(EngineArguments)
 def compare(
     *classifiers: Any,
-    measures: str | Sequence[str] | None = None,
+    measures: str | Measure | Sequence[str | Measure] | None = None,
     method: str | None = None,
     names: Sequence[str] | None = None,
     paired: bool | None = None,
@@ -167,6 +168,7 @@ def compare(
     A is better than B: accuracy .917 against .750, a difference of .167 [.111 – .243], p < .001.
 
     """
+    measures = name_measures(measures)
     check_level(level)
     check_whole("seed", seed, 0)
     if replicates is not None:
@@ -257,6 +259,13 @@ def enter_comparison(comparison: Comparison, design: PairingDesign, ledger: Any)
         values |= {(pair.a, pair.name): pair.value_a, (pair.b, pair.name): pair.value_b}
     cases = [evaluation.fingerprint for evaluation in design.evaluations]
     return replace(comparison, earlier=enter_use(check_path(ledger), "compare", cases, values))
+
+
+def name_measures(measure: Any) -> Any:
+    """Measures by their names, where they were given themselves."""
+    if measure is None or isinstance(measure, str):
+        return measure
+    return measure.name if isinstance(measure, Measure) else [getattr(one, "name", one) for one in measure]
 
 
 def only_scores(measure: str | Sequence[str] | None) -> bool:

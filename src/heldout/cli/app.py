@@ -28,6 +28,7 @@ from heldout.cli.evaluate import evaluate
 from heldout.cli.help import Command, Group
 from heldout.cli.learners import bias_variance, card, learning_curve, validate
 from heldout.cli.output import Nearest, end_quietly, tell
+from heldout.cli.own_measures import import_measures
 from heldout.cli.plan import plan
 from heldout.cli.recalibrate import recalibrate
 from heldout.cli.serve import serve
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
 
 def measures(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A measure, by name, alias or symbol; all of them without.")
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="A measure, by name, alias or symbol, or your own as module:name; all of them without."
+        ),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
@@ -54,7 +58,7 @@ def measures(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     from heldout.report.explanations import catalogue_blocks, measure_blocks
 
-    _print_blocks(catalogue_blocks() if name is None else measure_blocks(name), markdown=markdown)
+    _print_blocks(catalogue_blocks() if name is None else measure_blocks(import_measures(name)), markdown=markdown)
 
 
 def explain(

@@ -21,6 +21,7 @@ from heldout.cli.flags import (
     takes_flags,
 )
 from heldout.cli.output import STANDARD_OUTPUT, Outputs, deliver, tell, write_files
+from heldout.cli.own_measures import import_all
 from heldout.errors import FileError
 
 GATE = "Gate"
@@ -111,6 +112,7 @@ def check(
     from heldout.gates.requirements import read_requirement_file
 
     wanted = [*(read_requirement_file(requirements) if requirements is not None else []), *(require or [])]
+    wanted = import_all(wanted)
     gate = run(predictions, require=wanted, baseline=baseline, forbid=forbid or [], undecided=undecided, **options)  # type: ignore[arg-type]
     if junit is not None:
         write_files({"junit": (junit, gate.to_junit())})

@@ -25,6 +25,7 @@ from heldout.api.options import (
 )
 from heldout.arguments import listing
 from heldout.cli.output import FORMS, Outputs
+from heldout.cli.own_measures import import_all
 from heldout.errors import OptionError
 from heldout.files.formats import titles_in_batches, titles_of_formats
 from heldout.learners.registry import SHORTCUTS
@@ -318,4 +319,5 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "limits": split_limits,
     "charts": split_charts,
     "jobs": read_jobs,
+    "measures": import_all,
 }

@@ -21,6 +21,7 @@ from heldout.cli.output import (
     tell,
     write_files,
 )
+from heldout.cli.own_measures import import_all
 from heldout.errors import FileError, OptionError
 
 FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in, instead of a plan.", panel=RUNNING)
@@ -203,7 +204,9 @@ def learning_curve(
     from heldout.api.learning_curve import learning_curve as run
 
     with learners_may_print():
-        curve = run(learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=measure, **options)
+        curve = run(
+            learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=import_all(measure), **options
+        )
     if chart is not None:
         curve.write(chart, curve.chart_kinds[0])
     deliver(curve, outputs)
@@ -351,7 +354,7 @@ def card(
             learner,
             data,
             plan=plan,
-            measure=measure,
+            measure=import_all(measure),
             shuffles=shuffles,
             permute=permute or None,
             timing=timing,

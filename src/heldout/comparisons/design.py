@@ -45,11 +45,13 @@ from heldout.comparisons.paired_scores import (
     score_influence,
 )
 from heldout.comparisons.roc_pair import CurveOrder, RocComparison, compare_roc
+from heldout.comparisons.score_resampling import compare_functions
 from heldout.curves.roc import roc
 from heldout.engines.lazy.pairs import LazyCases
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, join_labels
 from heldout.evidence.joint_counts import PairCounts
+from heldout.intervals.case_bootstrap import CaseValues
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.multiclass_areas import AREA_AVERAGES, AreaAverage, area_influence
 from heldout.measures.catalogue import find, headline, is_imbalanced, read_quantity
@@ -167,6 +169,8 @@ class PairingDesign(ABC):
     setting: ClassVar[Setting]
     # Whether another level is tested without reading the data once more.
     in_memory: ClassVar[bool] = True
+    # Whether the rows of the same cases are at hand, which functions of the cases need.
+    has_rows: ClassVar[bool] = False
 
     by_name: Mapping[str, Evaluation]
 
@@ -248,6 +252,11 @@ class PairingDesign(ABC):
         names = list(wanted) if wanted is not None else self._default_measures(first)
         quantities = [read_quantity(name, self.labels, costs=first.costs).resolve(first.positive) for name in names]
         for quantity in quantities:
+            if quantity.is_of_cases and not self.has_rows:
+                raise OptionError(
+                    f"{quantity.bound.name} is a function of the cases, and is compared on the same cases in memory.",
+                    hint="give the predictions of the same cases, or declare a formula with heldout.measure.",
+                )
             if quantity.is_score:
                 self._check_positive()
             if quantity.is_score and not self.scored:
@@ -283,6 +292,8 @@ class PairingDesign(ABC):
                 names.append(f"{bound.name}[{first.positive}]" if first.positive is not None else f"macro {bound.name}")
             elif measure.scope == "table":
                 names += [bound.name] if measure.kind != "cost" or first.costs is not None else []
+            elif measure.scope == "cases":
+                names += [bound.name] if self.has_rows and ("score" not in measure.cells or self.scored) else []
             elif one_score and (likely or measure.scope == "ranking"):
                 names.append(bound.name)
         if not self._has_rare_positives(first):
@@ -305,6 +316,8 @@ class PairingDesign(ABC):
     def value(self, index: int, quantity: Quantity) -> float:
         """The value of one contestant."""
         own = self.evaluations[index]
+        if quantity.is_of_cases:
+            return own.case_estimator.value(quantity)
         if quantity.is_score:
             return float("nan") if own.scores is None else own.scores.value(translate_class(quantity, own.labels))
         return compute_value(self.confusion(index), quantity)
@@ -408,6 +421,8 @@ class SharedCases(PairingDesign):
     def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
         """The difference of two contestants on their common cases."""
         refuse_rope(options)
+        if quantity.is_of_cases:
+            return self._test_functions(a, b, quantity, options)
         if quantity.is_score:
             return self._test_scores(a, b, quantity, options)
         costs = quantity.bound.costs
@@ -422,6 +437,10 @@ class SharedCases(PairingDesign):
             self.counts(a, b), quantity, method=options.method, level=options.level, seed=options.seed,
             replicates=options.count_replicates,
         )  # fmt: skip
+
+    def _test_functions(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        """The difference by one's own function of the cases; only rows in memory have it."""
+        raise NotImplementedError
 
     @abstractmethod
     def _test_scores(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
@@ -465,6 +484,8 @@ class SharedCases(PairingDesign):
 @dataclass(frozen=True, eq=False)
 class PairedCases(SharedCases):
     """All contestants judged the same cases, and the rows are in memory."""
+
+    has_rows: ClassVar[bool] = True
 
     paired: Paired = field(kw_only=True)
 
@@ -525,8 +546,20 @@ class PairedCases(SharedCases):
         known = [side for side in sides if side is not None and not math.isnan(side[0])]
         return join_influences(known, self._units) if len(known) == len(sides) else None
 
+    def _case_values(self, index: int) -> CaseValues:
+        """What functions of the cases take of one contestant, in the order of the cases."""
+        return CaseValues.of(self._predictions(index).part(self.paired.rows[index]))
+
+    def _test_functions(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        return compare_functions(
+            self._case_values(a), self._case_values(b), quantity.bound, method=options.method, level=options.level,
+            seed=options.seed, replicates=options.count_replicates,
+        )  # fmt: skip
+
     def _influence(self, index: int, quantity: Quantity) -> tuple[float, Floats] | None:
         """The value of one contestant and the influence of every case on it; None where that is not known."""
+        if quantity.is_of_cases:
+            return None
         units, cases = self._units, self.paired
         if not quantity.is_score:
             return count_influence(cases.predicted[index], units, cases.labels, quantity)

@@ -24,7 +24,7 @@ from heldout.evidence.joint_counts import PairCounts
 from heldout.intervals.draws import CELL_PRIOR, TABLE_PRIOR, posterior_draws
 from heldout.intervals.target import Axis, Subject
 from heldout.measures.catalogue import find
-from heldout.measures.cells import AGGREGATES, Margins, TableBatch, class_cells
+from heldout.measures.cells import AGGREGATES, WHOLE_TABLE, Margins, TableBatch, class_cells
 from heldout.measures.quantity import Bound, Quantity, averaged_tables, micro_cells
 
 Draw = Callable[[int], Floats]
@@ -161,6 +161,10 @@ class PairedQuantity:
                 named[name] = drawn @ self.bound.costs[truth, answer]
             elif name in powers:
                 named[name] = drawn @ (np.abs(truth - answer).astype(np.float64) ** powers[name])
+            elif name == WHOLE_TABLE:
+                tables = np.zeros((len(drawn), margins.k, margins.k))
+                np.add.at(tables, (slice(None), truth, answer), drawn)
+                named[name] = tables
             else:
                 named[name] = AGGREGATES[name].value(margins)
         return np.asarray(self.bound.value(named))

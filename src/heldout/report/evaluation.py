@@ -200,6 +200,12 @@ def folded(estimates: Sequence[Estimate]) -> list[FoldEstimate] | None:
     return over_folds if over_folds and len(over_folds) == len(estimates) else None
 
 
+def keep_of_folds(estimates: list[Estimate]) -> list[Estimate]:
+    """The estimates, without functions of all cases together where the others are over folds: they have no folds."""
+    over_folds = any(isinstance(e, FoldEstimate) for e in estimates)
+    return [e for e in estimates if not over_folds or find(e.measure).measure.scope != "cases"]
+
+
 def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list[Block]:
     """What the columns mean: the spread is no standard error, and, in full, why each rule is used."""
     listed = list(estimates)
@@ -332,6 +338,7 @@ def _headline(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
             estimates.append(reported[asked.key])
         elif asked.bound.measure.scope in ("class", "table") and asked.bound.measure.kind != "cost":
             estimates.append(evaluation.get(asked.bound.name, class_=asked.class_, average=asked.average))
+    estimates = keep_of_folds(estimates)
     names = [titled(e) for e in estimates]
     over_folds = folded(estimates)
     if over_folds is not None:
@@ -415,7 +422,7 @@ def _notes(evaluation: Evaluation, notes: Sequence[str]) -> list[Block]:
     blocks = note_cases(evaluation, notes)
     undefined: dict[str, list[Estimate]] = {}
     for e in evaluation.estimates:
-        if math.isnan(e.value) and e.measure in EXPLAINED:
+        if math.isnan(e.value) and (e.measure in EXPLAINED or find(e.measure).measure.own):
             undefined.setdefault(e.undefined, []).append(e)
     for reason, held_back in undefined.items():
         shown = listing((shorten(visible(e.name), 50) for e in held_back), most=4)

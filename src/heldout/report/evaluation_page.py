@@ -27,6 +27,7 @@ from heldout.report.evaluation import (
     ENOUGH_CASES,
     fold_table,
     folded,
+    keep_of_folds,
     note_cases,
     order_weakest,
     rule_notes,
@@ -345,7 +346,7 @@ def page_body(evaluation: Evaluation, review: Review | None, beside: Iterable[Bl
 def _measured(evaluation: Evaluation, explorer: Explorer | None, curves: list[Block]) -> list[Block]:
     """The threshold or the matrix, the curves, the classes, all measures, and where it fails."""
     blocks: list[Block] = []
-    headline = _headline(evaluation, "class", "table")
+    headline = _headline(evaluation, "class", "table", "cases")
     if explorer is not None:
         blocks.append(Section("Threshold, costs and prevalence", (explorer,), "threshold"))
     else:
@@ -390,7 +391,8 @@ def _headline(evaluation: Evaluation, *scopes: Scope) -> list[Estimate]:
     """Those of the measures shown first that were estimated."""
     estimates = {(e.measure, e.class_, e.average): e for e in reversed(evaluation.estimates)}
     asked = headline_quantities("page", evaluation.positive, macro_too=("ranking",))
-    return [estimates[one.key] for one in asked if one.bound.measure.scope in scopes and one.key in estimates]
+    found = [estimates[one.key] for one in asked if one.bound.measure.scope in scopes and one.key in estimates]
+    return keep_of_folds(found)
 
 
 def _measures(evaluation: Evaluation, estimates: list[Estimate], names: list[str]) -> Section:

@@ -18,6 +18,7 @@ from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.counted import Counted
 from heldout.files.ledger import EarlierUses
 from heldout.intervals.area_bounds import area_bounds
+from heldout.intervals.case_bootstrap import CaseEstimator
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimator
@@ -122,7 +123,7 @@ class Evaluation(Reviewed):
 
     def fold_values(self, quantity: Quantity) -> NDArray[np.float64]:
         """The value of a quantity in every fold, nan where it is undefined there."""
-        quantity = quantity.check_costs(self.costs)
+        quantity = quantity.check_costs(self.costs).check_divisible("in single folds")
         source = quantity.check_scored(self.scores) if quantity.is_score else self.estimator
         if not isinstance(source, FoldEstimator | FoldScores):
             raise OptionError("The predictions do not come in folds.", hint="name the column with fold= (--fold).")
@@ -189,7 +190,8 @@ class Evaluation(Reviewed):
 
     def _sliced_quantity(self, measure: str | None) -> Quantity:
         name = self._usual_sliced() if measure is None else measure
-        return read_quantity(name, self.labels, costs=self.costs).resolve(self.positive).check_costs(self.costs)
+        quantity = read_quantity(name, self.labels, costs=self.costs).resolve(self.positive)
+        return quantity.check_costs(self.costs).check_divisible("in slices")
 
     def _usual_sliced(self) -> str:
         """The error rate; with rare positives their recall, as few errors are made where nearly all is negative."""
@@ -205,6 +207,12 @@ class Evaluation(Reviewed):
     def confused(self, most: int = 10) -> Confused:
         """The kinds of error that occur most, each as a share of its true class with an interval."""
         return self._like(confused(self.confusion, most, level=self.level, independent=self.independent))
+
+    @cached_property
+    def case_estimator(self) -> CaseEstimator:
+        """What makes estimates of one's own functions of the cases."""
+        made, rows = self.estimator, None if self.counted is not None else self.predictions
+        return CaseEstimator(rows, made.level, made.seed, made.replicates, made.plan)
 
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, Any, str | None], Estimate]:
@@ -228,6 +236,8 @@ class Evaluation(Reviewed):
     def _answer(self, quantity: Quantity) -> Estimate:
         quantity = quantity.resolve(self.positive)
         found = self._by_name.get((quantity.bound.name, quantity.class_, quantity.average))
+        if found is None and quantity.is_of_cases:
+            found = self.case_estimator.ask(quantity)
         if found is None and quantity.is_score:
             found = quantity.check_scored(self.scores).ask(quantity)
         if found is None:
@@ -254,6 +264,8 @@ class Evaluation(Reviewed):
             "replicates": made.replicates if replicates is None else check_whole("replicates", replicates, 1),
         }
         quantity = read_quantity(name, self.labels, costs=self.costs).resolve(self.positive).check_costs(self.costs)
+        if quantity.is_of_cases:
+            return replace(self.case_estimator, **changes).ask(quantity, method)
         if quantity.is_score:
             return self._like(replace(quantity.check_scored(self.scores), **changes).ask(quantity, method))
         return self._like(replace(made, **changes).ask(quantity, method))
@@ -261,6 +273,8 @@ class Evaluation(Reviewed):
     def one_sided(self, quantity: Quantity, level: float) -> Estimate:
         """The quantity with limits that each keep the level by themselves, for statements such as "at least"."""
         quantity = quantity.resolve(self.positive).check_costs(self.costs)
+        if quantity.is_of_cases:
+            return self.case_estimator.at_level(2 * level - 1).ask(quantity)
         changes: dict[str, Any] = {"level": 2 * level - 1, "one_sided": True}
         if quantity.is_score:
             return replace(quantity.check_scored(self.scores), **changes).ask(quantity)
