@@ -53,8 +53,8 @@ def lay_out_help(command: Any, ctx: Any, width: int) -> str:
     """Usage, what it does, examples, and every option under the name of its part."""
     parameters = [one for one in command.get_params(ctx) if not getattr(one, "hidden", False)]
     parts = ["\n".join(_fill(f"Usage: {_spell_call(command, ctx, parameters)}", width, "", " " * 7))]
-    for paragraph in re.split(r"\n{2,}", command.help or ""):
-        parts.append("\n".join(_lay_out_paragraph(paragraph, width)))
+    paragraphs = re.split(r"\n{2,}", command.help or "")
+    parts += ["\n".join(_lay_out_paragraph(paragraph, width)) for paragraph in paragraphs]
     sections: dict[str, list[tuple[str, str]]] = {}
     for parameter in parameters:
         part = "Arguments" if parameter.param_type_name == "argument" else parameter.rich_help_panel or OTHERS
@@ -137,7 +137,8 @@ def _describe(parameter: Any, ctx: Any) -> tuple[str, str]:
 def lay_out_list(rows: list[tuple[str, str]], width: int) -> list[str]:
     """Names with their explanations beside them, or below where a name is long.
 
-    >>> print("\\n".join(lay_out_list([("--id COLUMN", "Names the case."), ("--cost-rows truth|predicted", "Rows.")], 60)))
+    >>> for line in lay_out_list([("--id COLUMN", "Names the case."), ("--cost-rows truth|predicted", "Rows.")], 60):
+    ...     print(line)
       --id COLUMN  Names the case.
       --cost-rows truth|predicted
                    Rows.
