@@ -146,7 +146,7 @@ def test_within_a_limit_of_memory_everything_is_as_without():
 def test_every_command_that_reads_a_file_takes_a_limit_of_memory():
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     without = {name for name, command in commands.items() if "memory_limit" not in {one.name for one in command.params}}
-    assert without == {"measures", "explain"}
+    assert without == {"measures", "explain", "doctor"}
 
 
 @pytest.mark.parametrize("megabytes", [80, 150, 300])

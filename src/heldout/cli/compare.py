@@ -248,7 +248,7 @@ def _check_chart(chart: str | None, inputs: Sequence[str | None], outputs: Outpu
 
     # Ranks over data sets are also drawn for LaTeX.
     check_ending(chart, endings=(*ENDINGS, ".tex"))
-    check_own_file("chart", chart, [*inputs, *outputs.forms().values()])
+    check_own_file("chart", chart, [*inputs, *outputs.forms().values(), *outputs.others])
 
 
 def _one_or_all(columns: list[str], *, alone: bool) -> Any:

@@ -94,6 +94,14 @@ OPTIONS: dict[str, Option] = {
         None, "FILE", "Write a flat JSON file of the figures and their limits, which DVC and others read.", OUTPUT
     ),
     "full": Option(default=False, help="Show everything there is.", panel=OUTPUT, kind=bool, shown=True),
+    "output": Option(
+        None,
+        "FILE",
+        "Write to this file what its ending says: .html, .json, .md, .tex, .csv, .txt, or a chart as .svg or .png; "
+        "may be repeated.",
+        OUTPUT,
+        repeated=True,
+    ),
     "json": Option(None, "FILE", "Write JSON to this file; - is standard output here too.", OUTPUT),
     "html": Option(None, "FILE", "Write a page for the browser, with everything.", OUTPUT),
     "markdown": Option(None, "FILE", "Write Markdown.", OUTPUT),
@@ -111,9 +119,11 @@ FITTED = "group features drop missing"
 INTERVAL = "level method replicates seed"
 CALIBRATION = " ".join(options_of(CalibrationArguments))
 REVIEW = "ignore limits"
-FILES = " ".join(FORMS)
+FILES = " ".join(("output", *FORMS))
 # What is gathered into the outputs of a command.
-OUTPUTS = (*FORMS, "layout", "full")
+OUTPUTS = ("output", *FORMS, "layout", "full")
+# Options that have a letter too.
+LETTERS = {"output": "-o"}
 
 
 def translate_flags(known: Mapping[str, str], words: Sequence[str], called: str) -> list[str]:
@@ -166,7 +176,7 @@ def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]
                 if value is not None and value != []:
                     values[name] = READERS[name](value) if name in READERS else value
             if "outputs" in inspect.signature(command).parameters:
-                values["outputs"] = Outputs(**{name: values.pop(name) for name in OUTPUTS if name in values})
+                values["outputs"] = Outputs.gather(**{name: values.pop(name) for name in OUTPUTS if name in values})
             command(**values)
 
         vars(run).update(__signature__=inspect.Signature(parameters), __annotations__={})
@@ -208,6 +218,7 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     kind: Any = list[option.kind] | None if option.repeated else option.kind if option.shown else option.kind | None  # type: ignore[name-defined]
     spelled = typer.Option(
         f"--{flag.replace('_', '-')}",
+        *([LETTERS[name]] if name in LETTERS else []),
         metavar=option.metavar or None,
         help=option.help,
         rich_help_panel=option.panel,

@@ -340,7 +340,7 @@ def card(
       heldout card churn.csv --target churned --learner forest --answers answers.toml
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     if questions is not None:
-        check_questions(questions, [answers, *outputs.forms().values()])
+        check_questions(questions, [answers, *outputs.forms().values(), *outputs.others])
     if questions is not None and not data:
         _write_questions(questions, answers)
         return
