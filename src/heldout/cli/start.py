@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 # Tells a process that it is watched.
 WATCHED = "HELDOUT_WATCHED"
-# How a process ends that was refused memory, or whose library gave up: by a signal, with the status of a fault, or with
-# words of its own. OpenBLAS interrupts a process in which it can start no thread.
+# How a process ends that was refused memory, or whose library gave up: by a signal, with a status that only a watched
+# process has, or with words of its own. OpenBLAS interrupts a process in which it can start no thread.
 GIVEN_UP = frozenset(
     -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGTRAP, signal.SIGBUS)
 )
-FAULT = 70
+REFUSED = 71
 LAST_WORDS = (b"OpenBLAS", b"Traceback ", b"Fatal Python error")
 # The longest that is kept of its errors: some libraries say again and again that they were refused memory.
 MOST_SAID = 1_000_000
@@ -100,7 +100,7 @@ def run_watched(limit: str, more: str, environment: Mapping[str, str] | None = N
             for number, handler in before.items():
                 signal.signal(number, handler)
     given_up = (
-        status in GIVEN_UP or status == FAULT or (status in (1, 130) and any(word in said for word in LAST_WORDS))
+        status in GIVEN_UP or status == REFUSED or (status in (1, 130) and any(word in said for word in LAST_WORDS))
     )
     if not given_up or os.environ.get("HELDOUT_DEBUG"):
         sys.stderr.write(said.decode("utf-8", "replace"))

@@ -214,6 +214,21 @@ def _ragged(file: str, line: int, header: DelimitedHeader, row: list[str]) -> Fi
     )
 
 
+def split_cells(lines: Sequence[str], separator: str, file: str) -> list[list[str]]:
+    """The cells of a small table, without the blanks around them.
+
+    >>> split_cells(["truth, no, yes", '"no, surely", 1, 2'], ",", "costs.csv")
+    [['truth', 'no', 'yes'], ['no, surely', '1', '2']]
+    """
+    try:
+        return [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
+    except csv.Error as error:
+        raise FileError(
+            f"{file} cannot be read as a small table: {error}.",
+            hint='give one line for each class; a quote (") that is not closed is the usual cause.',
+        ) from None
+
+
 def usual_separator(ending: str) -> str:
     r"""The separator that an ending stands for.
 
