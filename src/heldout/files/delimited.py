@@ -19,6 +19,7 @@ from heldout.files.column_types import blank_to_null, no_rows, refuse_duplicates
 from heldout.files.formats import Format
 from heldout.files.input_stream import Content, inner_ending, load_first_lines, utf8_text
 from heldout.files.paths import FilePart, Listing
+from heldout.files.rust_panics import without_panics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,14 +149,15 @@ def _by_polars(body: bytes, header: DelimitedHeader, *, quoted: bool) -> pl.Data
 
     width = len(header.names)
     try:
-        frame = pl.read_csv(
-            body,
-            has_header=False,
-            schema=dict.fromkeys(header.names, pl.String),
-            separator=header.separator,
-            quote_char='"' if quoted else None,
-        )
-    except pl.exceptions.PolarsError:
+        with without_panics():
+            frame = pl.read_csv(
+                body,
+                has_header=False,
+                schema=dict.fromkeys(header.names, pl.String),
+                separator=header.separator,
+                quote_char='"' if quoted else None,
+            )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     # Polars refuses rows that are too long but fills up rows that are too short.
     if quoted:

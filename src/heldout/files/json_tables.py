@@ -14,6 +14,7 @@ from heldout.files.column_types import spread_nested, wanted_names, widened
 from heldout.files.formats import Format
 from heldout.files.input_stream import BOM, Content, load, utf8_text
 from heldout.files.paths import FilePart
+from heldout.files.rust_panics import without_panics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,7 +83,8 @@ def _parsed(data: bytes) -> pl.DataFrame | None:
     import polars as pl
 
     try:
-        return pl.read_ndjson(data, infer_schema_length=None)
+        with without_panics():
+            return pl.read_ndjson(data, infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
 
