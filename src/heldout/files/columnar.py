@@ -186,8 +186,9 @@ class ColumnarBatches(Batches):
             return pl.String()
         if all(map(is_whole, kinds)):
             wide = [kind for kind in kinds if kind in (pl.UInt64, pl.Int128, pl.UInt128) or kind.is_decimal()]
-            # Whole numbers beyond 64 bits become text, so that no two of them fall together.
-            return pl.String() if wide and self._beyond(name, self._footers, -(2**63), 2**63 - 1) else pl.Int64()
+            if not wide or not self._beyond(name, self._footers, -(2**63), 2**63 - 1):
+                return pl.Int64()
+            return wide[0] if len(kinds) == 1 and wide[0].is_integer() else pl.Int128()
         if kinds[0].is_numeric():
             return self._real(name, footers)
         if _word(kinds[0]) == "text":

@@ -48,7 +48,7 @@ def read_json_lines(content: Content, columns: Sequence[str] | None = None) -> p
         hint = 'give each line its values, such as {"truth": "yes", "predicted": "no"}.'
         raise _empty_objects_error(content.name, hint)
     frame = spread_nested(frame)
-    return widened(frame.select(wanted_names(frame.columns, columns, content.name)))
+    return widened(frame.select(wanted_names(frame.columns, columns, content.name)), digits=True)
 
 
 def _check_first_line(data: bytes, file: str) -> None:
