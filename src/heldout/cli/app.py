@@ -6,6 +6,7 @@ Exit status: 0 done, 1 a gate failed, 2 the input or the call is wrong, 70 a fau
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -261,7 +262,8 @@ def main() -> None:
         # Typer leaves so when the reader of its help (head, less) has gone: that is no error.
         end_quietly()
         status = 0 if end.code == 1 else end.code
-    except Exception as error:
+    except BaseException as error:
+        # Not only what derives from Exception: what goes wrong in Rust does not.
         if os.environ.get(DEBUG):
             raise
         status = _fault(error)
@@ -324,11 +326,34 @@ def _suggest_flag(unknown: str, ctx: Any, otherwise: str) -> str:
     return f"did you mean {flag}? {otherwise}" if name != said else f"{said} {otherwise}"
 
 
-def _fault(error: Exception) -> int:
-    if isinstance(error, MemoryError):
+# How the system and libraries say that there is no memory, or no more threads, which take some each.
+NO_MEMORY = re.compile(
+    "cannot allocate memory|failed to allocate|unable to allocate|out of memory|std::bad_alloc"
+    "|can't start new thread|thread.*resource temporarily unavailable|failed to map segment",
+    re.IGNORECASE,
+)
+
+
+def is_of_memory(error: BaseException | None) -> bool:
+    """Whether an error, or one that led to it, comes from too little memory.
+
+    >>> is_of_memory(OSError(12, "Cannot allocate memory")), is_of_memory(KeyError("memory"))
+    (True, False)
+    """
+    for _ in range(20):
+        if error is None:
+            return False
+        if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _fault(error: BaseException) -> int:
+    if is_of_memory(error):
         _complain("There is not enough memory for this input.", "give fewer rows or columns, or a larger machine.")
         # Where a limit was set, the process that watches says so instead.
-        return start.FAULT if start.watched else 2
+        return start.REFUSED if start.watched else 2
     _complain(
         f"heldout failed, and should not have: {type(error).__name__}: {error}.",
         f"please report it; {DEBUG}=1 heldout … prints where it happened.",

@@ -285,7 +285,10 @@ def split_labels(text: str) -> list[str]:
     >>> split_labels('no, "yes, surely"')
     ['no', 'yes, surely']
     """
-    labels = [label.strip() for row in csv.reader([text], skipinitialspace=True) for label in row]
+    try:
+        labels = [label.strip() for row in csv.reader([text], skipinitialspace=True) for label in row]
+    except csv.Error as error:
+        raise OptionError(f"--labels cannot be read: {error}.", hint="separate the classes by commas only.") from None
     twice = sorted({label for label in labels if labels.count(label) > 1})
     if not labels or not all(labels) or twice:
         why = f"names {listing(map(repr, twice))} more than once" if all(labels) and twice else "has an empty name"

@@ -79,12 +79,15 @@ def _numbers(text: pl.Series) -> pl.Series | None:
     return None if is_code else real
 
 
-def widened(frame: pl.DataFrame, kept: Sequence[str] = ()) -> pl.DataFrame:
+def widened(frame: pl.DataFrame, kept: Sequence[str] = (), *, digits: bool = False) -> pl.DataFrame:
     """Turn every integer, float and text-like type of `frame` into Int64, Float64 and String, except in those `kept`.
 
-    Whole numbers, also decimals of scale 0, that do not fit 64 bits become text, so that no two of them fall together.
+    Whole numbers, also decimals of scale 0, that do not fit stay whole numbers of a wider type, as they are in frames.
+    They become text where a file has `digits` rather than types, of which batches would each find another type.
     """
-    return frame.with_columns(_widened(frame.get_column(name)) for name in frame.columns if name not in kept)
+    return frame.with_columns(
+        _widened(frame.get_column(name), digits=digits) for name in frame.columns if name not in kept
+    )
 
 
 def spread_nested(frame: pl.DataFrame) -> pl.DataFrame:
@@ -145,13 +148,15 @@ def least_bytes(kind: object) -> int:
     return {"Boolean": 1, "Date": 4, "Categorical": 4}.get(str(kind), 16)
 
 
-def _widened(column: pl.Series) -> pl.Series:
+def _widened(column: pl.Series, *, digits: bool) -> pl.Series:
     import polars as pl
 
     kind = column.dtype
     if is_whole(kind):
         whole = column.cast(pl.Int64, strict=False)
-        return whole if whole.null_count() == column.null_count() else column.cast(pl.String)
+        if whole.null_count() == column.null_count():
+            return whole
+        return column.cast(pl.String if digits else pl.Int128) if digits or kind.is_decimal() else column
     if kind.is_float() or kind.is_decimal():
         return column.cast(pl.Float64)
     if kind in (pl.Null, pl.Categorical):

@@ -14,6 +14,7 @@ from heldout.files.column_types import spread_nested, wanted_names, widened
 from heldout.files.formats import Format
 from heldout.files.input_stream import BOM, Content, load, utf8_text
 from heldout.files.paths import FilePart
+from heldout.files.rust_panics import without_panics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,7 +48,7 @@ def read_json_lines(content: Content, columns: Sequence[str] | None = None) -> p
         hint = 'give each line its values, such as {"truth": "yes", "predicted": "no"}.'
         raise _empty_objects_error(content.name, hint)
     frame = spread_nested(frame)
-    return widened(frame.select(wanted_names(frame.columns, columns, content.name)))
+    return widened(frame.select(wanted_names(frame.columns, columns, content.name)), digits=True)
 
 
 def _check_first_line(data: bytes, file: str) -> None:
@@ -82,7 +83,8 @@ def _parsed(data: bytes) -> pl.DataFrame | None:
     import polars as pl
 
     try:
-        return pl.read_ndjson(data, infer_schema_length=None)
+        with without_panics():
+            return pl.read_ndjson(data, infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
 

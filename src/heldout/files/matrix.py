@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 import re
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from heldout.arguments import listing
 from heldout.errors import MatrixError
-from heldout.files.delimited import separator_of
+from heldout.files.delimited import separator_of, split_cells
 from heldout.files.input_stream import existing_file, load, utf8_text
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def _read_named(source: str | Path) -> NamedMatrix:
     lines = [line for line in lines if line.strip()]
     if not lines:
         raise MatrixError(f"{source} is empty.", hint=_IN_FILE)
-    return _labelled(_cells(lines, content.ending), str(source))
+    return _labelled(_cells(lines, content.ending, str(source)), str(source))
 
 
 def name_matrix(matrix: Any) -> NamedMatrix:
@@ -352,10 +351,10 @@ def _names_file(source: str) -> bool:
     return not {"\n", ";"} & set(text) and (named or bool({"/", "\\"} & set(text.partition(" ")[0])))
 
 
-def _cells(lines: list[str], ending: str) -> list[list[str]]:
+def _cells(lines: list[str], ending: str, file: str) -> list[list[str]]:
     separator = separator_of(lines[0], lines[1] if len(lines) > 1 else "", ending)
     if separator in lines[0]:
-        return [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
+        return split_cells(lines, separator, file)
     return [line.split() for line in lines]
 
 

@@ -15,6 +15,7 @@ from heldout.findings.slice_search import NOT_COUNTED
 from heldout.intervals.area_bounds import BINNED
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
+from heldout.intervals.score_methods import NO_INTERVAL
 from heldout.measures.catalogue import find, headline, headline_quantities
 from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
 from heldout.measures.quantity import AVERAGES
@@ -279,7 +280,7 @@ def chosen_blocks(evaluation: Evaluation) -> list[Block]:
         *chosen_tables(evaluation),
         *target_blocks(evaluation),
         *method_notes(evaluation.estimates),
-        *_notes(evaluation, evaluation.notes),
+        *_notes(evaluation, evaluation.notes, named=True),
     ]
 
 
@@ -414,24 +415,33 @@ def _everything(evaluation: Evaluation) -> list[Block]:
     return blocks
 
 
-# Where these have no value, the screen says why.
+# Where these have no value, the screen says why; of those that were asked for by name it says so of all.
 EXPLAINED = frozenset({"precision", "recall", "hand_till_auc", *(bound.name for bound in headline("screen"))})
 
 
-def _notes(evaluation: Evaluation, notes: Sequence[str]) -> list[Block]:
+def _notes(evaluation: Evaluation, notes: Sequence[str], *, named: bool = False) -> list[Block]:
     blocks = note_cases(evaluation, notes)
     undefined: dict[str, list[Estimate]] = {}
+    unbounded: dict[str, list[Estimate]] = {}
     for e in evaluation.estimates:
-        if math.isnan(e.value) and (e.measure in EXPLAINED or find(e.measure).measure.own):
+        explained = named or e.measure in EXPLAINED or find(e.measure).measure.own
+        if math.isnan(e.value) and explained:
             undefined.setdefault(e.undefined, []).append(e)
+        elif named and math.isnan(e.low + e.high) and NO_INTERVAL in e.note:
+            unbounded.setdefault(e.note.partition(NO_INTERVAL)[2], []).append(e)
     for reason, held_back in undefined.items():
-        shown = listing((shorten(visible(e.name), 50) for e in held_back), most=4)
-        blocks.append(Note(f"Undefined: {shown}, because {_reason(reason, held_back)}."))
+        blocks.append(Note(f"Undefined: {_names(held_back)}, because {_reason(reason, held_back)}."))
+    for reason, held_back in unbounded.items():
+        blocks.append(Note(f"No interval: {_names(held_back)}, because {reason}."))
     # What an average leaves out and what has probability 0 is a finding.
     # So is what was measured of a method over folds.
     by_class = [e for e in evaluation.estimates if e.average is None and e.measure in OF_CLASS]
     told = {note: e.name for e in by_class if (note := e.note.replace(NAIVE, "").strip("; "))}
     return [*blocks, *(Note(f"{name}: {note}.") for note, name in told.items())]
+
+
+def _names(estimates: Sequence[Estimate]) -> str:
+    return listing((shorten(visible(e.name), 50) for e in estimates), most=4)
 
 
 def note_cases(evaluation: Evaluation, notes: Iterable[str]) -> list[Block]:

@@ -52,6 +52,9 @@ class LabelCodes:
         first = values.is_first_distinct().to_numpy()
         known = values.filter(pl.Series(first))
         codes = coded.codes[: len(first)][first].astype(np.int64) - coded.offset
+        # Whole numbers that numpy does not hold, or not beside others, are looked up by their digits.
+        self._long = known.dtype in (pl.UInt64, pl.Int128, pl.UInt128)
+        known = known.cast(pl.String) if self._long else known
         order = known.arg_sort().to_numpy()
         self._like = coded
         self._name = f"The column {values.name!r}"
@@ -66,7 +69,9 @@ class LabelCodes:
 
     def read(self, column: pl.Series) -> tuple[Coded, NDArray[np.bool_] | None]:
         """A batch of the column, and which of its values are none of those that were met; None where all are."""
-        places, strange = self._places(column)
+        import polars as pl
+
+        places, strange = self._places(column.cast(pl.String) if self._long else column)
         codes = self._move[places]
         missing = int(np.count_nonzero(codes < 0))
         return Coded(codes, 0, self._like.labels, self._like.declared, missing), strange if strange.any() else None
