@@ -38,8 +38,8 @@ FILES = {
         (["check", "ok.csv", "--require", "accuracy >= baseline", "--baseline", "deep.json"], "is nested too deeply."),
         (["check", "ok.csv", "--require", "accuracy >= baseline", "--baseline", "digits.json"], "too many digits"),
         (["evaluate", "deep.json"], "deep.json is nested too deeply."),
-        (["evaluate", "digits.json"], "digits.json is not JSON"),
-        (["evaluate", "digits.jsonl"], "digits.jsonl, line 1 is not JSON"),
+        (["evaluate", "digits.json"], "digits.json holds a number with too many digits."),
+        (["evaluate", "digits.jsonl"], "digits.jsonl, line 1 holds a number with too many digits."),
         (["evaluate", "deep.jsonl"], "deep.jsonl, line 1 is nested too deeply."),
     ],
 )

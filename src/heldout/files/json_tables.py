@@ -116,6 +116,10 @@ def parse_json(text: bytes, where: str, hint: str) -> Any:
     except _RepeatedKeyError as error:
         raise error.as_file_error(where) from None
     except ValueError as error:
+        if "digits" in str(error):
+            raise FileError(
+                f"{where} holds a number with too many digits.", hint="write it as text, in quotes."
+            ) from None
         raise FileError(f"{where} is not JSON: {error}.", hint=hint) from None
     except RecursionError:
         raise FileError(f"{where} is nested too deeply.", hint=hint) from None

@@ -30,6 +30,8 @@ _IN_FILE = "give the file a header of labels, and one row per label with that la
 # What the axis of a matrix is, by its name.
 _TRUTH = re.compile(r"truth|true|actual|reference|observed|gold|expected|target|y_test", re.IGNORECASE)
 _PREDICTED = re.compile(r"pred", re.IGNORECASE)
+# No test set on this planet has more cases, and sums of counts below this fit 64 bits.
+MOST_CASES = 1 << 62
 # The names of sums at the end of a table, as pandas and spreadsheets write them.
 _SUMS = frozenset({"all", "total", "totals", "sum", "row_total", "column_total", "grand total"})
 
@@ -302,6 +304,7 @@ def check_matrix(
                 f"which is {wrong}.",
                 hint="give counts or total weights of cases, which are 0 or more.",
             )
+    check_total(float(array.sum(dtype=np.float64)), "The matrix holds", "give counts whose sum is below 2**62.")
     if cases_needed and not array.any():
         raise MatrixError("Every entry of the matrix is 0.", hint="give at least one case.")
     if labels is not None and len(labels) != len(array):
@@ -310,6 +313,14 @@ def check_matrix(
             hint="give one label for each row, in the order of the rows.",
         )
     return array
+
+
+def check_total(cases: float, what: str, hint: str) -> None:
+    """Refuse more cases than can be counted exactly."""
+    if cases >= MOST_CASES:
+        raise MatrixError(
+            f"{what} {cases:.3g} cases, and fewer than 2**62 ({MOST_CASES:.2g}) can be counted.", hint=hint
+        )
 
 
 def _as_numbers(matrix: Any) -> NDArray[np.int64] | NDArray[np.float64]:
@@ -417,7 +428,8 @@ def _is_number(cell: str) -> bool:
 def _number(cell: str, where: str, row: int, column: int) -> int | float:
     entry = f"The entry in row {row}, column {column} of {where.replace('The m', 'the m')}"
     try:
-        if re.fullmatch(r"[+-]?[0-9]+", cell):
+        # Of more digits Python makes no number.
+        if re.fullmatch(r"[+-]?[0-9]{1,400}", cell):
             number: int | float = int(cell)
         else:
             number = float(cell.replace("_", "?"))
