@@ -175,7 +175,8 @@ def validate(
      [ 0  2 48]]
 
     """
-    settings = Settings(positive, measures or "all", costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
+    asked = "all" if measures is None else measures
+    settings = Settings(positive, asked, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
     settings.checked()
     if on_error not in ("raise", "record"):
         raise OptionError(

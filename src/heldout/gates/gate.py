@@ -258,7 +258,7 @@ class Gate(Result):
         if self.passed:
             return self
         lines = [f"{one.text}: {one.why}" for one in self.failing]
-        raise GateError("\n".join([f"The gate failed: {self.summary}.", *lines]), hint=_advise(self.failing))
+        raise GateError("\n".join([f"The gate failed: {self.summary()}.", *lines]), hint=_advise(self.failing))
 
     def rows(self) -> list[dict[str, object]]:
         """One row per requirement."""
