@@ -174,7 +174,8 @@ def validate(
      [ 0  2 48]]
 
     """
-    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
+    named = "all" if measures is None else measures
+    settings = Settings(positive, named, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
     settings.checked()
     if on_error not in ("raise", "record"):
         raise OptionError(
