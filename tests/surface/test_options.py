@@ -17,7 +17,7 @@ GROUPS = [kind for name, kind in vars(options).items() if name.endswith("Argumen
 OUTPUT = {"json", "html", "markdown", "latex", "full", "format", "chart", "junit", "predictions", "output"}
 OWN = {
     "learner", "grid", "requirements", "files", "data", "same", "different_cases", "equivalence", "questions",
-    "feature", "plan", "memory_limit",
+    "feature", "plan", "memory_limit", "maximize",
 }  # fmt: skip
 COMMANDS: dict[Any, Any] = {
     evaluate.evaluate: heldout.evaluate,
