@@ -262,7 +262,7 @@ def test_all_areas_together_by_the_published_formula():
 def test_what_the_tests_of_all_are_about_is_said():
     found = compare({name: scored(name) for name in SCORES}, measures=["macro f1", "roc_auc"])
     assert [test.method for test in found.omnibus] == ["cochran", "delong"]
-    assert "Right and wrong answers (accuracy), by cochran" in " ".join(str(found).split())
+    assert "Right and wrong predictions (accuracy), by cochran" in " ".join(str(found).split())
     assert compare(scored("sharp"), scored("blunt")).omnibus == ()
 
 

@@ -209,7 +209,7 @@ def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list
     if any(not math.isnan(e.spread) for e in listed):
         notes.append(
             Note(
-                "The standard deviation over folds (sd) says how much they differ; it is no standard error of the value."
+                "The standard deviation over folds (sd) says how much they differ; it is no standard error of it."
             )
         )
     if full:
