@@ -55,7 +55,7 @@ def test_with_a_control_only_the_others_are_compared_with_it():
 
 
 def test_lower_is_better_where_the_measure_says_so():
-    higher, lower = compare(TWO), compare(TWO, measure="error_rate")
+    higher, lower = compare(TWO), compare(TWO, measures="error_rate")
     assert (higher.pairs[0].better, lower.pairs[0].better) == ("a", "b")
     assert lower.verdict.startswith("b is better than a")
     assert lower.pairs[0].measure == "error_rate"

@@ -170,7 +170,7 @@ def three_classes(seed, n=60):
         lambda: heldout.compare(scored(0), scored(1)),
         lambda: heldout.compare(scored(0), scored(0)),
         lambda: heldout.compare(scored(0), scored(1), scored(2), correction="none", margin=0.1),
-        lambda: heldout.compare(scored(0), scored(1), measure="accuracy", margin=0.2, margin_kind="equivalence"),
+        lambda: heldout.compare(scored(0), scored(1), measures="accuracy", margin=0.2, margin_kind="equivalence"),
         lambda: heldout.compare(scored(0), scored(1), paired=False),
         lambda: heldout.compare(three_classes(0), three_classes(1)),
         lambda: heldout.compare(three_classes(0), three_classes(1), method="bayes-correlated-t", rope=0.01),

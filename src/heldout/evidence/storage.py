@@ -94,9 +94,9 @@ def read(value: Any, arrays: Sequence[NDArray[Any]]) -> Any:
         raise ValueError(f"there is no evidence of the kind {value.get(OF)!r} with these parts")
     result = kind(**{name: read(item, arrays) for name, item in value.items() if name != OF})
     hints = get_type_hints(kind)
-    for name in (part.name for part in fields(kind)):
-        if not _fits(getattr(result, name), hints[name]):
-            raise ValueError(f"{value[OF]}.{name} is not what it should be")
+    for part in fields(kind):
+        if not _fits(getattr(result, part.name), hints[part.name]):
+            raise ValueError(f"{value[OF]}.{part.name} is not what it should be")
     return result
 
 

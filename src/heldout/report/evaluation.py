@@ -166,7 +166,7 @@ def fold_table(estimates: Iterable[FoldEstimate], names: Iterable[str], level: f
         Column("folds"),
         Column("pooled" if mean else "mean of folds", "right"),
         Column("difference", "right"),
-        Column("sd of folds", "right"),
+        Column("sd", "right"),
         Column("train score", "right"),
     ]
     rows: list[tuple[Cell, ...]] = []
@@ -215,7 +215,9 @@ def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list
     notes: list[Block] = []
     if any(not math.isnan(e.spread) for e in listed):
         notes.append(
-            Note("The standard deviation over folds says how much they differ; it is not the value's standard error.")
+            Note(
+                "The standard deviation over folds (sd) says how much they differ; it is no standard error of it."
+            )
         )
     if full:
         reasons = dict.fromkeys((e.rule, e.reason, e.reference) for e in listed)
