@@ -18,6 +18,8 @@ from heldout.result import Result
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation
 
+__all__ = ["Evaluator", "log"]
+
 FOLDER = "heldout"
 CHARTS = ("roc", "precision_recall", "reliability")
 # What an evaluator's configuration may hold; MLflow gives one for all evaluators to each of them.
@@ -120,7 +122,8 @@ class Evaluator:
             given.pop("predicted", None)
         evaluation = evaluate(truth, **{**given, **options})
         metrics = log(evaluation, prefix=str(config.get("prefix", "")), run_id=run_id)
-        return EvaluationResult(metrics=metrics, artifacts={}, run_id=run_id)
+        make: Any = EvaluationResult
+        return make(metrics=metrics, artifacts={}, run_id=run_id)
 
 
 def _predict(model: Any, dataset: Any, truth: Any, positive: Any, column: str | None) -> dict[str, Any]:

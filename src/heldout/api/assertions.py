@@ -60,6 +60,6 @@ def _check_estimate(given: Any) -> Estimate:
 
 
 def _check_number(bound: Any) -> float:
-    if not isinstance(bound, numbers.Real) or isinstance(bound, bool) or not math.isfinite(bound):
+    if isinstance(bound, bool) or not isinstance(bound, numbers.Real) or not math.isfinite(bound):
         raise OptionError(f"The bound must be a number. Got {bound!r}.", hint="for example 0.8.")
     return float(bound)

@@ -31,8 +31,7 @@ from heldout.evidence import Label
 from heldout.files import read_table
 from heldout.files.ledger import enter_use
 from heldout.findings.review import check_codes
-from heldout.measures.catalogue import read_quantity
-from heldout.measures.declare import Measure
+from heldout.measures.catalogue import name_measures, read_quantity
 from heldout.results.validation import Validations
 
 MarginKind = Literal["non-inferiority", "equivalence"]
@@ -186,13 +185,6 @@ def enter_comparison(comparison: Comparison, design: PairingDesign, ledger: Any)
         values |= {(pair.a, pair.name): pair.value_a, (pair.b, pair.name): pair.value_b}
     cases = [evaluation.fingerprint for evaluation in design.evaluations]
     return replace(comparison, earlier=enter_use(check_path(ledger), "compare", cases, values))
-
-
-def name_measures(measure: Any) -> Any:
-    """Measures by their names, where they were given themselves."""
-    if measure is None or isinstance(measure, str):
-        return measure
-    return measure.name if isinstance(measure, Measure) else [getattr(one, "name", one) for one in measure]
 
 
 def only_scores(measure: str | Sequence[str] | None) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from heldout.api.evaluate import evaluate
-from heldout.arguments import Label, listing
+from heldout.arguments import Label
 from heldout.comparisons.split_results import SCORES_OF_TESTS, is_cross_validated, is_cross_validation
 from heldout.errors import LearnerError, OptionError
 from heldout.measures.catalogue import read_quantity
@@ -228,7 +228,8 @@ def from_cv_results(results: Any, *, top: int | None = None) -> dict[str, dict[s
         return {"learner": dict(held)}
     if is_cross_validated(held):
         return {str(name): dict(scores) for name, scores in held.items()}
-    columns = {str(name): held[name] for name in held} if hasattr(held, "__getitem__") and np.iterable(held) else {}
+    is_table = isinstance(held, Mapping) or hasattr(held, "columns")
+    columns: dict[str, Any] = {str(name): held[name] for name in held} if is_table else {}
     splits: dict[str, dict[int, Any]] = {}
     for name, values in columns.items():
         match = SPLIT_COLUMN.fullmatch(name)
@@ -254,8 +255,11 @@ def _name_candidates(candidates: Sequence[Mapping[str, Any]]) -> list[str]:
     names = list(dict.fromkeys(name for each in candidates for name in each))
     texts = {name: [str(each[name]) if name in each else "" for each in candidates] for name in names}
     differing = [name for name in names if len(set(texts[name])) > 1] or names
+    # The step of a pipeline is left out where the parameter tells enough: C for logisticregression__C.
+    bare = [name.rpartition("__")[2] for name in differing]
+    shown = dict(zip(differing, bare if len(set(bare)) == len(bare) else differing, strict=True))
     written = [
-        listing([f"{name}={texts[name][at]}" for name in differing if name in each], most=20) or f"candidate {at + 1}"
+        ", ".join(f"{shown[name]}={texts[name][at]}" for name in differing if name in each) or f"candidate {at + 1}"
         for at, each in enumerate(candidates)
     ]
     # Two candidates may be the same, or read alike.

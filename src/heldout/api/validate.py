@@ -49,7 +49,7 @@ def check_settings(settings: Settings, problem: Problem) -> None:
 def _check_method(settings: Settings, estimator: Estimator, quantity: Quantity, positive: Label | None) -> None:
     """Refuse a method of counts that does not fit a measure of counts; groups are known later."""
     method, measure = settings.count_method(), quantity.bound.measure
-    if measure.scope in SCORE_SCOPES:
+    if measure.scope in SCORE_SCOPES or quantity.is_of_cases:
         return
     alone = quantity.class_ is None and quantity.average is None
     every = alone and measure.scope == "class" and not measure.overall and positive is None

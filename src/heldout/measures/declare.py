@@ -268,6 +268,8 @@ def write_formula(tree: ast.AST) -> str:
     'TP / (TP + FN)'
     """
     returned = next(node for node in ast.walk(tree) if isinstance(node, ast.Return))
+    if returned.value is None:
+        raise TypeError("a formula returns something")
     if not isinstance(returned.value, ast.Tuple):
         return ast.unparse(_Letters().visit(returned.value)).replace(" ** 2", "²").replace(" * ", " · ")
     top, bottom = (_Letters().visit(part) for part in returned.value.elts)

@@ -333,14 +333,14 @@ class OwnFunction:
 
 
 def _as_pair(result: Any, name: str) -> tuple[Any, Any]:
-    pair = result if isinstance(result, tuple) else (result, 1.0)
+    pair: tuple[Any, ...] = result if isinstance(result, tuple) else (result, 1.0)
     if len(pair) != 2 or any(not _is_number(part) for part in pair):
         raise OptionError(
             f"The measure {name} returned {str(result)[:60]!r} ({type(result).__name__}), and no number.",
             hint="return a number, or a numerator and a denominator.",
         )
     if isinstance(result, tuple) or hasattr(result, "expression"):
-        return pair
+        return pair[0], pair[1]
     values = np.asarray(result)
     return np.where(np.isfinite(values), values, np.nan)[()], 1.0
 
