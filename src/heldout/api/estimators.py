@@ -12,7 +12,8 @@ from heldout.api.evaluate import evaluate
 from heldout.arguments import Label
 from heldout.comparisons.split_results import SCORES_OF_TESTS, is_cross_validated, is_cross_validation
 from heldout.errors import LearnerError, OptionError
-from heldout.measures.catalogue import read_quantity
+from heldout.measures.catalogue import name_measures, read_quantity
+from heldout.measures.declare import Measure
 from heldout.predictions.positive_class import fitted
 from heldout.results.evaluation import Evaluation
 
@@ -114,7 +115,8 @@ def _find_labels(estimator: Any, y: Any) -> list[Any] | None:
 class Scorer:
     """A measure as scikit-learn's searches call it: `scorer(estimator, X, y)`, higher is better; made by `scorer`."""
 
-    def __init__(self, measure: str, options: Mapping[str, Any]) -> None:
+    def __init__(self, measure: str | Measure, options: Mapping[str, Any]) -> None:
+        measure = str(name_measures(measure))
         quantity = read_quantity(measure.partition("[")[0])
         direction = quantity.bound.measure.direction
         if direction == "none":
@@ -124,7 +126,8 @@ class Scorer:
             )
         self.measure, self.options = measure, dict(options)
         self._direction = direction
-        self._scored = quantity.is_score or options.get("threshold") is not None
+        of_scores = quantity.is_score or "score" in quantity.bound.measure.cells
+        self._scored = of_scores or options.get("threshold") is not None
         self._request: Any = None
 
     @property
@@ -140,10 +143,12 @@ class Scorer:
         evaluation = evaluate(y_true, **{**given, **options}, measures=[])
         quantity = read_quantity(self.measure, evaluation.labels, costs=evaluation.costs).resolve(evaluation.positive)
         # Searches ask again and again, so no interval is made where it is dear.
-        asked = self.measure
-        value = (
-            quantity.check_scored(evaluation.scores).value(quantity) if quantity.is_score else evaluation.value(asked)
-        )
+        if quantity.is_of_cases:
+            value = evaluation.case_estimator.value(quantity)
+        elif quantity.is_score:
+            value = quantity.check_scored(evaluation.scores).value(quantity)
+        else:
+            value = evaluation.value(self.measure)
         return {"higher": value, "lower": -value, "zero": -abs(value)}[self._direction]
 
     def __repr__(self) -> str:
@@ -175,7 +180,9 @@ class Scorer:
         return True
 
 
-def scorer(measure: str, *, positive: Label | None = None, threshold: float | None = None, costs: Any = None) -> Scorer:
+def scorer(
+    measure: str | Measure, *, positive: Label | None = None, threshold: float | None = None, costs: Any = None
+) -> Scorer:
     """A scorer for scikit-learn's `cross_validate`, `GridSearchCV` and all that take `scoring=`.
 
     Higher is better, as scikit-learn wants it: losses, errors and costs come with their sign turned.
@@ -183,7 +190,7 @@ def scorer(measure: str, *, positive: Label | None = None, threshold: float | No
     Parameters
     ----------
     measure
-        A measure by its name, such as "recall", "macro f1", "recall[spam]", "roc_auc" or "brier".
+        A measure by its name, such as "recall", "macro f1", "recall[spam]", "roc_auc" or "brier"; or one of your own.
     positive
         The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
     threshold

@@ -356,7 +356,8 @@ def _try_out(formula: Callable[..., Any], name: str, cells: tuple[str, ...], par
 
     def run(tables: Any) -> tuple[Any, Any]:
         named = class_cells(*np.moveaxis(tables, -1, 0))
-        return formula(*(named[cell] for cell in cells), **parameters)
+        top, bottom = formula(*(named[cell] for cell in cells), **parameters)
+        return top, bottom
 
     try:
         together = [np.broadcast_to(part, 3) for part in run(corners)]
