@@ -9,7 +9,6 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +18,7 @@ from heldout.arguments import SPELLED_EXACTLY, closest, listing, suggest
 from heldout.errors import OptionError, first_line
 
 
-class FolderModules(MetaPathFinder):
+class FolderModules:
     """Finds modules of one folder by the names that were given, and what these import from the folder themselves.
 
     The folder is never on `sys.path`, where a file that happens to lie there, such as lz4.py, would be found by

@@ -80,7 +80,8 @@ def evaluate(
 def deliver_evaluation(result: Evaluation, charts: list[tuple[str, str]], outputs: Outputs) -> None:
     """Draw the curves of an evaluation, and write every form that was asked for."""
     for kind, path in charts:
-        result.curve(kind).save(path)
+        curve = result.curve(kind)
+        curve.write(path, curve.kind)
     deliver(result, outputs)
     for _, path in charts:
         tell(f"Wrote {path}")

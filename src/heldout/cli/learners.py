@@ -1,4 +1,4 @@
-"""`heldout validate`, `learn`, `bias-variance` and `card`: the commands that fit a learner to data."""
+"""`heldout validate`, `learning-curve`, `bias-variance` and `card`: the commands that fit a learner to data."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in
     INTERVAL,
     "measures full layout predictions",
     FILES,
-    "mute",
+    "ignore",
     fold=FOLD,
     method=replace(
         OPTIONS["method"],
@@ -153,9 +153,9 @@ SPACINGS = ("geometric", "arithmetic")
 
 
 @takes_flags(
-    "target learner sizes points draws jobs on_error", FITTED, CLASSES, "level seed measure chart", FILES, "mute"
+    "target learner sizes points draws jobs on_error", FITTED, CLASSES, "level seed measure chart", FILES, "ignore"
 )
-def learn(
+def learning_curve(
     data: Data = None,
     sizes: Annotated[
         str,
@@ -173,7 +173,7 @@ def learn(
         str,
         typer.Option(
             metavar="MEASURE",
-            help="What the curve shows, such as accuracy, 'macro f1' or 'recall\\[spam]'; the verdict is of the error.",
+            help="What the curve shows, such as accuracy, 'macro f1' or 'recall[spam]'; the verdict is of the error.",
             rich_help_panel=OUTPUT,
         ),
     ] = "error_rate",
@@ -191,24 +191,24 @@ def learn(
 
     \b
     Examples:
-      heldout learn iris.arff --learner knn:5
-      heldout learn churn.csv --target churned --learner forest --chart curve.svg
-      heldout learn churn.csv --target churned --learner logistic --sizes 50,100,200,400
-      heldout learn churn.csv --target churned --learner forest --measure accuracy
+      heldout learning-curve iris.arff --learner knn:5
+      heldout learning-curve churn.csv --target churned --learner forest --chart curve.svg
+      heldout learning-curve churn.csv --target churned --learner logistic --sizes 50,100,200,400
+      heldout learning-curve churn.csv --target churned --learner forest --measure accuracy
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     learner = options.pop("learner", None)
-    check_data(data, learner, "learn")
+    check_data(data, learner, "learning-curve")
     outputs.check([data], options)
     if chart is not None:
         check_chart(chart)
-    from heldout.api.learning_curve import learning_curve
+    from heldout.api.learning_curve import learning_curve as run
 
     with learners_may_print():
-        curve = learning_curve(
+        curve = run(
             learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=import_all(measure), **options
         )
     if chart is not None:
-        curve.save(chart)
+        curve.write(chart, curve.chart_kinds[0])
     deliver(curve, outputs)
     if chart is not None:
         tell(f"Wrote {chart}")
@@ -329,7 +329,7 @@ def card(
     outputs: Outputs,
     **options: Any,
 ) -> None:
-    """Make the card of a model: its size, what it leans on, a small tree in its place, its speed and its use.
+    """Make the card of a model: its size, feature importance, a surrogate tree, its speed and its use.
 
     Questions that only a person can answer stand on it as unanswered until somebody answers them.
 
@@ -340,7 +340,7 @@ def card(
       heldout card churn.csv --target churned --learner forest --answers answers.toml
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     if questions is not None:
-        check_questions(questions, [answers, *outputs.forms().values()])
+        check_questions(questions, [answers, *outputs.forms().values(), *outputs.others])
     if questions is not None and not data:
         _write_questions(questions, answers)
         return

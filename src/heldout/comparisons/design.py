@@ -37,7 +37,13 @@ from heldout.comparisons.paired_influence import (
     count_influence,
     join_influences,
 )
-from heldout.comparisons.paired_scores import AREAS, compare_scores, score_influence
+from heldout.comparisons.paired_scores import (
+    AREAS,
+    ENOUGH_POSITIVES,
+    MOST_RESAMPLED,
+    compare_scores,
+    score_influence,
+)
 from heldout.comparisons.roc_pair import CurveOrder, RocComparison, compare_roc
 from heldout.comparisons.score_resampling import compare_functions
 from heldout.curves.roc import roc
@@ -48,8 +54,10 @@ from heldout.evidence.joint_counts import PairCounts
 from heldout.intervals.case_bootstrap import CaseValues
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.multiclass_areas import AREA_AVERAGES, AreaAverage, area_influence
-from heldout.measures.catalogue import find, headline, read_quantity
+from heldout.measures.catalogue import find, headline, is_imbalanced, read_quantity
 from heldout.measures.quantity import Quantity
+from heldout.measures.ranking import average_precision
+from heldout.measures.tables import accuracy
 from heldout.predictions.alignment import Paired
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.table import Predictions
@@ -236,7 +244,10 @@ class PairingDesign(ABC):
         return labels
 
     def quantities(self, wanted: Sequence[str] | None) -> list[Quantity]:
-        """What is compared: accuracy, F1, and, with scores, the ROC area and the Brier score, unless named."""
+        """What is compared unless named: accuracy, F1, and with scores the ROC area and the Brier score.
+
+        With rare positives average precision leads, and accuracy, which is high whatever a classifier does, ends.
+        """
         first = self.evaluations[0]
         names = list(wanted) if wanted is not None else self._default_measures(first)
         quantities = [read_quantity(name, self.labels, costs=first.costs).resolve(first.positive) for name in names]
@@ -285,7 +296,22 @@ class PairingDesign(ABC):
                 names += [bound.name] if self.has_rows and ("score" not in measure.cells or self.scored) else []
             elif one_score and (likely or measure.scope == "ranking"):
                 names.append(bound.name)
-        return names
+        if not self._has_rare_positives(first):
+            return names
+        leading = [average_precision.name] if one_score and self.compares_precision else []
+        return [*leading, *(name for name in names if name != accuracy.name), accuracy.name]
+
+    @property
+    def compares_precision(self) -> bool:
+        """Whether average precisions can be compared here without much ado."""
+        return False
+
+    def _has_rare_positives(self, evaluation: Evaluation) -> bool:
+        confusion, positive = evaluation.confusion, evaluation.positive
+        if positive is None or confusion.n_classes != 2:
+            return False
+        cases = float(confusion.truth_totals[confusion.index(positive)])
+        return is_imbalanced(cases, float(confusion.n))
 
     def value(self, index: int, quantity: Quantity) -> float:
         """The value of one contestant."""
@@ -323,12 +349,12 @@ class PairingDesign(ABC):
         same_n = len({e.confusion.n for e in self.evaluations}) == 1 and not self.by_split
         measure = "total_cost" if same_n else "expected_cost"
         cost = None if costs is None else Quantity(find(measure, costs=costs))
-        accuracy = Quantity(find("accuracy"))
+        share_right = Quantity(find(accuracy.name))
         return tuple(
             Side(
                 name,
                 tuple(zip(self.labels, self.confusion(index).truth_totals.tolist(), strict=True)),
-                self.value(index, accuracy),
+                self.value(index, share_right),
                 math.nan if cost is None else self._cost(index, cost),
             )
             for index, name in enumerate(self.names)
@@ -467,6 +493,12 @@ class PairedCases(SharedCases):
     def cases(self) -> Paired:
         """The matched cases."""
         return self.paired
+
+    @property
+    def compares_precision(self) -> bool:
+        """Unless resampling so many cases would take long, and so few positives allow nothing else."""
+        positives = int(np.bincount(self.paired.truth, minlength=2).min())
+        return self._dependent or self.paired.n <= MOST_RESAMPLED or positives >= ENOUGH_POSITIVES
 
     def _count(self, a: int, b: int) -> PairCounts:
         cases = self.paired
@@ -655,7 +687,7 @@ class PairedRocCurves(Curves):
         if self.design.weights() is not None:
             raise OptionError(
                 "ROC curves are compared without weights, and the cases have some.",
-                hint="leave out weight, or compare the areas (measure='roc_auc'), which know of weights.",
+                hint="leave out weight, or compare the areas (measures='roc_auc'), which know of weights.",
             )
         truth, label = self.design.positives()
         scores_a, scores_b = (self.design.scores_in_order(index) for index in indices)

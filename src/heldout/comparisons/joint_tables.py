@@ -200,8 +200,8 @@ def make_paired_quantity(pairs: PairCounts, quantity: Quantity) -> PairedQuantit
     measure = quantity.bound.measure
     if measure.scope not in ("class", "table"):
         raise OptionError(
-            f"{measure.name} is a measure of scores, and only answers were counted.",
-            hint="compare the scores of the two, or ask for a measure of answers such as accuracy.",
+            f"{measure.name} is a measure of scores, and only predictions were counted.",
+            hint="compare the scores of the two, or ask for a measure of predictions such as accuracy.",
         )
     asked = quantity.resolve(None)
     bound, factor, strict = asked.bound, 1.0, False
@@ -326,7 +326,7 @@ def _with_prior(seen: PairedQuantity, rng: np.random.Generator) -> tuple[JointCe
 
 
 def bootstrap_differences(seen: PairedQuantity, replicates: int, seed: int) -> Floats:
-    """A − B on tables of cases drawn with replacement, each case with both of its answers."""
+    """A − B on tables of cases drawn with replacement, each case with both of its predictions."""
     rng = np.random.default_rng([seed, 22])
     counts = seen.counts
     if replicates * len(counts) <= EXACT_NUMBERS:

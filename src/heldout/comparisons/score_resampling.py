@@ -43,7 +43,7 @@ PAIRED_BOOTSTRAP = register_procedure(
 PAIRED_PERMUTATION = register_procedure(
     "paired-permutation",
     "same cases",
-    "Any measure of scores: the two models' answers change places in each case with chance one half.",
+    "Any measure of scores: the two models' predictions change places in each case with chance one half.",
     "Venkatraman & Begg (1996), A distribution-free procedure for comparing ROC curves from a paired experiment",
     "Its null is that the models are exchangeable in every case, which is more than that the measure is the same.",
 )
@@ -142,7 +142,7 @@ def swapped_score_differences(
     seed: int = 0,
     groups: NDArray[Any] | None = None,
 ) -> Floats:
-    """A − B after the two models' answers change places in about half of the cases (or of the groups).
+    """A − B after the two models' predictions change places in about half of the cases (or of the groups).
 
     Measures of a ranking do not know the scale of the scores, and two models need not share one: their scores become
     ranks within the model first, as in Venkatraman and Begg, whose ties after the exchange we leave tied. Measures of

@@ -17,6 +17,7 @@ from heldout.engines.engine_errors import engine_errors, one_line
 from heldout.engines.spark import check_greeting, check_master, check_reachable, on_cluster, spark_session
 from heldout.engines.table_paths import FileGroup, TableFiles, check_same, find_table_files, table_files_at
 from heldout.errors import ColumnError, HeldoutError, OptionError
+from heldout.extras import missing_extra
 
 # How long a scheduler that listens may take to answer, in seconds.
 PATIENCE = 20
@@ -86,17 +87,11 @@ def _engine(engine: str) -> str:
     return name
 
 
-def _not_installed(engine: str, package: str) -> OptionError:
-    return OptionError(
-        f"The engine {engine!r} needs {package}, which is not installed.", hint=f"pip install 'heldout[{engine}]'."
-    )
-
-
 def _duckdb(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all openers alike
     try:
         import duckdb
     except ImportError:
-        raise _not_installed("duckdb", "duckdb") from None
+        raise missing_extra("duckdb", "The engine 'duckdb'") from None
     table = find_table_files(path)
     _refuse_same_names(table, path)
     # A database of its own, so that nothing is seen of what the user does with DuckDB in the same process.
@@ -279,7 +274,7 @@ def _dask(path: str, master: str | None) -> OpenedTable:
     try:
         import dask.dataframe as dd
     except ImportError:
-        raise _not_installed("dask", "dask.dataframe") from None
+        raise missing_extra("dask", "The engine 'dask'") from None
     table = find_table_files(path)
     close = _nothing if master is None else _connected(master)
     read = _dask_parquet if table.kind == "parquet" else _dask_text
@@ -381,7 +376,7 @@ def _connected(master: str) -> Callable[[], None]:
     try:
         from distributed import Client as Connecting
     except ImportError:
-        raise _not_installed("dask", "distributed") from None
+        raise missing_extra("dask", "The engine 'dask' on a cluster") from None
     if "://" not in master:
         raise OptionError(
             f"master is {master!r}, not the address of a Dask scheduler.", hint="it looks like tcp://host:8786."

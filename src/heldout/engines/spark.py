@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from heldout.errors import HeldoutError, OptionError
+from heldout.extras import missing_extra
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -254,9 +255,7 @@ def _running() -> SparkSession | None:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
-        raise OptionError(
-            "The engine 'spark' needs pyspark, which is not installed.", hint="pip install 'heldout[spark]'."
-        ) from None
+        raise missing_extra("spark", "The engine 'spark'") from None
     try:
         session = SparkSession.active()
     except PySparkException:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -187,6 +187,8 @@ class Gate(Result):
     schema: ClassVar[str] = "heldout/gate@1"
     rows_name: ClassVar[str] = "requirements"
     _rendered_by: ClassVar[str] = "heldout.report.gate:render_gate"
+    _phrased_by: ClassVar[str] = "heldout.report.gate:phrase_verdict"
+    _charts: ClassVar[Mapping[str, str]] = {"requirements": "heldout.report.gate:draw_requirements"}
     _junit_by: ClassVar[str] = "heldout.report.gate:junit_xml"
 
     requirements: tuple[Requirement, ...]
@@ -202,7 +204,7 @@ class Gate(Result):
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<Gate {'passed' if self.passed else 'failed'}: {self.summary}; print it to read it>"
+        return f"<Gate {'passed' if self.passed else 'failed'}: {self.summary()}; print it to read it>"
 
     def __iter__(self) -> Iterator[Requirement]:
         return iter(self.requirements)
@@ -233,6 +235,10 @@ class Gate(Result):
         return tuple(one for one in self.of("undecided") if not one.fails)
 
     @property
+    def verdict(self) -> str:
+        """Whether it passed, and what became of the requirements, in a sentence or two."""
+        return str(bound_late(self._phrased_by)(self))
+
     def summary(self) -> str:
         """How many of each outcome."""
         counts = ((len(self.of(outcome)), outcome) for outcome in ("passed", "failed", "undecided"))
@@ -252,7 +258,7 @@ class Gate(Result):
         if self.passed:
             return self
         lines = [f"{one.text}: {one.why}" for one in self.failing]
-        raise GateError("\n".join([f"The gate failed: {self.summary}.", *lines]), hint=_advise(self.failing))
+        raise GateError("\n".join([f"The gate failed: {self.summary()}.", *lines]), hint=_advise(self.failing))
 
     def rows(self) -> list[dict[str, object]]:
         """One row per requirement."""

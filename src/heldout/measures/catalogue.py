@@ -31,6 +31,8 @@ WRITTEN = re.compile(
     r"(?:\((?P<inside>[^)]*+)\))?\s*+(?:\[(?P<class>.*)\])?\s*$",
     re.DOTALL | re.IGNORECASE,
 )
+# scikit-learn's names of scorers have the average behind: f1_macro, roc_auc_ovr (macro), roc_auc_ovr_weighted.
+BEHIND = re.compile(r"^(?P<name>.+?)(?:_ovr(?:_(?P<ovr>weighted))?|_(?P<average>macro|micro|weighted))$")
 
 
 def spelled(name: str) -> str:
@@ -104,6 +106,9 @@ def find(name: str, *, costs: NDArray[np.float64] | None = None, **parameters: A
     if bracket and inside.endswith(")"):
         return find(alone, costs=costs, **{**_read_parameters(name, inside[:-1]), **parameters})
     key = spelled(name)
+    if key not in every_name():
+        # scikit-learn's functions: f1_score, roc_auc_score.
+        key = key.removesuffix("_score")
     if re.fullmatch(r"f_?\d+(\.\d+)?", key) and "beta" not in parameters:
         parameters["beta"] = float(key[1:].lstrip("_"))
         key = "f_score"
@@ -157,6 +162,19 @@ def headline_quantities(
     return tuple(quantities)
 
 
+# Below this share of the rarer class accuracy is high whatever a classifier does, and average precision leads.
+RARE = 0.2
+
+
+def is_imbalanced(cases: float, n: float) -> bool:
+    """Whether so many cases of a class out of `n` are few enough that accuracy says little.
+
+    >>> is_imbalanced(142, 1000), is_imbalanced(300, 1000), is_imbalanced(0, 0)
+    (True, False, False)
+    """
+    return n > 0 and 0 < cases / n < RARE
+
+
 def _weighted_kappa(weights: str) -> Measure:
     by_name = {"none": "kappa", "linear": "linear_kappa", "quadratic": "quadratic_kappa"}
     if weights not in by_name:
@@ -204,6 +222,8 @@ def read_quantity(text: Any, labels: Iterable[Any] = (), *, costs: NDArray[np.fl
     >>> asked = read_quantity("Recall[spam]", ["ham", "spam"])
     >>> asked.bound.name, asked.class_, asked.average
     ('recall', 'spam', None)
+    >>> read_quantity("f1_macro").average, read_quantity("roc_auc_ovr_weighted").average
+    ('macro', 'weighted')
     """
     if isinstance(text, Measure):
         return Quantity(find(text.name, costs=costs))
@@ -223,6 +243,11 @@ def read_quantity(text: Any, labels: Iterable[Any] = (), *, costs: NDArray[np.fl
             name = whole
         else:
             average = next(a for a in AVERAGES if a == match["average"].casefold())
+    elif (behind := BEHIND.match(spelled(name))) and spelled(name) not in every_name():
+        name, average = (
+            behind["name"],
+            next(a for a in AVERAGES if a == (behind["average"] or behind["ovr"] or "macro")),
+        )
     bound = find(name, costs=costs, **parameters)
     if match["class"] is None:
         return Quantity(bound, average=average)

@@ -51,7 +51,10 @@ PARAMETERS: Mapping[str, tuple[float, float, bool]] = {
     "quantile": (0.0, 1.0, False),
     "k": (1.0, math.inf, True),
 }
-INITIALS = {"roc": "ROC", "auc": "AUC", "pr": "PR", "tpr": "TPR", "fpr": "FPR"}
+INITIALS = {
+    "roc": "ROC", "auc": "AUC", "pr": "PR", "tpr": "TPR", "fpr": "FPR", "brier": "Brier", "gini": "Gini",
+    "jaccard": "Jaccard",
+}  # fmt: skip
 SYMBOLS = {
     "tp": "TP",
     "fp": "FP",
@@ -122,6 +125,7 @@ class Measure:
     scaling: Scaling | None = field(default=None, repr=False)
     headline: Headline | None = field(default=None, repr=False)
     reported: bool = field(default=False, repr=False)
+    title_text: str = field(default="", repr=False)
     own: bool = field(default=False, repr=False)
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -132,6 +136,10 @@ class Measure:
             # One that was made from a function which stands there itself.
             return super().__reduce__()
         return _declared, (module, name)
+
+    def __hash__(self) -> int:
+        # Parameters stand in a dictionary, which has no hash; the name tells enough.
+        return hash((self.name, self.scope))
 
     def __call__(self, *cells: Any, **more: Any) -> Any:
         """The value for these counts, or whatever else the formula takes; nan where it is undefined.
@@ -152,7 +160,7 @@ class Measure:
     @cached_property
     def title(self) -> str:
         """The name as it is written in a sentence or a table."""
-        return " ".join(INITIALS.get(word, word) for word in self.name.split("_"))
+        return self.title_text or " ".join(INITIALS.get(word, word) for word in self.name.split("_"))
 
     @cached_property
     def formula(self) -> str:
@@ -199,9 +207,11 @@ def measure(
     scaling: Scaling | None = None,
     headline: Headline | None = None,
     reported: bool = False,
+    title: str = "",
 ) -> Callable[[Formula], Measure]:
     """Turn a formula into a measure.
 
+    `title` is the name that is printed, where it is not that of the function.
     `averages` allows macro, micro and weighted averages; `strata` says that the denominators of the
     classes share no case, and which margin they count; `overall` names the measure whose mean over the classes it
     is on a whole table; `over_folds` says how the folds of a plan are put together. `Measure` explains what measures of
@@ -245,6 +255,7 @@ def measure(
             scaling=scaling,
             headline=headline,
             reported=reported,
+            title_text=title,
         )
 
     return declare

@@ -106,7 +106,7 @@ def rules_blocks() -> list[Block]:
     return [
         Title("The rules"),
         Table(columns, rows),
-        Prose("heldout explain CODE prints one in full; --mute CODE (in Python mute=) leaves one out."),
+        Prose("heldout explain CODE prints one in full; --ignore CODE (in Python ignore=) leaves one out."),
         Prose(
             "heldout evaluate or check --limit CODE.NAME=VALUE (in Python limits=) changes a limit of a rule about "
             "evaluations."
@@ -129,7 +129,7 @@ def rule_entry(rule: Rule) -> tuple[tuple[str, str], ...]:
         ("advice", rule.advice),
         *((f"limit {limit.name}", f"{limit.default:g} ({limit.source})") for limit in rule.limits),
         ("reference", rule.reference),
-        ("mute", f"--mute {rule.code}, mute={rule.code!r}"),
+        ("ignore", f"--ignore {rule.code}, ignore={rule.code!r}"),
     )
 
 
@@ -386,5 +386,7 @@ def _cost() -> Section:
         ("range", "0 to ∞, lower is better"),
         ("reference", CATALOGUE["expected_cost"].reference),
     )
-    meaning = "Mean cost of a case. No costs were given: an error counts 1 until you change it, a right answer nothing."
+    meaning = (
+        "Mean cost of a case. No costs were given: an error counts 1 until you change it, a right prediction nothing."
+    )
     return Section("cost per case", (Prose(meaning), Facts(facts)), COST_SECTION, folded=True)

@@ -115,7 +115,7 @@ class Settings:
     method: str | None = None
     seed: int = 0
     replicates: int = 2000
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     limits: Limits = field(default_factory=dict)
     prevalence: float | None = None
     calibration_bins: int | None = None
@@ -126,6 +126,17 @@ class Settings:
         """The settings among the options of a call."""
         given = {part.name: options[part.name] for part in fields(cls) if part.name in options}
         return cls(**given | ({"measures": name_measures(given["measures"])} if "measures" in given else {}))
+
+    def __post_init__(self) -> None:
+        # None is what other libraries say for all of them.
+        names = "all" if self.measures is None else self.measures
+        if not isinstance(names, str):
+            if not isinstance(names, Iterable):
+                raise OptionError(
+                    f"measures are named, one or several. Got {names!r}.", hint="for example ['accuracy', 'macro f1']."
+                )
+            names = tuple(names)
+        object.__setattr__(self, "measures", names)
 
     def checked(self) -> Settings:
         """The same settings, refused where a number makes no sense."""
@@ -262,7 +273,7 @@ def judge(
         predictions,
         costs,
         scored,
-        settings.mute,
+        settings.ignore,
         settings.limits,
         counted,
         settings.prevalence,

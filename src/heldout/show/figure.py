@@ -14,6 +14,7 @@ from pathlib import Path
 from heldout.arguments import closest, listing
 from heldout.atomic_write import write_whole
 from heldout.errors import OptionError
+from heldout.extras import require_extra
 from heldout.show.chart import Axis, Caption, Chart, Dots, Stroke, Tips, Tone
 from heldout.show.escape import escape_html, hash_source, visible
 from heldout.show.numbers import count, plain
@@ -39,7 +40,7 @@ _STYLE = """text{font:12px sans-serif;fill:#222}.heldout-title{font:bold 15px sa
 .heldout-stroke{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
 .heldout-tone-quiet.heldout-stroke,.heldout-tone-fine.heldout-stroke{stroke-width:1}.heldout-tone-ink.heldout-stroke{stroke-width:1.2}
 .heldout-thick.heldout-stroke{stroke-width:5;stroke-linecap:butt}.heldout-reach{stroke-width:1.5;fill:none}
-.heldout-ribbon{fill-opacity:.15}.heldout-bars{fill-opacity:.45}.heldout-tip{fill-opacity:0}"""
+.heldout-cell{font-size:12px}.heldout-ribbon{fill-opacity:.15}.heldout-bars{fill-opacity:.45}.heldout-tip{fill-opacity:0}"""
 _MARGIN, _LINE, _TITLE_LINE, _LETTER = 12, 15, 20, 5.7
 
 
@@ -227,6 +228,10 @@ def check_ending(path: str | Path, called: str = "", endings: Sequence[str] = EN
             f"{called or target.name} ends in {target.suffix!r}, but a chart is written as one of {listing(endings)}.",
             hint=f"name the file {target.stem}{near or '.svg'}.",
         )
+    if ending == ".png":
+        require_extra("png", "A PNG picture", instead=f"name the file {target.stem}.svg")
+    if ending == ".json":
+        require_extra("charts", "A Vega-Lite document", instead=f"name the file {target.stem}.svg")
     return ending
 
 
