@@ -31,8 +31,8 @@ from heldout.evidence import Label
 from heldout.files import read_table
 from heldout.files.ledger import enter_use
 from heldout.findings.review import check_codes
-from heldout.measures.catalogue import read_quantity
-from heldout.measures.declare import Measure, name_measures
+from heldout.measures.catalogue import name_measures, read_quantity
+from heldout.measures.declare import Measure
 from heldout.result import keeps_backend
 from heldout.results.validation import Validations
 
