@@ -1,7 +1,7 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint chromium java test golden crowd promises bench docs dist sbom pictures clean
+.PHONY: help setup demo lint chromium java latex test golden crowd promises bench docs dist sbom pictures clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -56,8 +56,12 @@ chromium: setup ## install the browser that the tests need, where it is missing 
 java: setup ## install the Java that Spark needs, where it is missing and may be installed
 	@$(PYTHON) tests/java.py
 
-# Browser and Java are looked for first: what is missing is said before the long part begins.
-test: chromium java lint ## everything that must pass: lint, then every test and example
+# PDFLATEX=/path/to/it where pdflatex has another name.
+latex: setup ## install the pdflatex that the tests need, where it is missing and may be installed
+	@$(PYTHON) tests/latex.py
+
+# Browser, Java and pdflatex are looked for first: what is missing is said before the long part begins.
+test: chromium java latex lint ## everything that must pass: lint, then every test and example
 	$(PYTHON) tests/both_halves.py
 
 golden: setup ## record anew what users see (tests/golden/expected), where a change of it is meant

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import signal
 import stat
@@ -17,6 +18,7 @@ import pytest
 
 import heldout
 from heldout.atomic_write import write_together, write_whole
+from heldout.cli.app import main
 from heldout.errors import FileError
 
 SOURCE = Path(heldout.__file__).parent
@@ -169,7 +171,7 @@ COMMANDS = {
     "thresholds": ["thresholds", "rows.csv", "--maximize", "f1", "--html", "a.html"],
     "recalibrate": ["recalibrate", "rows.csv", "--html", "a.html"],
     "validate": ["validate", "rows.csv", "--target", "truth", "--learner", "majority", "--json", "a.json"],
-    "learn": ["learn", "rows.csv", "--target", "truth", "--learner", "majority", "--json", "a.json"],
+    "learning-curve": ["learning-curve", "rows.csv", "--target", "truth", "--learner", "majority", "--json", "a.json"],
     "compare": ["compare", "rows.csv", "again.csv", "--html", "a.html"],
     "check": ["check", "rows.csv", "--require", "accuracy >= 0.01", "--junit", "a.xml", "--json", "a.json"],
     "plan": ["plan", "recall", "--value", "0.9", "--prevalence", "0.2", "--width", "0.1", "--json", "a.json"],
@@ -216,3 +218,23 @@ def test_every_command_on_a_full_disk_says_so_and_leaves_what_was_there(given, t
     assert said[-1].startswith("Hint: ")
     assert [path.read_bytes() for path in written] == [old] * len(written)
     assert {path.name for path in tmp_path.iterdir()} == before
+
+
+# Nobody may make a file there, not even root.
+CLOSED = Path("/sys")
+
+
+@pytest.mark.skipif(not CLOSED.is_dir(), reason="this system has no folder that is closed to root too")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_in_a_folder_that_may_not_be_written_says_so(given, monkeypatch, capsys, command):
+    monkeypatch.chdir(given)
+    before = {path.name: path.read_bytes() for path in given.iterdir()}
+    words = [re.sub(r"^(roc=)?a\.", rf"\1{CLOSED}/a.", word) for word in COMMANDS[command]]
+    monkeypatch.setattr("sys.argv", ["heldout", *words])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1].startswith("Hint: ")
+    assert f"{CLOSED}/a." in said[-2]
+    assert {path.name: path.read_bytes() for path in given.iterdir()} == before

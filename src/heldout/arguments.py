@@ -17,6 +17,7 @@ Value = TypeVar("Value")
 
 # From which likeness on, by difflib's ratio, a name is taken for a slip of another.
 ALIKE = 0.7
+KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def listing(names: Iterable[object], most: int = 12) -> str:
@@ -65,7 +66,18 @@ def _one_slip(name: str, other: str) -> bool:
     rest, wanted = name[at:], other[at:]
     if len(rest) != len(wanted):
         return rest[1:] == wanted if len(rest) > len(wanted) else rest == wanted[1:]
-    return rest[1:] == wanted[1:] or (rest[1::-1] == wanted[:2] and rest[2:] == wanted[2:])
+    # Of three letters another one makes another word, as FOR and "foo", unless it is the next key.
+    other_letter = rest[1:] == wanted[1:] and (len(name) > 3 or _next_keys(rest[:1], wanted[:1]))
+    return other_letter or (rest[1::-1] == wanted[:2] and rest[2:] == wanted[2:])
+
+
+def _next_keys(letter: str, other: str) -> bool:
+    """Whether two letters lie side by side on a keyboard.
+
+    >>> _next_keys("m", "n"), _next_keys("o", "r")
+    (True, False)
+    """
+    return any(letter + other in row or other + letter in row for row in KEYBOARD)
 
 
 def require(value: Value | None, reason: str) -> Value:

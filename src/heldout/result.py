@@ -11,25 +11,30 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeAlias, TypeVar, final, overload
 
 from heldout.arguments import closest, listing
 from heldout.atomic_write import write_whole
 from heldout.errors import OptionError
-from heldout.show.blocks import Title
+from heldout.show.blocks import Prose, Title
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+    from matplotlib.axes import Axes
 
+    from heldout.show.altair import AnyChart
     from heldout.show.blocks import Block
     from heldout.show.chart import Chart
     from heldout.show.text import Screen
 
+P = ParamSpec("P")
+R = TypeVar("R")
 ROW_KEYS = ("measure", "class", "average", "value", "low", "high", "level", "method", "n")
 """The keys that every row begins with, in this order, so that rows of any two results bind."""
 
@@ -59,6 +64,8 @@ def make_row(
 Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("polars", "pandas", "pyarrow")
 ENDINGS = (".json", ".md", ".html", ".tex", ".txt", ".csv")
+# Endings that a chart has and no other form.
+PICTURES = (".svg", ".png")
 
 # Columns whose type does not depend on what they happen to hold, so that frames of any two results bind.
 _TEXTS = frozenset({"measure", "class", "average", "method"})
@@ -104,15 +111,18 @@ class Result(ABC):
     {'schema': 'heldout/size@1', 'estimates': [{'measure': 'size', 'value': 3.0}]}
     """
 
-    __slots__ = ()
+    # The library of the data frames that it was made from; unset where it was not made from any.
+    __slots__ = ("_frames",)
 
     schema: ClassVar[str]
     # Where the rows stand in the document; empty where the facts hold them.
     rows_name: ClassVar[str] = "estimates"
     # What says how it reads, as "module:function" of a layer above; empty where it says so itself.
     _rendered_by: ClassVar[str] = ""
-    # What draws it, in the same way; empty where there is no chart.
-    _drawn_by: ClassVar[str] = ""
+    # Its kinds of chart, the usual one first, each with what draws it in the same way.
+    _charts: ClassVar[Mapping[str, str]] = {"intervals": "heldout.report.interval_chart:draw_rows"}
+    # What a notebook shows of it.
+    _notebook_by: ClassVar[str] = "heldout.report.notebook:notebook_blocks"
 
     @abstractmethod
     def rows(self) -> list[dict[str, object]]:
@@ -133,10 +143,53 @@ class Result(ABC):
         blocks: list[Block] = bound_late(self._rendered_by)(self, form)
         return blocks
 
-    @final
-    def _draw(self, **options: bool) -> Chart:
-        chart: Chart = bound_late(self._drawn_by)(self, **options)
+    @property
+    def verdict(self) -> str:
+        """What it says in a sentence or two; empty where it is figures alone."""
+        return next((one.text for one in self.blocks() if isinstance(one, Prose) and one.label == "Verdict"), "")
+
+    def summary(self) -> str:
+        """What it is about and what it says, in a line each."""
+        title = next((one.text for one in self.blocks() if isinstance(one, Title)), "")
+        lines = [line for line in (title, self.verdict) if line]
+        return "\n".join(lines) or str(self).partition("\n")[0]
+
+    @property
+    def chart_kinds(self) -> tuple[str, ...]:
+        """The kinds of chart that it can be drawn as; the first is drawn unless another is named."""
+        return tuple(self._charts)
+
+    def _draw(self, kind: str | None = None, **options: Any) -> Chart:
+        if not self.chart_kinds:
+            raise OptionError(f"A {type(self).__name__} has no chart.", hint="print it to read it.")
+        wanted = self.chart_kinds[0] if kind is None else str(kind)
+        if wanted not in self._charts:
+            near = closest(wanted, self.chart_kinds)
+            raise OptionError(
+                f"There is no chart {wanted!r} of this result. There are: {listing(self.chart_kinds)}.",
+                hint=f"did you mean {near!r}?" if near else f"use {self.chart_kinds[0]!r}.",
+            )
+        chart: Chart = bound_late(self._charts[wanted])(self, **options)
         return chart
+
+    @final
+    def chart(self, kind: str | None = None, **options: Any) -> AnyChart:
+        """An Altair chart of one of its `chart_kinds`, the first unless said; `options` are those of the kind."""
+        from heldout.show.altair import altair_chart
+
+        return altair_chart(self._draw(kind, **options))
+
+    @final
+    def plot(
+        self, kind: str | None = None, ax: Axes | None = None, *, title: str | bool = False, **options: Any
+    ) -> Axes:
+        """Draw one of its `chart_kinds` with matplotlib, into `ax` or a figure of its own, and return the axes.
+
+        Made for papers: there is no title unless `title` is true or a text. The rest of the figure stays yours.
+        """
+        from heldout.show.matplotlib import plot_chart
+
+        return plot_chart(self._draw(kind, **options), ax, title=title)
 
     @final
     def __eq__(self, other: object) -> bool:
@@ -155,7 +208,21 @@ class Result(ABC):
     def __getstate__(self) -> object:
         from heldout.values import state_of
 
-        return state_of(self)
+        return state_of(self) | ({"_frames": self._frames} if hasattr(self, "_frames") else {})
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
+    def _parts(self) -> Iterable[Result]:
+        """The results that it holds, and that are asked for frames by themselves."""
+        return ()
+
+    @final
+    def _like(self, result: R) -> R:
+        """A result that was made from this one, which comes back as frames of the same library."""
+        keep_backend(result, getattr(self, "_frames", None))
+        return result
 
     def facts(self) -> dict[str, object]:
         """What stands beside the rows in the JSON document, such as n and the confusion matrix."""
@@ -177,18 +244,21 @@ class Result(ABC):
         return _SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
     @overload
-    def to_frame(self, backend: Literal["polars"] = "polars") -> pl.DataFrame: ...
+    def to_frame(self, backend: None = None) -> Any: ...
+    @overload
+    def to_frame(self, backend: Literal["polars"]) -> pl.DataFrame: ...
     @overload
     def to_frame(self, backend: Literal["pandas"]) -> pd.DataFrame: ...
     @overload
     def to_frame(self, backend: Literal["pyarrow"]) -> pa.Table: ...
     @final
-    def to_frame(self, backend: Backend = "polars") -> pl.DataFrame | pd.DataFrame | pa.Table:
-        """The rows as a data frame of Polars, pandas or PyArrow.
+    def to_frame(self, backend: Backend | None = None) -> pl.DataFrame | pd.DataFrame | pa.Table:
+        """The rows as a data frame of Polars, pandas or PyArrow: of the library that the data came in, unless said.
 
-        Undefined values are missing, not NaN: in Polars NaN is greater than every number, and a filter
-        `value > 0.9` would keep it.
+        Data that came in none of them, such as arrays and files, give one of Polars. Undefined values are missing, not
+        NaN: in Polars NaN is greater than every number, and a filter `value > 0.9` would keep it.
         """
+        backend = getattr(self, "_frames", BACKENDS[0]) if backend is None else backend
         if backend not in BACKENDS:
             near = closest(str(backend), BACKENDS)
             raise OptionError(
@@ -237,21 +307,39 @@ class Result(ABC):
 
     @final
     def _repr_html_(self) -> str:
-        return self.to_html()
+        from heldout.show.html import render_html
+
+        return render_html(bound_late(self._notebook_by)(self))
 
     @final
-    def write(self, path: str | Path) -> Path:
-        """Write the answer to a file, in the form its ending names: json, md, html, tex, txt or csv."""
+    def write(self, path: str | Path, kind: str | None = None) -> Path:
+        """Write the answer to a file, in the form its ending names: json, md, html, tex, txt or csv, or svg or png.
+
+        With a `kind`, one of its `chart_kinds`, it is that chart alone, as svg, png, html or json (Vega-Lite).
+        """
         target = Path(path)
         ending = target.suffix.lower()
+        if kind is not None or ending in PICTURES:
+            return self._write_chart(target, kind)
         if ending not in ENDINGS:
-            near = closest(ending, ENDINGS)
+            known = (*ENDINGS, *PICTURES)
+            near = closest(ending, known)
             raise OptionError(
-                f"{target.name} ends in {ending!r}, but a result is written as one of {listing(ENDINGS)}.",
+                f"{target.name} ends in {ending!r}, but a result is written as one of {listing(known)}.",
                 hint=f"name the file {target.stem}{near or '.json'}.",
             )
         # Half a surrogate pair in a CSV file is spelled out, as it is in the other forms.
         return write_whole(target, self._form(ending).encode("utf-8", errors="backslashreplace"))
+
+    @final
+    def save(self, path: str | Path, kind: str | None = None) -> Path:
+        """The same as `write`."""
+        return self.write(path, kind)
+
+    def _write_chart(self, path: Path, kind: str | None) -> Path:
+        from heldout.show.figure import save_chart
+
+        return save_chart(self._draw(kind), path)
 
     def _form(self, ending: str) -> str:
         if ending == ".csv":
@@ -266,6 +354,55 @@ class Result(ABC):
             return render_page(blocks, title=titles[0] if titles else self.schema)
         text = {".md": self.to_markdown, ".tex": self.to_latex, ".txt": self.__str__}[ending]
         return text() + "\n"
+
+
+def keeps_backend(function: Callable[P, R]) -> Callable[P, R]:
+    """Let what a function returns come back as frames of the library that its data came in."""
+
+    @wraps(function)
+    def call(*given: P.args, **options: P.kwargs) -> R:
+        result = function(*given, **options)
+        keep_backend(result, find_backend((*given, *options.values())))
+        return result
+
+    return call
+
+
+def keep_backend(result: object, backend: Backend | None) -> None:
+    """Let a result, or each of several, come back as frames of this library; nothing changes where there is none."""
+    for one in result if isinstance(result, list | tuple) else [result]:
+        if isinstance(one, Result) and backend is not None:
+            object.__setattr__(one, "_frames", backend)
+            keep_backend(tuple(one._parts()), backend)  # noqa: SLF001 - the contract of every result
+
+
+def find_backend(values: Iterable[object]) -> Backend | None:
+    """The library of the first data frame or column among these values, or of what a result was made from.
+
+    >>> import polars as pl
+    >>> find_backend(["yes", [1, 2], {"age": pl.Series([1, 2])}])
+    'polars'
+    """
+    for value in values:
+        found: Backend | None = getattr(value, "_frames", None) if isinstance(value, Result) else None
+        found = found or next(filter(None, map(_find_library, type(value).__mro__)), None)
+        if found is None and isinstance(value, Mapping):
+            found = find_backend(list(value.values())[:_LOOKED_AT])
+        elif found is None and isinstance(value, list | tuple):
+            found = find_backend(value[:_LOOKED_AT])
+        if found is not None:
+            return found
+    return None
+
+
+def _find_library(kind: type) -> Backend | None:
+    return _LIBRARIES.get(kind.__module__.partition(".")[0])
+
+
+# Frames of Dask are made of those of pandas.
+_LIBRARIES: Mapping[str, Backend] = {**{name: name for name in BACKENDS}, "dask": "pandas"}
+# A list may be a column of a million labels, of which the first few say enough.
+_LOOKED_AT = 8
 
 
 def json_safe(value: object) -> Any:

@@ -122,7 +122,7 @@ def test_scores_that_are_no_probabilities_need_no_threshold_for_their_ranking():
     assert alike(found, compare(scored("sharp"), scored("blunt"), measure="roc_auc"))
     with pytest.raises(OptionError, match="no natural threshold") as refused:
         compare(frame, **options)
-    assert "measure='roc_auc'" in refused.value.hint
+    assert "measures='roc_auc'" in refused.value.hint
 
 
 def test_ids_say_which_case_is_which():

@@ -115,7 +115,7 @@ def test_the_report_says_which_measure_a_margin_is_about():
     found = compare(GOOD, POOR, measure=["accuracy", "brier"], margin=0.02)
     text = " ".join(str(found).split())
     assert "Margin accuracy: A is not worse than B by more than .020" in text
-    assert "brier: A is not worse than B by more than .020" in text
+    assert "Brier score: A is not worse than B by more than .020" in text
     row = found.rows()[0]
     assert (row["margin"], row["margin_kind"], row["margin_outcome"]) == (0.02, "non-inferiority", "shown")
 
@@ -271,6 +271,6 @@ def test_optimal_ranges_and_charts(tmp_path):
 
 def test_without_scores_there_are_no_curves(tmp_path):
     found = compare(*(evaluate(TRUTH, (score >= 0.5).astype(int), measures=[]) for score in SCORES))
-    for ask in (found.roc, found.optimal_ranges, lambda: found.save(tmp_path / "x.svg")):
+    for ask in (found.roc, found.optimal_ranges, lambda: found.write(tmp_path / "x.svg", "roc")):
         with pytest.raises(OptionError, match="no ROC curves"):
             ask()

@@ -195,9 +195,9 @@ def test_what_a_test_says_of_itself_is_not_said_twice():
     assert text_of(named).count(measured[1:60]) == 1
     assert [one["facts"]["method"] for one in promises(named)] == ["paired-t"]
     # Nor is it lost where nobody wants to hear the finding.
-    muted = compare(*SIDES, measure="accuracy", method="paired-t", mute="H052")
-    assert text_of(muted).count(measured[1:60]) == 1
-    assert promises(muted) == []
+    ignored = compare(*SIDES, measure="accuracy", method="paired-t", ignore="H052")
+    assert text_of(ignored).count(measured[1:60]) == 1
+    assert promises(ignored) == []
 
 
 def test_tables_tell_what_was_measured_too():

@@ -174,5 +174,5 @@ def test_the_report_says_when_the_more_accurate_answer_costs_more(matrix, total,
     seen = heldout.evaluate(matrix=matrix, labels=["+", "-"], costs=costs)
     assert seen["total_cost"].value == total
     said = " ".join(str(seen).split())
-    assert f'The classifier is more accurate than always answering "+" {sentence}' in said
+    assert f'The classifier is more accurate than always predicting "+" {sentence}' in said
     assert "costs more" not in str(heldout.evaluate(matrix=matrix, labels=["+", "-"]))

@@ -268,7 +268,7 @@ CASES: dict[str, Case] = {
         frozen,
         validated,
         lambda: heldout.validate(DummyClassifier(), *cases(), plan="3-fold"),
-        "it answers one class only, so that both errors are the share of the other classes",
+        "it predicts one class only, so that both errors are the share of the other classes",
     ),
     "H032": Case(
         doubled, validated, lambda: validated("knn:1", "resubstitution"), "it was tested on the cases it was trained on"

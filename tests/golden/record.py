@@ -256,14 +256,22 @@ def show_value(value: Any) -> str:
             parts += [f"--- {ending}", shorten(path.read_text(encoding="utf-8"), ending)]
             path.unlink()
         parts += ["--- to_html", shorten(value.to_html(), ".html")]
-        parts += [f"_repr_html_ is the same: {value._repr_html_() == value.to_html()}"]
+        parts += ["--- _repr_html_", shorten(value._repr_html_(), ".html")]
         parts += [f"to_json is the same: {json.loads(value.to_json()) == value.to_dict()}"]
     if hasattr(value, "save") and hasattr(value, "write"):
         parts += ["--- save, SVG", save_picture(value)]
-    chart = value.chart() if hasattr(value, "chart") else value
+    chart = draw_usual(value) if hasattr(value, "chart_kinds") else value
     if type(chart).__module__.startswith("altair"):
         parts += ["--- Vega-Lite", shorten(json.dumps(chart.to_dict(), indent=1, ensure_ascii=False))]
     return "\n".join(parts) or (value if isinstance(value, str) else f"{type(value).__name__} {value!r}")
+
+
+def draw_usual(value: Any) -> Any:
+    """The usual chart of an answer, where it has one with something on it."""
+    try:
+        return value.chart()
+    except ValueError as error:
+        return error
 
 
 def save_picture(value: Any) -> str:

@@ -1,10 +1,11 @@
-"""Laws of copies: every kind of result is pickled, copied, equal to its copy, and unequal to another answer."""
+"""Laws of every kind of result: it is copied, equal to its copy, unequal to another answer, drawn and shown."""
 
 from __future__ import annotations
 
 import copy
 import pickle
 import pkgutil
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -16,12 +17,23 @@ import pytest
 
 import heldout
 from heldout import lab
+from heldout.errors import OptionError
 from heldout.result import Result, bound_late
 from heldout.thresholds.classes import cost_of_decision
 
 N = 120
 LEARNER = "naive-bayes"
-BINDINGS = ("_rendered_by", "_reviewed_by", "_sliced_by", "_junit_by", "_drawn_by", "_tikz_by")
+BINDINGS = (
+    "_rendered_by",
+    "_reviewed_by",
+    "_sliced_by",
+    "_junit_by",
+    "_drawn_by",
+    "_tikz_by",
+    "_notebook_by",
+    "_curves_by",
+    "_curve_drawn_by",
+)
 
 
 @cache
@@ -89,7 +101,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "Curve": lambda seed: evaluation(seed).curve("roc"),
     "ThresholdTable": lambda seed: evaluation(seed).threshold_table(),
     "Validation": lambda seed: learnt(heldout.validate, LEARNER, seed, plan=".632+ 20"),
-    "Validations": lambda seed: learnt(heldout.validate, (LEARNER, "knn:3"), seed, plan="5-fold"),
+    "SeveralValidations": lambda seed: learnt(heldout.validate, (LEARNER, "knn:3"), seed, plan="5-fold"),
     "FoldEstimate": lambda seed: learnt(heldout.validate, LEARNER, seed, plan="5-fold")["accuracy"],
     "LearningCurve": lambda seed: learnt(heldout.learning_curve, LEARNER, seed, draws=3, points=4),
     "BiasVariance": lambda seed: learnt(heldout.bias_variance, LEARNER, seed),
@@ -141,6 +153,7 @@ def test_equality_is_said_once():
 
 def test_what_a_result_names_above_it_is_there():
     named = [getattr(kind, part) for kind in every_kind() for part in BINDINGS if getattr(kind, part, "")]
+    named += [name for kind in every_kind() for name in kind._charts.values()]  # type: ignore[attr-defined]
     assert len(named) > 5
     assert all(callable(bound_late(name)) for name in named)
 
@@ -164,6 +177,52 @@ def test_a_copy_is_equal_and_reads_the_same(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_every_result_has_a_verdict_a_summary_and_a_file_of_every_form(kind, tmp_path):
+    result = result_of(kind, 1)
+    assert isinstance(result.verdict, str)
+    assert result.summary().strip()
+    for ending in (".json", ".md", ".csv", ".txt"):
+        assert result.write(tmp_path / f"answer{ending}").stat().st_size
+    if kind == "Review":
+        return
+    drawn = result.write(tmp_path / "answer.svg")
+    assert "<svg" in drawn.read_text(encoding="utf-8")
+    assert result.save(tmp_path / "again.svg").read_bytes() == drawn.read_bytes()
+    # A chart of that kind, whatever the ending.
+    chart = result.write(tmp_path / "chart.json", result.chart_kinds[0])
+    assert "vega-lite" in chart.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_another_answer_is_unequal(kind):
     assert result_of(kind, 1) != result_of(kind, 2)
     assert result_of(kind, 1) != "an answer"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "Review"])
+def test_every_chart_of_a_result_is_drawn_by_every_library(kind):
+    from matplotlib import pyplot as plt
+
+    result = result_of(kind, 1)
+    assert result.chart_kinds
+    for name in result.chart_kinds:
+        assert "vega-lite" in result.chart(name).to_dict()["$schema"]
+        _, given = plt.subplots()
+        drawn = result.plot(name, given, title="A title of one's own")
+        assert drawn is given
+        assert drawn.get_title("left") == "A title of one's own"
+        # Something stands in the axes, and they say what runs along them.
+        assert drawn.lines or drawn.collections or drawn.patches or drawn.texts
+        drawn.figure.canvas.draw()
+        plt.close("all")
+    with pytest.raises(OptionError, match=r"There is no (chart|curve) 'rok'"):
+        result.chart("rok")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_result_is_shown_in_a_notebook(kind):
+    shown = result_of(kind, 1)._repr_html_()
+    assert shown.count('<div class="heldout-doc">') == 1
+    assert len(shown) < 200_000
+    # Nothing runs, is fetched, or has a name that a second cell would have too.
+    assert not re.search(r"<script|<link|<img|\son\w+=|\bid=|https?://(?!www\.w3\.org)", shown)

@@ -157,7 +157,7 @@ def test_a_threshold_on_confidences_is_refused(write):
     columns, _ = pipeline()
     path = write("pipe.csv", **columns)
     for ask in (lambda: heldout.evaluate(path, threshold=0.5), lambda: heldout.choose_threshold(path, maximize="f1")):
-        with pytest.raises(ValuesError, match="confidence in the answer of 'prediction'"):
+        with pytest.raises(ValuesError, match="confidence in the prediction of 'prediction'"):
             ask()
 
 

@@ -135,3 +135,13 @@ def test_a_validation_shows_only_the_measures_that_were_named():
         assert "kappa" in text
         assert "MCC" not in text
         assert "specificity" not in text
+
+
+def test_an_evaluation_of_folds_names_what_it_estimates():
+    truth, predicted = [0, 1] * 30, [0, 1, 1] * 20
+    folded = heldout.evaluate(truth, predicted, fold=[at % 5 for at in range(60)])
+    line = "the learner has on average over training sets like this one"
+    for text in (str(folded), folded.to_html(), folded.to_json()):
+        assert line in " ".join(text.split())
+    assert line not in " ".join(str(heldout.evaluate(truth, predicted)).split())
+    assert not heldout.evaluate(truth, predicted).target

@@ -93,7 +93,7 @@ def documents() -> dict[str, Callable[[Path], Path]]:
         "ranks": lambda to: ranks.write(to / "ranks.html"),
         "hardest": lambda to: two.hardest(5).write(to / "hardest.html"),
         "decision": lambda to: decision.write(to / "decision.html"),
-        "chart": lambda to: curve.save(to / "chart.html"),
+        "chart": lambda to: curve.write(to / "chart.html", curve.kind),
     }
 
 

@@ -12,7 +12,8 @@ from heldout.cards.size_and_speed import VARIES
 from heldout.cards.surrogate import REFERENCE as LIKENESS
 from heldout.cards.surrogate import Fork, Leaf, Node, Share, shorten_name
 from heldout.cards.usefulness import REFERENCE as BENEFIT
-from heldout.report.interval_chart import track_floor
+from heldout.errors import ValuesError
+from heldout.report.interval_chart import Mark, forest_chart, track_floor
 from heldout.show.blocks import (
     Block,
     Cell,
@@ -28,10 +29,8 @@ from heldout.show.blocks import (
     Title,
     Verbatim,
 )
-from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke
-from heldout.show.escape import visible
+from heldout.show.chart import Axis, Chart, Ribbon, Stroke
 from heldout.show.numbers import UNDEFINED, count, digits_between, limits, percent, share
-from heldout.show.text_width import shorten
 
 if TYPE_CHECKING:
     from heldout.cards.card import Card
@@ -155,8 +154,8 @@ def fidelity_sentence(card: Card) -> str:
     if fidelity.undefined:
         return f"No tree was fitted: {fidelity.undefined}."
     beyond = (
-        f"Beyond its commonest answer, {shorten_name(fidelity.commonest_answer)} ({share(fidelity.commonest)}), that "
-        f"is {with_limits(fidelity.beyond)} of the way to a perfect likeness."
+        f"Beyond its commonest prediction, {shorten_name(fidelity.commonest_answer)} ({share(fidelity.commonest)}), "
+        f"that is {with_limits(fidelity.beyond)} of the way to a perfect likeness."
         if not math.isnan(fidelity.beyond.value)
         else f"{fidelity.beyond.undefined[0].upper()}{fidelity.beyond.undefined[1:]}."
     )
@@ -235,7 +234,7 @@ def card_blocks(card: Card, *, full: bool = False) -> list[Block]:
     if full:
         blocks.append(size_table(card))
     blocks += importance_blocks(card, full=full)
-    blocks.append(Prose(fidelity_sentence(card), label="Likeness"))
+    blocks.append(Prose(fidelity_sentence(card), label="Surrogate"))
     if card.fidelity.tree is not None:
         blocks.append(Verbatim(card.fidelity.text))
     blocks += [Note(_sentence(text)) for text in card.fidelity.notes]
@@ -344,7 +343,7 @@ def rule_table(node: Node) -> Table:
         (" and ".join(conditions) or "always", shorten_name(leaf.answer), leaf.cases, Number(leaf.share, "percent"))
         for conditions, leaf in rules(node)
     )
-    columns = (Column("if", wrap=True), Column("answer"), Column("cases", "right"), Column("as the model", "right"))
+    columns = (Column("if", wrap=True), Column("prediction"), Column("cases", "right"), Column("as the model", "right"))
     return Table(columns, rows)
 
 
@@ -364,8 +363,6 @@ def _sentence(text: str) -> str:
 
 
 DRAWN_FEATURES = 20
-NAMED_FEATURES = 6
-TICK = 14
 
 
 def card_page_blocks(card: Card) -> list[Block]:
@@ -374,8 +371,8 @@ def card_page_blocks(card: Card) -> list[Block]:
         Title(title_text(card), f"card of a model · seed {card.seed} · splits {card.fingerprint or 'none'}"),
         Section("Performance", (*performance_blocks(card, full=True), Prose(commonest_sentence(card))), "performance"),
         Section("Size and complexity", _size(card), "size"),
-        Section("What it leans on", _importance(card), "importance"),
-        Section("A small tree in its place", _fidelity(card), "fidelity"),
+        Section("Feature importance", _importance(card), "importance"),
+        Section("Surrogate tree", _fidelity(card), "fidelity"),
         Section("Speed and memory", _speed(card), "speed"),
         Section("Usefulness", _usefulness(card), "usefulness"),
         Section("For a person to answer", (Prose(questions_sentence(card)), question_table(card)), "questions"),
@@ -395,7 +392,9 @@ def _importance(card: Card) -> tuple[Block, ...]:
     where = f"the test part of each of {importance.folds:,} folds" if importance.folds > 1 else "the test part"
     times = f"{importance.shuffles} times" if importance.shuffles > 1 else "once"
     how = f"Each column was shuffled {times} in {where}; intervals by {importance.method}. {importance.reference}."
-    blocks: list[Block] = [importance_chart(card), importance_table(card, importance.features)]
+    drawn = any(math.isfinite(feature.value) for feature in importance.features)
+    blocks: list[Block] = [importance_chart(card)] if drawn else []
+    blocks.append(importance_table(card, importance.features))
     blocks.append(Prose(stability_sentence(card)))
     if importance.related:
         blocks.append(Note(related_sentence(card)))
@@ -403,32 +402,13 @@ def _importance(card: Card) -> tuple[Block, ...]:
 
 
 def importance_chart(card: Card) -> Chart:
-    """The importance of the first features as dots with their intervals."""
+    """The importance of the first features as dots with their intervals, each beside its name."""
     importance = card.importance
     shown = [feature for feature in importance.features if math.isfinite(feature.value)][:DRAWN_FEATURES]
-    places = tuple(float(at) for at in range(1, len(shown) + 1))
-    values = tuple(feature.value for feature in shown)
-    lows = tuple(feature.value if math.isnan(feature.low) else feature.low for feature in shown)
-    highs = tuple(feature.value if math.isnan(feature.high) else feature.high for feature in shown)
-    # Names of many features would lie over each other; the table has them in the same order.
-    few = len(shown) <= NAMED_FEATURES
-    texts = [
-        shorten(visible(feature.feature), TICK) if few else f"{at:g}" for at, feature in zip(places, shown, strict=True)
-    ]
-    ticks = tuple(zip(places, texts, strict=True))
-    room = 0.05 * max([*highs, 1e-3])
-    first = visible(shown[0].feature) if shown else "nothing"
-    return Chart(
-        "Importance of the features",
-        f"The {importance.change} when each of {len(shown)} features is shuffled, with intervals. The greatest is that "
-        f"of {shorten(first, 60)}.",
-        Axis("feature" if few else "feature, by its place in the table", 0.5, len(shown) + 0.5, ticks),
-        Axis(importance.change, min([0.0, *lows]) - room, max([*highs, 1e-3]) + room),
-        strokes=(Stroke((0.5, len(shown) + 0.5), (0.0, 0.0), tone="quiet", dashed=True),),
-        dots=(Dots(places, values, lows, highs),),
-        shape="wide",
-        headers=("rank", importance.change, "low", "high"),
-        points=tuple(zip(places, values, lows, highs, strict=True)),
+    marks = [Mark(feature.feature, feature.value, feature.low, feature.high) for feature in shown]
+    detail = f"Bars: {100 * card.level:g} % intervals." if any(math.isfinite(mark.low) for mark in marks) else ""
+    return forest_chart(
+        marks, "Importance of the features", importance.change, lines=[("no change", 0.0)], detail=detail
     )
 
 
@@ -436,7 +416,7 @@ def _fidelity(card: Card) -> tuple[Block, ...]:
     fidelity = card.fidelity
     if fidelity.tree is None:
         return (Prose(fidelity_sentence(card)),)
-    how = f"Fitted to the model's answers on training parts, compared on test parts; {fidelity.method}. {LIKENESS}."
+    how = f"Fitted to the model's predictions on training parts, compared on test parts; {fidelity.method}. {LIKENESS}."
     notes = (Note(_sentence(text)) for text in fidelity.notes)
     return Prose(fidelity_sentence(card)), Verbatim(fidelity.text), rule_table(fidelity.tree), Note(how), *notes
 
@@ -473,6 +453,8 @@ def _usefulness(card: Card) -> tuple[Block, ...]:
 def benefit_chart(card: Card) -> Chart:
     """Net benefit of the model, of acting on everybody and of acting on nobody."""
     usefulness = card.usefulness
+    if usefulness.undefined:
+        raise ValuesError(f"There is no net benefit to draw: {usefulness.undefined}.", hint="draw the importance.")
     x = tuple(point.threshold for point in usefulness.points)
     benefit = tuple(point.benefit for point in usefulness.points)
     low, high = (tuple(getattr(point, name) for point in usefulness.points) for name in ("low", "high"))
@@ -493,7 +475,7 @@ def benefit_chart(card: Card) -> Chart:
         strokes=(
             Stroke(x, kept(benefit), "the model"),
             Stroke(x, tuple(value if value >= floor else math.nan for value in everyone), "everybody", "second"),
-            Stroke((0.0, 1.0), (0.0, 0.0), "nobody", "quiet", dashed=True),
+            Stroke((0.0, 1.0), (0.0, 0.0), "nobody", "quiet", dashed=True, dash_dot=True),
         ),
         ribbons=(Ribbon(x, kept(low), kept(high)),) if banded else (),
         detail=""

@@ -6,6 +6,7 @@ Exit status: 0 done, 1 a gate failed, 2 the input or the call is wrong, 70 a fau
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heldout import __version__
-from heldout.arguments import closest, listing
 from heldout.cli import start
 from heldout.cli.check import check
 from heldout.cli.compare import compare
@@ -23,14 +23,16 @@ from heldout.cli.count import count, merge
 from heldout.cli.doctor import doctor
 from heldout.cli.evaluate import evaluate
 from heldout.cli.help import Command, Group
-from heldout.cli.learners import bias_variance, card, learn, validate
+from heldout.cli.learners import bias_variance, card, learning_curve, validate
 from heldout.cli.output import Nearest, end_quietly, tell
+from heldout.cli.own_measures import import_measures
 from heldout.cli.plan import plan
 from heldout.cli.progress import ReadingLine
 from heldout.cli.recalibrate import recalibrate
 from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
 from heldout.errors import HeldoutError
+from heldout.synonyms import answer_unknown, find_own_command
 
 if TYPE_CHECKING:
     from heldout.show.blocks import Block
@@ -38,7 +40,10 @@ if TYPE_CHECKING:
 
 def measures(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A measure, by name, alias or symbol; all of them without.")
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="A measure, by name, alias or symbol, or your own as module:name; all of them without."
+        ),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
@@ -51,7 +56,7 @@ def measures(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     from heldout.report.explanations import catalogue_blocks, measure_blocks
 
-    _print_blocks(catalogue_blocks() if name is None else measure_blocks(name), markdown=markdown)
+    _print_blocks(catalogue_blocks() if name is None else measure_blocks(import_measures(name)), markdown=markdown)
 
 
 def explain(
@@ -96,7 +101,7 @@ Examples:
   heldout evaluate predictions.csv
   heldout evaluate --matrix '50 0; 2 48' --labels no,yes
   heldout validate data.csv --target outcome --learner knn:5
-  heldout learn data.csv --target outcome --learner forest
+  heldout learning-curve data.csv --target outcome --learner forest
   heldout bias-variance data.csv --target outcome --learner tree
   heldout compare model_a.csv model_b.csv
   heldout check predictions.csv --require 'recall >= 0.8'
@@ -111,6 +116,7 @@ Examples:
   heldout doctor
 """
 
+
 # Typer brings its own copy of click, or uses the one installed: this is UsageError of whichever it is.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
@@ -119,7 +125,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "thresholds": thresholds,
     "recalibrate": recalibrate,
     "validate": validate,
-    "learn": learn,
+    "learning-curve": learning_curve,
     "bias-variance": bias_variance,
     "compare": compare,
     "check": check,
@@ -138,6 +144,12 @@ class Heldout(Group):
     """The whole command."""
 
     functions = COMMANDS
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, or the one that other libraries call so."""
+        named = super().get_command(ctx, cmd_name)
+        own = find_own_command(cmd_name) if named is None else None
+        return named if own is None else super().get_command(ctx, own)
 
 
 app = typer.Typer(
@@ -188,7 +200,8 @@ def main() -> None:
         # Typer leaves so when the reader of its help (head, less) has gone: that is no error.
         end_quietly()
         status = 0 if end.code == 1 else end.code
-    except Exception as error:
+    except BaseException as error:
+        # Not only what derives from Exception: what goes wrong in Rust does not.
         if os.environ.get(DEBUG):
             raise
         status = _fault(error)
@@ -231,21 +244,54 @@ def _usage(error: Any) -> int:
         return int(error.exit_code)
     called = "heldout" if error.ctx is None else error.ctx.command_path
     hint = f"'{called} --help' lists what it takes."
-    unknown, near = getattr(error, "option_name", ""), getattr(error, "possibilities", None)
-    if unknown and near is not None:
+    unknown = getattr(error, "option_name", "")
+    if unknown and type(error).__name__ == "NoSuchOption" and error.ctx is not None:
         message = f"{called} has no option {unknown}"
-        # Click's own choice takes the two hyphens for likeness.
-        near = [option for option in near if closest(unknown.lstrip("-"), [option.lstrip("-")])]
-        hint = f"did you mean {listing(near)}? {hint}" if near else hint
+        hint = _suggest_flag(unknown, error.ctx, hint)
     _complain(message if message[-1] in ".?" else f"{message}.", hint)
     return int(error.exit_code)
 
 
-def _fault(error: Exception) -> int:
-    if isinstance(error, MemoryError):
+def _suggest_flag(unknown: str, ctx: Any, otherwise: str) -> str:
+    """The hint for a flag that a command does not have: how the same is said, or the flag that is near."""
+    known = {str(one.name): flag for one in ctx.command.params for flag in one.opts if flag.startswith("--")}
+    word = unknown.lstrip("-").replace("-", "_")
+    said = answer_unknown(word, [*known, *(flag[2:].replace("-", "_") for flag in known.values())], "")
+    if not said:
+        return otherwise
+    name = said.removeprefix("did you mean '").removesuffix("'?")
+    flag = known.get(name, f"--{name.replace('_', '-')}")
+    return f"did you mean {flag}? {otherwise}" if name != said else f"{said} {otherwise}"
+
+
+# How the system and libraries say that there is no memory, or no more threads, which take some each.
+NO_MEMORY = re.compile(
+    "cannot allocate memory|failed to allocate|unable to allocate|out of memory|std::bad_alloc"
+    "|can't start new thread|thread.*resource temporarily unavailable|failed to map segment",
+    re.IGNORECASE,
+)
+
+
+def is_of_memory(error: BaseException | None) -> bool:
+    """Whether an error, or one that led to it, comes from too little memory.
+
+    >>> is_of_memory(OSError(12, "Cannot allocate memory")), is_of_memory(KeyError("memory"))
+    (True, False)
+    """
+    for _ in range(20):
+        if error is None:
+            return False
+        if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _fault(error: BaseException) -> int:
+    if is_of_memory(error):
         _complain("There is not enough memory for this input.", "give fewer rows or columns, or a larger machine.")
         # Where a limit was set, the process that watches says so instead.
-        return start.FAULT if start.watched else 2
+        return start.REFUSED if start.watched else 2
     _complain(
         f"heldout failed, and should not have: {type(error).__name__}: {error}.",
         f"please report it; {DEBUG}=1 heldout … prints where it happened.",

@@ -22,6 +22,7 @@ from heldout.cli.flags import (
 )
 from heldout.cli.github import check_workflow, tell_workflow
 from heldout.cli.output import STANDARD_OUTPUT, Outputs, deliver, tell, write_files
+from heldout.cli.own_measures import import_all
 from heldout.errors import FileError, OptionError
 
 GATE = "Gate"
@@ -127,6 +128,7 @@ def check(
     from heldout.gates.requirements import read_requirement_file
 
     wanted = [*(read_requirement_file(requirements) if requirements is not None else []), *(require or [])]
+    wanted = import_all(wanted)
     gate = run(predictions, require=wanted, baseline=baseline, forbid=forbid or [], undecided=undecided, **options)  # type: ignore[arg-type]
     if junit is not None:
         write_files({"junit": (junit, gate.to_junit())})

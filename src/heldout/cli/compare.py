@@ -35,7 +35,7 @@ OF_BOTH = ("group", "missing", "labels", "positive", "costs")
     "learners target plan features drop jobs measures method control correction margin equivalence rope",
     "level replicates seed full chart",
     FILES,
-    "mute ledger",
+    "ignore ledger",
     threshold=replace(OPTIONS["threshold"], help="Predict the positive class from this score on."),
     id=replace(OPTIONS["id"], help="Column that names the case; without, rows are matched by order."),
     matrix=replace(
@@ -185,7 +185,7 @@ def compare(
     _check_chart(chart, kept, outputs, learners=bool(learners))
     options |= {"control": control, "correction": correction, "margin": margin, "rope": rope}
     options |= {"margin_kind": "equivalence" if equivalence else "non-inferiority"}
-    options |= {"measure": options.pop("measures", None)}
+    options.setdefault("measures", None)
     options |= {"paired": False} if different_cases else {}
     options |= {"plan": plan} if plan is not None else {}
     by_split = {"splits": splits or None, "test_share": test_share, "data_set": data_set}
@@ -201,7 +201,7 @@ def compare(
     classifiers = [_validate(paths, learners, options)] if learners else [*paths, *_evaluate(matrices, paths, options)]
     result = run(*classifiers, **options)
     if chart is not None:
-        result.save(chart)
+        result.write(chart, "roc" if "roc" in result.chart_kinds else result.chart_kinds[0])
     deliver(result, outputs)
     if chart is not None:
         tell(f"Wrote {chart}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -25,9 +25,11 @@ from heldout.api.options import (
 )
 from heldout.arguments import listing
 from heldout.cli.output import FORMS, Outputs
+from heldout.cli.own_measures import import_all
 from heldout.errors import OptionError
 from heldout.files.formats import titles_in_batches, titles_of_formats
 from heldout.learners.registry import SHORTCUTS
+from heldout.synonyms import find_own_word
 
 SHORT_NAMES = ", ".join(shortcut.usage for shortcut in SHORTCUTS.values())
 WHAT_TO_FIT = f"What to fit: {SHORT_NAMES}, or package.module:Class(arguments)"
@@ -88,6 +90,9 @@ OPTIONS: dict[str, Option] = {
         flag="chart",
         repeated=True,
     ),
+    "metrics": Option(
+        None, "FILE", "Write a flat JSON file of the figures and their limits, which DVC and others read.", OUTPUT
+    ),
     "full": Option(default=False, help="Show everything there is.", panel=OUTPUT, kind=bool, shown=True),
     "output": Option(
         None,
@@ -103,6 +108,9 @@ OPTIONS: dict[str, Option] = {
     "latex": Option(None, "FILE", "Write LaTeX tables.", OUTPUT),
 }
 
+# The name of an option by that of its flag, where they differ.
+OF_FLAG = {option.flag: name for name, option in OPTIONS.items() if option.flag}
+
 # Options that go together, in the order of the help.
 ROLES = "truth predicted score threshold costs cost_rows weight group fold id slices missing"
 CLASSES = "labels positive"
@@ -110,12 +118,34 @@ ENGINE = " ".join(options_of(EngineArguments))
 FITTED = "group features drop missing"
 INTERVAL = "level method replicates seed"
 CALIBRATION = " ".join(options_of(CalibrationArguments))
-REVIEW = "mute limits"
+REVIEW = "ignore limits"
 FILES = " ".join(("output", *FORMS))
 # What is gathered into the outputs of a command.
 OUTPUTS = ("output", *FORMS, "layout", "full")
 # Options that have a letter too.
 LETTERS = {"output": "-o"}
+
+
+def translate_flags(known: Mapping[str, str], words: Sequence[str], called: str) -> list[str]:
+    """The words of a command line with other libraries' flags in ours; `known` are the flags by the options' names.
+
+    >>> translate_flags({"truth": "--truth"}, ["a.csv", "--y-true=outcome"], "heldout evaluate")
+    ['a.csv', '--truth=outcome']
+    """
+    names = {**known, **{OF_FLAG[name]: flag for name, flag in known.items() if name in OF_FLAG}}
+    flags, said = set(known.values()), {word.partition("=")[0] for word in words if word.startswith("--")}
+    translated: list[str] = []
+    for at, word in enumerate(words):
+        if word == "--":
+            return [*translated, *words[at:]]
+        flag, equals, value = word.partition("=")
+        own = find_own_word(flag[2:].replace("-", "_"), names) if flag.startswith("--") and flag not in flags else None
+        if own is not None and names[own] in said:
+            raise OptionError(
+                f"{called} got {names[own]} and {flag}, which are two names of one option.", hint="give one of them."
+            )
+        translated.append(word if own is None else f"{names[own]}{equals}{value}")
+    return translated
 
 
 def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -255,7 +285,10 @@ def split_labels(text: str) -> list[str]:
     >>> split_labels('no, "yes, surely"')
     ['no', 'yes, surely']
     """
-    labels = [label.strip() for row in csv.reader([text], skipinitialspace=True) for label in row]
+    try:
+        labels = [label.strip() for row in csv.reader([text], skipinitialspace=True) for label in row]
+    except csv.Error as error:
+        raise OptionError(f"--labels cannot be read: {error}.", hint="separate the classes by commas only.") from None
     twice = sorted({label for label in labels if labels.count(label) > 1})
     if not labels or not all(labels) or twice:
         why = f"names {listing(map(repr, twice))} more than once" if all(labels) and twice else "has an empty name"
@@ -300,4 +333,5 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "limits": split_limits,
     "charts": split_charts,
     "jobs": read_jobs,
+    "measures": import_all,
 }

@@ -10,6 +10,8 @@ from typing import Any
 
 import typer.core
 
+from heldout.cli.flags import translate_flags
+
 # Narrower than this, words would stand alone; wider lines are hard to read.
 NARROWEST, WIDEST = 40, 100
 # A name that leaves less room than this beside it has its explanation below.
@@ -34,7 +36,12 @@ class PlainHelp:
 
 
 class Command(PlainHelp, typer.core.TyperCommand):
-    """A subcommand with plain help."""
+    """A subcommand with plain help; it takes other libraries' words for its flags too, without listing them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line in our words."""
+        known = {str(one.name): flag for one in self.params for flag in one.opts if flag.startswith("--")}
+        return super().parse_args(ctx, translate_flags(known, args, ctx.command_path))
 
 
 class Group(PlainHelp, typer.core.TyperGroup):
@@ -135,10 +142,10 @@ def _describe(parameter: Any, ctx: Any) -> tuple[str, str]:
 
 
 def lay_out_list(rows: list[tuple[str, str]], width: int) -> list[str]:
-    """Names with their explanations beside them, or below where a name is long.
+    r"""Names with their explanations beside them, or below where a name is long.
 
-    >>> for line in lay_out_list([("--id COLUMN", "Names the case."), ("--cost-rows truth|predicted", "Rows.")], 60):
-    ...     print(line)
+    >>> rows = [("--id COLUMN", "Names the case."), ("--cost-rows truth|predicted", "Rows.")]
+    >>> print("\n".join(lay_out_list(rows, 60)))
       --id COLUMN  Names the case.
       --cost-rows truth|predicted
                    Rows.

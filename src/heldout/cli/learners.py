@@ -1,4 +1,4 @@
-"""`heldout validate`, `learn`, `bias-variance` and `card`: the commands that fit a learner to data."""
+"""`heldout validate`, `learning-curve`, `bias-variance` and `card`: the commands that fit a learner to data."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from heldout.cli.output import (
     tell,
     write_files,
 )
+from heldout.cli.own_measures import import_all
 from heldout.errors import FileError, OptionError
 
 FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in, instead of a plan.", panel=RUNNING)
@@ -34,7 +35,7 @@ FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in
     INTERVAL,
     "measures full layout predictions",
     FILES,
-    "mute",
+    "ignore",
     fold=FOLD,
     method=replace(
         OPTIONS["method"],
@@ -152,9 +153,9 @@ SPACINGS = ("geometric", "arithmetic")
 
 
 @takes_flags(
-    "target learner sizes points draws jobs on_error", FITTED, CLASSES, "level seed measure chart", FILES, "mute"
+    "target learner sizes points draws jobs on_error", FITTED, CLASSES, "level seed measure chart", FILES, "ignore"
 )
-def learn(
+def learning_curve(
     data: Data = None,
     sizes: Annotated[
         str,
@@ -190,24 +191,24 @@ def learn(
 
     \b
     Examples:
-      heldout learn iris.arff --learner knn:5
-      heldout learn churn.csv --target churned --learner forest --chart curve.svg
-      heldout learn churn.csv --target churned --learner logistic --sizes 50,100,200,400
-      heldout learn churn.csv --target churned --learner forest --measure accuracy
+      heldout learning-curve iris.arff --learner knn:5
+      heldout learning-curve churn.csv --target churned --learner forest --chart curve.svg
+      heldout learning-curve churn.csv --target churned --learner logistic --sizes 50,100,200,400
+      heldout learning-curve churn.csv --target churned --learner forest --measure accuracy
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     learner = options.pop("learner", None)
-    check_data(data, learner, "learn")
+    check_data(data, learner, "learning-curve")
     outputs.check([data], options)
     if chart is not None:
         check_chart(chart)
-    from heldout.api.learning_curve import learning_curve
+    from heldout.api.learning_curve import learning_curve as run
 
     with learners_may_print():
-        curve = learning_curve(
-            learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=measure, **options
+        curve = run(
+            learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=import_all(measure), **options
         )
     if chart is not None:
-        curve.save(chart)
+        curve.write(chart, curve.chart_kinds[0])
     deliver(curve, outputs)
     if chart is not None:
         tell(f"Wrote {chart}")
@@ -328,7 +329,7 @@ def card(
     outputs: Outputs,
     **options: Any,
 ) -> None:
-    """Make the card of a model: its size, what it leans on, a small tree in its place, its speed and its use.
+    """Make the card of a model: its size, feature importance, a surrogate tree, its speed and its use.
 
     Questions that only a person can answer stand on it as unanswered until somebody answers them.
 
@@ -353,7 +354,7 @@ def card(
             learner,
             data,
             plan=plan,
-            measure=measure,
+            measure=import_all(measure),
             shuffles=shuffles,
             permute=permute or None,
             timing=timing,

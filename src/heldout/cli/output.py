@@ -451,9 +451,9 @@ def _choose_blocks(result: Result, *, full: bool, chosen: bool) -> list[Block]:
 def _print_report(result: Result, outputs: Outputs) -> None:
     if outputs.layout == "weka":
         from heldout.results.evaluation import Evaluation
-        from heldout.results.validation import Validation, Validations
+        from heldout.results.validation import Validations
 
-        if isinstance(result, Evaluation | Validation | Validations):
+        if isinstance(result, Evaluation | Validations):
             from heldout.show.escape import visible
 
             with standard_output() as output:

@@ -10,6 +10,7 @@ import typer
 from heldout.api.options import INPUT
 from heldout.cli.flags import CLASSES, ENGINE, FILES, OPTIONS, Predictions, one_or_all, takes_flags
 from heldout.cli.output import Outputs, deliver
+from heldout.cli.own_measures import import_all
 from heldout.errors import OptionError
 
 CHOICE = "Choice"
@@ -99,6 +100,7 @@ def thresholds(
       heldout thresholds 'predictions/*.parquet' --score p_yes --maximize youden --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     outputs.check([predictions], options)
+    maximize, require, then = import_all(maximize), import_all(require), import_all(then)
     scores = one_or_all(score) if score else None
     if grid is not None:
         from heldout.api.evaluate import evaluate

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from heldout.arguments import check_level, closest
+from heldout.arguments import check_level, closest, listing
 from heldout.arrays import Floats
 from heldout.atomic_write import write_whole
 from heldout.comparisons.corrections import CORRECTIONS, FOR_A_CONTROL, adjust_p_values, find_correction
@@ -33,9 +33,6 @@ from heldout.result import Result, bound_late, make_row
 from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
 from heldout.show.text_width import shorten
-
-if TYPE_CHECKING:
-    from heldout.show.altair import AnyChart
 
 SHOWN_CLAIMS = 6
 
@@ -80,7 +77,7 @@ class LearnerRanks(Result):
 
     schema: ClassVar[str] = "heldout/ranks@1"
     rows_name: ClassVar[str] = "ranks"
-    _drawn_by: ClassVar[str] = "heldout.report.learner_ranks:draw_ranks"
+    _charts: ClassVar[Mapping[str, str]] = {"ranks": "heldout.report.learner_ranks:draw_ranks"}
     _tikz_by: ClassVar[str] = "heldout.report.learner_ranks:write_tikz"
     _rendered_by: ClassVar[str] = "heldout.report.learner_ranks:render_ranks"
 
@@ -93,6 +90,32 @@ class LearnerRanks(Result):
     critical_difference: float
     control: str | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The learners, as a comparison calls them."""
+        return self.table.learners
+
+    def __iter__(self) -> Iterator[RankPair]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def get(self, a: str, b: str) -> RankPair:
+        """The comparison of two learners."""
+        for pair in self.pairs:
+            if (pair.a, pair.b) == (a, b):
+                return pair
+        raise OptionError(
+            f"There is no comparison of {a!r} with {b!r}.",
+            hint=f"there are: {listing(f'{pair.a} with {pair.b}' for pair in self.pairs)}.",
+        )
+
+    @property
+    def p(self) -> float:
+        """The p-value of the test of all learners at once."""
+        return self.tests[0].p
 
     @property
     def average_ranks(self) -> dict[str, float]:
@@ -194,24 +217,16 @@ class LearnerRanks(Result):
             "notes": list(self.notes),
         }
 
-    def chart(self) -> AnyChart:
-        """The critical difference diagram as an Altair chart: learners by rank, bars over those not told apart."""
-        from heldout.show.altair import altair_chart
-
-        return altair_chart(self._draw())
+    def _write_chart(self, path: Path, kind: str | None) -> Path:
+        """The diagram also for LaTeX, as TikZ."""
+        if path.suffix.lower() == ".tex":
+            return write_whole(path, self.to_tikz().encode("utf-8", "backslashreplace"))
+        return super()._write_chart(path, kind)
 
     def to_tikz(self) -> str:
         """The same diagram for LaTeX, which needs the package tikz."""
         text: str = bound_late(self._tikz_by)(self)
         return text
-
-    def save(self, path: str | Path) -> Path:
-        """Write the diagram to a file, as its ending says: svg, png, html, json (Vega-Lite) or tex (TikZ)."""
-        if Path(path).suffix.lower() == ".tex":
-            return write_whole(path, self.to_tikz().encode("utf-8", "backslashreplace"))
-        from heldout.show.figure import save_chart
-
-        return save_chart(self._draw(), path)
 
 
 def _short(name: str) -> str:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +26,6 @@ from heldout.evidence.ranking import Ranking
 from heldout.result import Result, make_row
 from heldout.show.blocks import Block, Cell, Column, Note, Prose, Range, Table, Title
 from heldout.show.numbers import limits, percent
-
-if TYPE_CHECKING:
-    from heldout.show.altair import AnyChart
 
 ALWAYS_NO = "always no"
 ALWAYS_YES = "always yes"
@@ -81,7 +77,7 @@ class OptimalRanges(Result):
 
     schema: ClassVar[str] = "heldout/optimal-ranges@1"
     rows_name: ClassVar[str] = "ranges"
-    _drawn_by: ClassVar[str] = "heldout.report.comparison:draw_ranges"
+    _charts: ClassVar[Mapping[str, str]] = {"cost_ranges": "heldout.report.comparison:draw_ranges"}
 
     names: tuple[str, ...]
     curves: tuple[Curve, ...]
@@ -106,7 +102,7 @@ class OptimalRanges(Result):
             if part.model in self.names
         ]
         if not words:
-            return "No model beats always giving the same answer, whatever the costs."
+            return "No model beats always giving the same prediction, whatever the costs."
         never = f" Nowhere: {listing(self.never)}." if self.never else ""
         return f"Cheapest is {', '.join(words)}.{never}"
 
@@ -171,18 +167,6 @@ class OptimalRanges(Result):
             Note("The cost ratio is what a miss costs, in false alarms."),
             Note(OPTIMISTIC),
         ]
-
-    def chart(self) -> AnyChart:
-        """The ROC curves and their joint hull as an Altair chart."""
-        from heldout.show.altair import altair_chart
-
-        return altair_chart(self._draw())
-
-    def save(self, path: str | Path) -> Path:
-        """Write the curves and their joint hull to a file, as its ending says: svg, png, html or json (Vega-Lite)."""
-        from heldout.show.figure import save_chart
-
-        return save_chart(self._draw(), path)
 
 
 def probability_cost(cost_ratio: float, prevalence: float) -> float:

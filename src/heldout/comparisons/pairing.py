@@ -190,6 +190,11 @@ class PairedSplits(PairingDesign):
         return f"the same {self.splits:,} splits ({self.plan})"
 
     @property
+    def compares_precision(self) -> bool:
+        """Always: the values of the splits are compared."""
+        return True
+
+    @property
     def shared_notes(self) -> tuple[str, ...]:
         """The notes on the pairing, and on the splits that are compared."""
         return (*super().shared_notes, *self.extra)

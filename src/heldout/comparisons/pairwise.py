@@ -417,7 +417,7 @@ def compare_contestants(
     measure: str | Sequence[str] | None,
     options: CompareOptions,
     claims: Claims,
-    muted: tuple[str, ...],
+    ignored: tuple[str, ...],
 ) -> Comparison:
     """Test every pair by every measure, and describe what was done."""
     quantities = design.quantities([measure] if isinstance(measure, str) else measure)
@@ -449,10 +449,11 @@ def compare_contestants(
         options.method or "",
         list_known_limits([pair.tested.method for pair in results], options.method),
         design.sides(),
-        muted,
+        ignored,
         design.own_notes,
         design.shared_notes,
         best,
+        judged=tuple(design.by_name.values()),
     )
 
 
@@ -520,7 +521,7 @@ class TableOptions:
     claims: Claims
     measure: str = ""
     seed: int = 0
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
 
 
 def wants_pairs(table: ResultTable, method: str | None) -> bool:
@@ -582,7 +583,7 @@ def compare_in_table(table: ResultTable, pairs: Sequence[tuple[int, int]], optio
         met="data sets",
         asked=options.method or "",
         known=list_known_limits([test.method for test in tests], options.method),
-        mute=options.mute,
+        ignore=options.ignore,
     )
 
 

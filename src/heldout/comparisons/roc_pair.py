@@ -7,10 +7,10 @@ bootstrap that draws the same cases for both.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,10 +28,6 @@ from heldout.result import Result, make_row
 from heldout.results.difference import PairTest
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import count, limits, share
-
-if TYPE_CHECKING:
-    from heldout.show.altair import AnyChart
-
 
 # Where one ROC curve lies above another, and where the two cross.
 #
@@ -210,7 +206,10 @@ class RocComparison(Result):
 
     schema: ClassVar[str] = "heldout/roc-comparison@1"
     rows_name: ClassVar[str] = "differences"
-    _drawn_by: ClassVar[str] = "heldout.report.comparison:draw_pair"
+    _charts: ClassVar[Mapping[str, str]] = {
+        "roc": "heldout.report.comparison:draw_pair",
+        "difference": "heldout.report.comparison:draw_difference",
+    }
 
     names: tuple[str, str]
     curves: tuple[Curve, Curve]
@@ -344,18 +343,6 @@ class RocComparison(Result):
             cells: list[Cell] = [Number(float(column[at])) for column in (self.fpr, *self.tpr, self.difference)]
             rows.append((*cells, Range(float(self.low[at]), float(self.high[at]))))
         return Table(heads, tuple(rows), "Difference of the true positive rates")
-
-    def chart(self, *, difference: bool = False) -> AnyChart:
-        """Both curves with the crossings of their hulls as an Altair chart; or the difference with its band."""
-        from heldout.show.altair import altair_chart
-
-        return altair_chart(self._draw(difference=difference))
-
-    def save(self, path: str | Path, *, difference: bool = False) -> Path:
-        """Write the chart of both curves, or with `difference` of their difference, to a file, as its ending says."""
-        from heldout.show.figure import save_chart
-
-        return save_chart(self._draw(difference=difference), path)
 
 
 def compare_roc(

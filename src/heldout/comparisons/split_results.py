@@ -85,7 +85,7 @@ def compare_splits(
         None,
         CompareOptions(options.level, options.seed, replicates, options.method, options.rope),
         options.claims,
-        options.mute,
+        options.ignore,
     )
 
 

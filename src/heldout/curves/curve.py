@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -14,12 +13,12 @@ from numpy.typing import NDArray
 from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.evidence import Label
-from heldout.result import Result
+from heldout.result import Result, bound_late
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Style, Table, Title
 from heldout.show.numbers import count, number
 
 if TYPE_CHECKING:
-    from heldout.show.altair import AnyChart
+    from heldout.show.chart import Chart
 
 
 BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
@@ -79,6 +78,7 @@ class Curve(Result):
     `low` and `high` are the band's limits at the points; `band` has the places at which it is drawn. `stepped` says
     that y holds its value down to the next lower x, as a measure does between two scores. `undefined` says why there is
     nothing to draw, where that is so. `between` says what lies between the points where scores were counted in bins.
+    `outcomes` are the two kinds of cases in words: of a confidence, "right" and "wrong".
     """
 
     schema: ClassVar[str] = "heldout/curve@1"
@@ -109,6 +109,7 @@ class Curve(Result):
     stepped: bool = False
     dropped: int = 0
     between: str = ""
+    outcomes: tuple[str, str] = ("positive", "negative")
 
     def __post_init__(self) -> None:
         unknown = np.full(len(self.x), np.nan)
@@ -170,10 +171,9 @@ class Curve(Result):
             **({"between": self.between} if self.between else {}),
         }  # fmt: skip
 
-    @property
     def summary(self) -> str:
         """The size of the evidence, and the area where there is one, in a few words."""
-        words = f"{count(self.n_positive)} positive, {count(self.n_negative)} negative"
+        words = f"{count(self.n_positive)} {self.outcomes[0]}, {count(self.n_negative)} {self.outcomes[1]}"
         if self.positive is not None:
             words += f"; positive is {self.positive}"
         if self.area is not None and not math.isnan(self.area):
@@ -182,7 +182,7 @@ class Curve(Result):
 
     def blocks(self) -> list[Block]:
         """The area and a selection of the points."""
-        blocks: list[Block] = [Title(self.title, self.summary)]
+        blocks: list[Block] = [Title(self.title, self.summary())]
         if self.undefined:
             return [*blocks, Note(f"undefined: {self.undefined}")]
         blocks.append(self._table())
@@ -214,7 +214,7 @@ class Curve(Result):
             rows.append(tuple(cells))
         heads = [Column(styles[name][0], "right") for name in shown]
         if self.band is not None:
-            heads.append(Column(""))
+            heads.append(Column(f"{100 * self.band.level:g} % limits"))
         return Table(tuple(heads), tuple(rows))
 
     def hull(self) -> Curve:
@@ -226,17 +226,17 @@ class Curve(Result):
 
         return roc_hull(self)
 
-    def chart(self, *, hull: bool = False) -> AnyChart:
-        """The curve as an Altair chart; with `hull`, a ROC curve with its convex hull."""
-        from heldout.show.altair import altair_chart
+    @property
+    def chart_kinds(self) -> tuple[str, ...]:
+        """Its own kind: a curve is drawn as what it is."""
+        return (self.kind,)
 
-        return altair_chart(self._draw(hull=hull))
-
-    def save(self, path: str | Path) -> Path:
-        """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
-        from heldout.show.figure import save_chart
-
-        return save_chart(self._draw(), path)
+    def _draw(self, kind: str | None = None, **options: Any) -> Chart:
+        """The chart of the curve; with `hull=True`, a ROC curve with its convex hull."""
+        if kind not in (None, self.kind):
+            super(Curve, self)._draw(kind)
+        chart: Chart = bound_late(self._drawn_by)(self, **options)
+        return chart
 
 
 # The hint where a curve cannot be drawn.

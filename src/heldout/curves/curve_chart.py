@@ -14,9 +14,10 @@ from heldout.arrays import Floats
 from heldout.curves.curve import CHECK_CLASSES, Curve, Scale
 from heldout.curves.declare import Range, find_kind
 from heldout.curves.thinning import placed, thinned
+from heldout.curves.threshold_table import ThresholdTable
 from heldout.errors import OptionError, ValuesError
 from heldout.show.chart import Axis, Bars, Chart, Dots, Panel, Ribbon, Stroke, Tips, Tone
-from heldout.show.numbers import number
+from heldout.show.numbers import count, number
 
 PIXELS = 1000
 # Rows of the table behind a chart.
@@ -152,6 +153,28 @@ def draw_alike(curves: Sequence[Curve], title: str, name: str, detail: str = "")
     )  # fmt: skip
 
 
+def draw_thresholds(table: ThresholdTable) -> Chart:
+    """Every measure of a table of thresholds against the threshold, told apart by tone."""
+    measured = list(zip(table.bounds, table.values, TONES, strict=False))
+    there = np.flatnonzero(np.isfinite(table.threshold))
+    if not measured or not len(there):
+        raise ValuesError("There is nothing to draw: no measure at a finite threshold.", hint=CHECK_CLASSES)
+    there = there[np.unique(np.linspace(0, len(there) - 1, PIXELS).round().astype(np.int64))]
+    x = table.threshold[there]
+    strokes = tuple(
+        Stroke(tuple(x.tolist()), tuple(values[there].tolist()), bound.title, tone) for bound, values, tone in measured
+    )
+    known = np.concatenate([values[there] for _, values, _ in measured])
+    known = known[np.isfinite(known)]
+    low, high = (min(0.0, known.min()), max(1.0, known.max())) if len(known) else (0.0, 1.0)
+    names = listing(bound.title for bound, _, _ in measured)
+    return Chart(
+        "Measures at each threshold", f"{names} against the threshold, from {x.min():.3g} to {x.max():.3g}.",
+        Axis("threshold", float(x.min()), float(x.max())), Axis("value", float(low), float(high)), strokes,
+        shape="wide",
+    )  # fmt: skip
+
+
 def check_drawable(curves: Sequence[Curve]) -> None:
     """Refuse curves without a point to draw."""
     for curve in curves:
@@ -214,15 +237,18 @@ def _line(curve: Curve, name: str = "", tone: Tone = "accent") -> Stroke:
 
 def _references(curve: Curve, along: Axis) -> tuple[Stroke, ...]:
     if curve.x_scale.drawn == "linear":
-        return tuple(Stroke(line.x, line.y, line.name, "quiet", dashed=True) for line in curve.references)
+        return tuple(
+            Stroke(line.x, line.y, line.name, "quiet", dashed=True, dash_dot=at % 2 == 1)
+            for at, line in enumerate(curve.references)
+        )
     from scipy.special import ndtr
 
     # A straight line between rates bends on axes of normal deviates.
     x = np.linspace(along.low, along.high, 101)
     heights = [placed(np.interp(ndtr(x), line.x, line.y), curve.y_scale) for line in curve.references]
     return tuple(
-        Stroke(tuple(x.tolist()), tuple(y.tolist()), line.name, "quiet", dashed=True)
-        for line, y in zip(curve.references, heights, strict=True)
+        Stroke(tuple(x.tolist()), tuple(y.tolist()), line.name, "quiet", dashed=True, dash_dot=at % 2 == 1)
+        for at, (line, y) in enumerate(zip(curve.references, heights, strict=True))
     )
 
 
@@ -291,11 +317,15 @@ def _table(short: Curve) -> tuple[tuple[str, ...], tuple[tuple[float, ...], ...]
 
 
 def _detail(curve: Curve, short: Curve, whole: int | None) -> str:
-    sentences = [f"{curve.summary[:1].upper()}{curve.summary[1:]}."]
+    said = curve.summary()
+    sentences = [f"{said[:1].upper()}{said[1:]}."]
     if curve.band is not None:
         shape = "Bars" if find_kind(curve).marks == "dots" else "Band"
         reach = "at each place" if curve.band.kind == "pointwise" else "everywhere at once"
         sentences.append(f"{shape}: {100 * curve.band.level:g} % {reach} ({curve.band.method}).")
+    if find_kind(curve).marks == "dots" and "n" in curve.extra and len(curve.extra["n"]):
+        largest = count(curve.extra["n"].max().item())
+        sentences.append(f"Area of a dot: the cases of its bin, {largest} in the largest.")
     if whole is not None and len(short) < whole:
         sentences.append(f"{len(short):,} of {whole:,} points are drawn; the others would move no line by a pixel.")
     if curve.undefined:
@@ -305,7 +335,7 @@ def _detail(curve: Curve, short: Curve, whole: int | None) -> str:
 
 def _describe(curve: Curve) -> str:
     """What the chart shows, for those who cannot see it."""
-    words = f"{curve.title}: {curve.y_scale.title} against {curve.x_scale.title}. {curve.summary}."
+    words = f"{curve.title}: {curve.y_scale.title} against {curve.x_scale.title}. {curve.summary()}."
     if curve.undefined or not np.isfinite(curve.y).any():
         return f"{words} Undefined: {curve.undefined or 'no point has a value'}."
     known = curve.x[np.isfinite(curve.x) & np.isfinite(curve.y)]

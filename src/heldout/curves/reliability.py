@@ -67,6 +67,7 @@ def reliability(
     (array([0.2 , 0.86]), array([0.1, 0.8]))
     """
     level = check_level(level)
+    outcomes = ("positive", "negative")
     if isinstance(evidence, Ranking):
         check_probabilities(evidence, "reliability diagram")
         binned = _ranked_bins(evidence, bin_edges(evidence, USUAL_BINS if bins is None else bins, strategy), level)
@@ -74,6 +75,7 @@ def reliability(
     else:
         binned = _tallied_bins(evidence, bins, strategy, level)
         x, y = (CONFIDENCE, RIGHT) if evidence.top_label else (PREDICTED, OBSERVED)
+        outcomes = ("right", "wrong") if evidence.top_label else outcomes
         weighted = evidence.weighted
     filled = binned.total > 0
     chosen = isinstance(evidence, Probabilities) and isinstance(evidence.reliability, ChosenBins)
@@ -98,7 +100,7 @@ def reliability(
         extra={**edges, "positives": positives, "n": total},
         references=kind.references(float("nan")), positive=positive,
         undefined="" if filled.any() else NO_CASES,
-        notes=(f"{int(filled.sum())} of {len(filled)} {kind_of_bins}bins hold cases.",),
+        notes=(f"{int(filled.sum())} of {len(filled)} {kind_of_bins}bins hold cases.",), outcomes=outcomes,
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -51,6 +51,7 @@ class ThresholdTable(Result):
 
     schema: ClassVar[str] = "heldout/thresholds@1"
     rows_name: ClassVar[str] = "thresholds"
+    _charts: ClassVar[Mapping[str, str]] = {"thresholds": "heldout.curves.curve_chart:draw_thresholds"}
 
     threshold: Floats
     tp: NDArray[Any]

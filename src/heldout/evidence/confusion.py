@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from heldout.arguments import Label, listing
 from heldout.errors import MatrixError
 from heldout.evidence.labels import check_same_kind, join_keys, join_labels, places
-from heldout.files.matrix import check_matrix, name_matrix
+from heldout.files.matrix import check_matrix, check_total, name_matrix
 
 # Said of the same fault by all who find it.
 NAME_EVERY_CLASS = "name every class that occurs in truth or prediction."
@@ -60,6 +60,9 @@ class Confusion:
            [  4,  96]])
     """
 
+    # What a notebook shows of it, as "module:function" of a layer above.
+    _notebook_by: ClassVar[str] = "heldout.report.notebook:confusion_cell"
+
     labels: tuple[Label, ...]
     truth: NDArray[np.int64]
     predicted: NDArray[np.int64]
@@ -67,6 +70,12 @@ class Confusion:
     squares: NDArray[np.float64] | None = None
     rows: NDArray[np.int64] | None = None
     clusters: Clusters | None = None
+
+    def _repr_html_(self) -> str:
+        from heldout.result import bound_late
+        from heldout.show.html import render_html
+
+        return render_html(bound_late(self._notebook_by)(self))
 
     @classmethod
     def of(cls, matrix: Any, labels: Sequence[Label] | None = None, *, rows: str | None = None) -> Confusion:
@@ -287,6 +296,7 @@ class Confusion:
                 "Evidence with groups and evidence without cannot be merged. One side has groups, the other has none.",
                 hint="count both with group, or both without.",
             )
+        check_total(self.n_cases + other.n_cases, "Together there are", "merge fewer, or see what was counted twice.")
         check_same_kind(self.labels, other.labels)
         labels = join_labels(self.labels, other.labels)
         return _combined(labels, [(part, places(part.labels, labels)) for part in (self, other)])

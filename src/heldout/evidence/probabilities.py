@@ -319,6 +319,16 @@ class Unfit:
         return "the scores are decision values"
 
 
+def check_alike(reasons: Sequence[Unfit | None]) -> None:
+    """Refuse parts of which some hold decision values, differences of two columns, and others a column as it was."""
+    decisions = [reason is not None and reason.decision for reason in reasons]
+    if any(decisions) and not all(decisions):
+        raise ValuesError(
+            "Of two score columns some parts hold probabilities and others do not.",
+            hint="give every part the same kind of scores, for example the difference of the two as one column.",
+        )
+
+
 def joined(reasons: Sequence[Unfit], least: float, greatest: float) -> Unfit:
     """Why the scores of several parts, which run from `least` to `greatest`, are no probabilities.
 

@@ -19,6 +19,7 @@ from heldout.files.column_types import blank_to_null, no_rows, refuse_duplicates
 from heldout.files.formats import Format
 from heldout.files.input_stream import Content, inner_ending, load_first_lines, utf8_text
 from heldout.files.paths import FilePart, Listing
+from heldout.files.rust_panics import without_panics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,14 +149,15 @@ def _by_polars(body: bytes, header: DelimitedHeader, *, quoted: bool) -> pl.Data
 
     width = len(header.names)
     try:
-        frame = pl.read_csv(
-            body,
-            has_header=False,
-            schema=dict.fromkeys(header.names, pl.String),
-            separator=header.separator,
-            quote_char='"' if quoted else None,
-        )
-    except pl.exceptions.PolarsError:
+        with without_panics():
+            frame = pl.read_csv(
+                body,
+                has_header=False,
+                schema=dict.fromkeys(header.names, pl.String),
+                separator=header.separator,
+                quote_char='"' if quoted else None,
+            )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     # Polars refuses rows that are too long but fills up rows that are too short.
     if quoted:
@@ -212,6 +214,21 @@ def _ragged(file: str, line: int, header: DelimitedHeader, row: list[str]) -> Fi
         f"{file}, line {line}: expected {len(header.names)} fields as in the header, found {len(row)}.",
         hint=hint,
     )
+
+
+def split_cells(lines: Sequence[str], separator: str, file: str) -> list[list[str]]:
+    """The cells of a small table, without the blanks around them.
+
+    >>> split_cells(["truth, no, yes", '"no, surely", 1, 2'], ",", "costs.csv")
+    [['truth', 'no', 'yes'], ['no, surely', '1', '2']]
+    """
+    try:
+        return [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
+    except csv.Error as error:
+        raise FileError(
+            f"{file} cannot be read as a small table: {error}.",
+            hint='give one line for each class; a quote (") that is not closed is the usual cause.',
+        ) from None
 
 
 def usual_separator(ending: str) -> str:

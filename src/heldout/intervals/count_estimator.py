@@ -80,7 +80,9 @@ class Estimator:
             return default
         guarded = METHODS[default.one_sided]
         # Tables of very many classes are not drawn.
-        return guarded if guarded.applies(subject) else METHODS["effective-clopper-pearson"]
+        if guarded.applies(subject) or not subject.bound.measure.bounded:
+            return guarded if guarded.applies(subject) else default
+        return METHODS["effective-clopper-pearson"]
 
     def chosen(self, subject: Subject) -> Method:
         """The method asked for where it applies, otherwise the default."""
@@ -235,12 +237,14 @@ def _default_name(subject: Subject, level: float) -> str:
         return usual
     if subject.confusion.n_classes != 2 and METHODS["stratified-wilson"].applies(subject):
         return "stratified-wilson"
+    # What has no bounds, as formulas of one's own may have none, has the closed form of the delta method.
+    closed = "effective-wilson" if subject.bound.measure.bounded else "logit"
     if subject.confusion.n_classes == 1 and subject.axis != "class":
         # A table of one cell has no spread to draw; its one class has.
-        return "effective-wilson"
+        return closed
     is_class = subject.axis == "class"
     drawn = level <= DRAWN_LEVEL if is_class else can_draw_tables(subject.confusion.n_classes, level)
-    return "dirichlet" if drawn and not _plenty(subject.confusion) else "effective-wilson"
+    return "dirichlet" if drawn and not _plenty(subject.confusion) else closed
 
 
 def _plenty(confusion: Confusion) -> bool:

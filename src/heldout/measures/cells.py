@@ -18,6 +18,8 @@ from heldout.evidence.confusion import true_negatives
 from heldout.measures.declare import Measure
 
 CORNERS = ("tp", "fn", "fp", "tn")
+# What a formula calls the square table itself: rows are the truth, in the order of the labels.
+WHOLE_TABLE = "table"
 
 
 class Cells(dict[str, Any]):
@@ -64,6 +66,7 @@ class Margins:
     wrong: Any
     cells: Callable[[NDArray[np.float64]], Any]
     k: int
+    table: Callable[[], Any] | None = None
 
 
 class TableBatch:
@@ -98,6 +101,7 @@ class TableBatch:
             wrong=fn.sum(axis=-1),
             cells=lambda weights: tables.reshape(*tables.shape[:-2], -1) @ weights.reshape(-1),
             k=self.k,
+            table=lambda: tables,
         )
 
     def _without(self, c: int) -> Any:
@@ -220,6 +224,7 @@ def evidence_cells(measure: Measure, confusion: Confusion, costs: NDArray[np.flo
         wrong=confusion.wrong,
         cells=lambda weights: (counts * weights[i, j]).sum(),
         k=confusion.n_classes,
+        table=lambda: confusion.matrix.astype(np.float64),
     )
     named = _named(measure, margins, costs, skip=tuple(gaps))
     for name in measure.cells:
@@ -237,6 +242,8 @@ def _named(
             if costs is None:
                 raise TypeError(f"{measure.name} needs costs")
             named[name] = margins.cells(costs)
+        elif name == WHOLE_TABLE and margins.table is not None:
+            named[name] = margins.table()
         elif name not in skip:
             named[name] = AGGREGATES[name].value(margins)
     return named

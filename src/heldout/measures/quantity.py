@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
-from heldout.measures.cells import CORNERS, Cells, TableBatch, batch_cells, class_cells, evidence_cells, slopes
+from heldout.measures.cells import (
+    CORNERS,
+    WHOLE_TABLE,
+    Cells,
+    TableBatch,
+    batch_cells,
+    class_cells,
+    evidence_cells,
+    slopes,
+)
 from heldout.measures.declare import Measure
 
 Average = Literal["macro", "micro", "weighted"]
@@ -93,6 +102,8 @@ class Bound:
 
     def table_gradient(self, confusion: Confusion) -> NDArray[np.float64]:
         """Derivative by the count of each cell that was met, through the sums that the formula names."""
+        if WHOLE_TABLE in self.measure.cells:
+            return self._cell_by_cell(confusion)
         step = 1e-30
         cells = evidence_cells(self.measure, confusion, self.costs)
         total = np.zeros(len(confusion.counts))
@@ -101,6 +112,16 @@ class Bound:
             moved[name] += 1j * step
             total += float(np.imag(self.value(moved))) / step * slope
         return total
+
+    def _cell_by_cell(self, confusion: Confusion) -> NDArray[np.float64]:
+        """The same by central differences, for a formula of the table itself, which need not know complex numbers."""
+        i, j, n = confusion.truth, confusion.predicted, len(confusion.counts)
+        step = 1e-4 * np.maximum(confusion.counts.astype(np.float64), 1e-3)
+        moved = np.repeat(confusion.matrix.astype(np.float64)[None], 2 * n, axis=0)
+        moved[np.arange(n), i, j] += step
+        moved[np.arange(n, 2 * n), i, j] -= step
+        values = np.asarray(self.of_tables(TableBatch(moved)))
+        return np.asarray((values[:n] - values[n:]) / (2 * step))
 
 
 def _brief(number: float) -> str:
@@ -282,6 +303,15 @@ class Quantity:
         """What tells its estimate from others: measure, class and average."""
         return self.bound.name, self.class_, self.average
 
+    def check_divisible(self, where: str) -> Quantity:
+        """The same quantity, refused where it is a function of all cases and only parts of them are looked at."""
+        if self.is_of_cases:
+            raise OptionError(
+                f"{self.bound.name} is a function of all cases together, and has no value {where}.",
+                hint="declare a formula of the counts with heldout.measure, or evaluate each part by itself.",
+            )
+        return self
+
     def check_costs(self, costs: Any) -> Quantity:
         """The same quantity, refused where it is a cost and no costs were given."""
         if self.bound.measure.kind == "cost" and costs is None:
@@ -291,7 +321,12 @@ class Quantity:
     @property
     def is_score(self) -> bool:
         """Whether it is made from scores, and not from counts."""
-        return self.bound.measure.scope not in ("class", "table")
+        return self.bound.measure.scope not in ("class", "table", "cases")
+
+    @property
+    def is_of_cases(self) -> bool:
+        """Whether it is a function of one's own of the single cases, which nothing that was counted can stand for."""
+        return self.bound.measure.scope == "cases"
 
     def check_scored(self, scores: Scores | None) -> Scores:
         """What holds the scores that this measure is of; refused where there are none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -160,16 +161,19 @@ def _sorted_keys(column: NDArray[Any]) -> Coded:
 
 
 # What stands before the name of a class in the names of score columns.
-PREFIXES = ("probability", "proba", "prob", "p", "score", "scores", "logit", "y_score", "y_prob", "y_proba")
+PREFIXES = (
+    "probability", "probabilities", "proba", "prob", "probs", "p", "score", "scores", "logit", "logits",
+    "y_score", "y_prob", "y_proba",
+)  # fmt: skip
 # What stands behind it.
 SUFFIXES = ("probability", "proba", "prob")
-ALONE = (*PREFIXES, "y_scores", "y_probability", "probabilities", "pred_proba", "predicted_probability")
+ALONE = (*PREFIXES, "y_scores", "y_probability", "pred_proba", "predicted_probability")
 # Rounding to three decimals, as many tools print probabilities, moves the sum of k of them by up to k · 0.0005.
 SUM_TOLERANCE, MOST_TOLERANCE = 5e-4, 0.01
 
 
 def refuse_confidences(column: Any) -> ValuesError:
-    """The error of confidences in the answers where rows are counted and not kept, so that they cannot be turned."""
+    """The error of confidences in predictions where rows are counted and not kept, so that they cannot be turned."""
     return ValuesError(
         f"The scores in {str(column)!r} are the confidence in the predicted class: none is below one half, whichever "
         "class was predicted.",
@@ -213,7 +217,7 @@ class Confidences:
 
     @classmethod
     def of(cls, values: NDArray[Any], called: NDArray[np.bool_]) -> Confidences | None:
-        """What scores of two classes are where they can only be confidences in the answers; None where they need not.
+        """What scores of two classes are where they can only be confidences in predictions; None where they need not.
 
         The likelier of two classes has at least one half, whichever it is, and then no threshold gives the answers.
 
@@ -293,9 +297,11 @@ class Scores:
         return Coded(codes, 0, tuple(labels), declared=True)
 
     def default_threshold(self) -> float:
-        """Half for probabilities; other scores have no natural threshold."""
+        """Half for probabilities, 0 for decision values; other scores have no natural threshold."""
         if self.is_probability:
             return 0.5
+        if self.unfit is not None and self.unfit.decision:
+            return 0.0
         low, high = float(self.values.min()), float(self.values.max())
         raise NoThresholdError(
             f"The scores run from {low:g} to {high:g}, so they are no probabilities and have no natural threshold.",
@@ -354,6 +360,42 @@ def _column(values: Any, called: str) -> NDArray[Any]:
     return weights(values, called)
 
 
+# Python's own lists are looked at this far to see whether they hold fractions.
+LOOKED_AT = 1000
+SCORES_IN_PLACE = "the numbers in the place of the predictions are not classes, so they are taken as scores"
+
+
+def take_as_scores(predicted: Any, score: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """The predictions and the scores, and a note where scores were given in the place of predictions.
+
+    >>> take_as_scores([0.2, 0.9], None)[1:]
+    ([0.2, 0.9], ('the numbers in the place of the predictions are not classes, so they are taken as scores',))
+    >>> take_as_scores([0, 1], None)
+    ([0, 1], None, ())
+    """
+    if score is not None or not _are_scores(predicted):
+        return predicted, score, ()
+    return None, predicted, (SCORES_IN_PLACE,)
+
+
+def _are_scores(values: Any) -> bool:
+    """Whether values cannot be labels but can be scores: fractions, or a table of them with a column for each class."""
+    if isinstance(values, list | tuple):
+        begun = values[:LOOKED_AT]
+        if begun and isinstance(begun[0], list | tuple | np.ndarray):
+            return len(begun[0]) > 1 and any(map(_are_scores, begun))
+        return any(isinstance(value, float) and math.isfinite(value) and not value.is_integer() for value in begun)
+    if hasattr(values, "columns") and not hasattr(values, "dtype"):
+        return len(values.columns) > 1
+    if "float" not in str(getattr(values, "dtype", "")).casefold():
+        return False
+    square = _square(values, "predicted")
+    if square is not None and square.ndim == 2:
+        return True
+    column = np.asarray(_column(values, "predicted") if square is None else square)
+    return bool((np.isfinite(column) & (column != np.floor(column))).any())
+
+
 def settle_scores(
     raw: RawScores, labels: Sequence[Label], positive: Label | None, rows: NDArray[Any] | None = None
 ) -> Scores:
@@ -387,8 +429,22 @@ def settle_scores(
         values = values[:, _order(raw.names, labels)]
     reason = _unfit(values)
     if len(labels) == 2 and positive is not None:
-        return Scores(np.ascontiguousarray(values[:, list(labels).index(positive)]), reason)
+        index = list(labels).index(positive)
+        own = np.ascontiguousarray(values[:, index])
+        if reason is None:
+            return Scores(own)
+        # Of two logits neither alone says which class is the more probable: their difference does.
+        return Scores(own - values[:, 1 - index], Unfit(decision=True))
     return Scores(values, reason)
+
+
+def refuse_two_columns(names: Sequence[Any], reason: Unfit) -> ValuesError:
+    """The error of two columns of scores that are no probabilities, where rows are counted and not kept."""
+    return ValuesError(
+        f"The two score columns {listing(names)} are no probabilities: {reason.sentence()}.",
+        hint="write their difference, positive class less the other, as one score, or read all rows with --engine "
+        "memory, which does that.",
+    )
 
 
 def ask_for_positive(labels: Sequence[Label], hint: str) -> OptionError:

@@ -511,7 +511,7 @@ def _refuse_sure_answers(truth: Any, values: Any, raw: RawScores) -> None:
 
 
 def _refuse_confidences(columns: Columns, truth: Any, raw: RawScores, used: list[Any], asked: ReadOptions) -> None:
-    """Refuse to cut scores at a threshold that are the confidence in the answers of a column that is not used."""
+    """Refuse to cut scores at a threshold that are the confidence in the predictions of a column that is not used."""
     known = columns.data if isinstance(columns.data, Mapping) else columns.data.columns
     answers = [name for name in columns.names if is_usual("predicted", name) and name in known and name not in used]
     if len(answers) != 1 or not raw.names:
@@ -528,7 +528,7 @@ def _refuse_confidences(columns: Columns, truth: Any, raw: RawScores, used: list
     is_positive = np.array([str(label) == str(positive) for label in coded.labels], dtype=bool)
     if Confidences.of(raw.values, is_positive[coded.codes.astype(np.int64) - coded.offset]) is not None:
         raise ValuesError(
-            f"The scores in {raw.names[0]!r} are the confidence in the answer of {answers[0]!r}, whichever it is.",
+            f"The scores in {raw.names[0]!r} are the confidence in the prediction of {answers[0]!r}, whichever it is.",
             hint=f"give the score of {positive!r} instead, 1 − score where the other class was predicted; or evaluate "
             f"with --predicted {answers[0]} and no threshold, which turns them.",
         )
@@ -587,10 +587,12 @@ def no_scores(columns: Columns, wanted: dict[str, Any], note: str = "") -> Colum
 
 
 def _score_name(names: Sequence[str], predictions: Predictions) -> str:
-    """The columns of scores; of several, where one serves for all classes, only that one."""
+    """The columns of scores; of several, where one serves for all classes, only that one, or it less the other."""
     scores, positive = predictions.scores, predictions.positive
     if scores is not None and not scores.per_class and len(names) > 1:
-        return next((name for name in names if class_of(name, predictions.labels) == positive), names[-1])
+        own = next((name for name in names if class_of(name, predictions.labels) == positive), names[-1])
+        differs = scores.unfit is not None and scores.unfit.decision
+        return " − ".join([own, *(name for name in names if name != own)]) if differs else own
     return ", ".join(names)
 
 

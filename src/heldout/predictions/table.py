@@ -300,7 +300,7 @@ def _owned(
 def _turned(
     scores: Scores, raw: RawScores, predicted: Coded, names: tuple[Label, ...], positive: Label | None
 ) -> Scores:
-    """The scores of the positive class, where confidences in the answers were given, under the name of no class."""
+    """The scores of the positive class, where confidences in the predictions were given, under the name of no class."""
     named = bool(raw.names) and class_of(raw.names[0], names) is not None
     if scores.per_class or raw.values.ndim == 2 or named or len(names) != 2 or positive is None:
         return scores

@@ -8,7 +8,8 @@ import numpy as np
 
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
-from heldout.report.interval_chart import track_floor
+from heldout.report.evaluation_charts import draw_confusion
+from heldout.report.interval_chart import Mark, forest_chart, track_floor
 from heldout.result import Form
 from heldout.show.blocks import (
     Block,
@@ -26,6 +27,7 @@ from heldout.show.blocks import (
     Title,
     provenance_section,
 )
+from heldout.show.chart import Chart
 from heldout.show.numbers import UNDEFINED, count, limits, number, percent
 from heldout.thresholds.decision import Decision, knowing_of_the_choice
 from heldout.thresholds.decision_warnings import titled
@@ -56,7 +58,7 @@ def decision_blocks(decision: Decision) -> list[Block]:
 
 def _answer(decision: Decision) -> str:
     if math.isinf(decision.threshold):
-        return f'Never answer "{decision.positive}"'
+        return f'Never predict "{decision.positive}"'
     return f'Answer "{decision.positive}" when score >= {decision.threshold:.6g}'
 
 
@@ -71,7 +73,7 @@ def _cases(decision: Decision) -> str:
     parts.append(f'"{decision.positive}": {percent(share)} of them')
     low, high = f"{decision.above:.6g}", f"{decision.threshold:.6g}"
     if math.isfinite(decision.above) and math.isfinite(decision.threshold) and low != high:
-        parts.append(f"the same answers from just above {low} to {high}")
+        parts.append(f"the same predictions from just above {low} to {high}")
     return " · ".join(parts)
 
 
@@ -168,6 +170,22 @@ def _alternatives(decision: Decision) -> Table:
         cells = (other.name, threshold, Number(e.value, e.style), Range(e.low, e.high, e.style), worse)
         rows.append((*cells, "met" if other.meets else "not met") if required else cells)
     return Table(tuple(columns), tuple(rows))
+
+
+def draw_alternatives(decision: Decision) -> Chart:
+    """What was optimised at the chosen threshold, on cases that had no part in the choice, and at other thresholds."""
+    held = [(f"chosen: {_threshold(decision.threshold)}", decision.criterion)]
+    held += [] if decision.honest is None else [("chosen on other cases", decision.honest.estimate)]
+    held += [(f"{other.name}: {_threshold(other.threshold)}", other.estimate) for other in decision.alternatives]
+    marks = [Mark(name, e.value, e.low, e.high) for name, e in held]
+    title = titled(decision.criterion).removeprefix("the ")
+    level = f"Bars: {100 * decision.level:g} % intervals."
+    return forest_chart(marks, f"{title[:1].upper()}{title[1:]} at each threshold", title, detail=level)
+
+
+def draw_matrix(decision: Decision) -> Chart:
+    """The confusion matrix at the chosen threshold."""
+    return draw_confusion(decision.confusion, first=1)
 
 
 def _worse(by: float, style: Style) -> str:

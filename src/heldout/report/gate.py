@@ -10,8 +10,10 @@ from xml.etree import ElementTree as ET
 from heldout.findings.review import RULE_CATALOGUE
 from heldout.gates.gate import Gate, Requirement
 from heldout.gates.judging import LONGEST_NAME, enough_digits, percentage
+from heldout.report.interval_chart import Mark, forest_chart
 from heldout.result import Form
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Severity, Span, Table, Title
+from heldout.show.chart import Chart
 from heldout.show.escape import visible
 from heldout.show.numbers import count, number
 from heldout.show.text_width import shorten
@@ -42,7 +44,7 @@ def gate_blocks(gate: Gate) -> list[Block]:
     blocks: list[Block] = [Title(_title(gate))]
     if gate.columns:
         blocks.append(Prose(gate.columns))
-    blocks.append(Prose(_verdict(gate), label="Gate"))
+    blocks.append(Prose(phrase_verdict(gate), label="Gate"))
     fixed = [one for one in gate.requirements if one.written is not None and one.against is None]
     blocks += [_values(fixed, gate.level)] if fixed else []
     relative = [one for one in gate.requirements if one.against is not None]
@@ -83,7 +85,8 @@ def _title(gate: Gate) -> str:
     return " · ".join(parts)
 
 
-def _verdict(gate: Gate) -> str:
+def phrase_verdict(gate: Gate) -> str:
+    """Whether it passed, and what became of the requirements and forbidden findings."""
     required = [one for one in gate.requirements if one.written is not None]
     forbidden = [one for one in gate.requirements if one.written is None]
     counts = [_counted(required, "requirement", REQUIRED), _counted(forbidden, "forbidden finding", FORBIDDEN)]
@@ -207,6 +210,22 @@ def _spans(ends: Iterable[tuple[float, float, float, float] | None]) -> list[Cel
     # Twentieths, so that the ends of the track are numbers that can be read.
     reach = max(math.ceil(far * 20 - 1e-9), 1) / 20
     return [None if o is None else Span(o[1] - o[0], o[2] - o[0], o[3] - o[0], -reach, reach) for o in drawn]
+
+
+def draw_requirements(gate: Gate) -> Chart:
+    """How far each value and its limits are from the bound that was asked for; right of 0 is cleared."""
+    marks = []
+    for one in gate.requirements:
+        if one.written is None or one.estimate is None or one.estimate.style != "share":
+            continue
+        value = one.estimate.value if one.against is None else one.against.tested.difference
+        bound, (low, high) = one.written.limit, _ends(one)
+        # What must stay below its bound clears it to the left: it is turned round.
+        turned = one.pass_limit is not None and one.pass_limit.side == "upper"
+        low, high = (bound - high, bound - low) if turned else (low - bound, high - bound)
+        marks.append(Mark(f"{_mark(one)}  {_short(one.text)}", bound - value if turned else value - bound, low, high))
+    detail = f"Right of 0 the bound is cleared. Bars: one-sided {percentage(gate.level)} limits on both sides."
+    return forest_chart(marks, "Requirements", "distance from the bound", lines=[("bound", 0.0)], detail=detail)
 
 
 def _mark(one: Requirement) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from heldout.errors import ValuesError
 from heldout.intervals.estimate import Estimate
+from heldout.result import Result
+from heldout.results.slices import Slices, titled
 from heldout.show.chart import Axis, Chart, Dots, Stroke, Tone
 from heldout.show.escape import visible
 from heldout.show.numbers import limits, number
@@ -78,6 +81,103 @@ def interval_chart(
         title, f"{title}: {summary}.", Axis(along, 0.5, last, ticks), Axis(axis, low - room, high + room),
         strokes, (), (dots,), detail, "wide", None, headers, points,
     )  # fmt: skip
+
+
+# The height of a line of a chart of names, and what its axes take.
+LINE, AROUND = 24, 110
+# So many names are drawn.
+MOST_NAMED = 40
+NAME = 26
+
+
+def forest_chart(
+    marks: Sequence[Mark], title: str, axis: str, *, lines: Sequence[tuple[str, float]] = (), detail: str = ""
+) -> Chart:
+    """The marks from top to bottom, each beside its name, with their intervals lying; as many as can be read.
+
+    >>> chart = forest_chart([Mark("a", 0.5, 0.4, 0.6), Mark("b", 0.7, 0.6, 0.8)], "Accuracy", "accuracy")
+    >>> chart.y.ticks, chart.dots[0].x
+    (((2.0, 'a'), (1.0, 'b')), (0.5, 0.7))
+    """
+    known = [mark for mark in marks if math.isfinite(mark.value)]
+    if not known:
+        raise ValuesError(f"There is nothing to draw of {title!r}: no value is defined.", hint=NOTHING)
+    shown = known[:MOST_NAMED]
+    ends = [end for mark in shown for end in (mark.value, mark.low, mark.high) if math.isfinite(end)]
+    drawn = [(name, place) for name, place in lines if math.isfinite(place)]
+    ends += [place for _, place in drawn]
+    room = 0.06 * (max(ends) - min(ends)) or 0.05
+    places = tuple(float(len(shown) - at) for at in range(len(shown)))
+    limited = any(math.isfinite(mark.low) for mark in shown)
+    dots = Dots(
+        tuple(mark.value for mark in shown),
+        places,
+        tuple(mark.low for mark in shown) if limited else (),
+        tuple(mark.high for mark in shown) if limited else (),
+        sideways=True,
+    )
+    ticks = tuple((place, shorten(visible(mark.name), NAME)) for place, mark in zip(places, shown, strict=True))
+    top = len(shown) + 0.5
+    strokes = tuple(Stroke((at, at), (0.5, top), name, "quiet", dashed=True) for name, at in drawn)
+    left = f" {len(known) - len(shown):,} more are not drawn." if len(known) > len(shown) else ""
+    said = "; ".join(
+        f"{label} {number(mark.value)}" + (f" [{limits(mark.low, mark.high)}]" if math.isfinite(mark.low) else "")
+        for (_, label), mark in zip(ticks[:20], shown, strict=False)
+    )
+    return Chart(
+        title, f"{title}: {said}.", Axis(axis, min(ends) - room, max(ends) + room), Axis("", 0.5, top, ticks),
+        strokes, (), (dots,), f"{detail}{left}".strip(), "wide", height=float(AROUND + LINE * len(shown)),
+    )  # fmt: skip
+
+
+def draw_slices(slices: Slices) -> Chart:
+    """The measure in every slice with its interval, beside its value over all cases."""
+    marks = [Mark(one.name, *(getattr(one.estimate, end) for end in ("value", "low", "high"))) for one in slices]
+    title = titled(slices.whole)
+    lines = [("all cases", slices.whole.value)]
+    detail = f"Bars: {100 * slices.level:g} % intervals."
+    return forest_chart(marks, f"{title[:1].upper()}{title[1:]} by slice", title, lines=lines, detail=detail)
+
+
+NOTHING = "print the result to read why."
+# Columns of a row by which two of the same measure may be told apart.
+TOLD_BY = ("learner", "model", "feature", "name", "a", "b", "role", "truth", "predicted", "row")
+
+
+def draw_rows(result: Result) -> Chart:
+    """The values of a result's rows with their intervals, one to a line: the chart that every result has."""
+    rows = [row for row in result.rows() if math.isfinite(_float(row.get("value")))]
+    # Figures of several kinds share an axis only where they are shares: counts and ratios would leave these no room.
+    rows = rows if len({row.get("measure") for row in rows}) == 1 else list(filter(_is_share, rows))
+    repeated = len({_measured(row) for row in rows}) < len(rows)
+    more = [column for column in TOLD_BY if repeated and len({str(row.get(column)) for row in rows}) > 1]
+    marks = [
+        Mark(
+            ", ".join(filter(None, [*(str(row[key]) for key in more if row.get(key) is not None), _measured(row)])),
+            *(_float(row.get(key)) for key in ("value", "low", "high")),
+        )
+        for row in rows
+    ]
+    levels = {_float(row.get("level")) for row in rows if math.isfinite(_float(row.get("low")))}
+    level = f"Bars: {100 * levels.pop():g} % intervals." if len(levels) == 1 else ""
+    return forest_chart(marks, "Values and their intervals", "value", detail=level)
+
+
+def _measured(row: Mapping[str, object]) -> str:
+    measure, class_, average = (row.get(key) for key in ("measure", "class", "average"))
+    title = str(measure or "").replace("_", " ")
+    title = f"{average} {title}" if average else title
+    return title if class_ is None else f"{title} ({class_})"
+
+
+def _is_share(row: Mapping[str, object]) -> bool:
+    """Whether the value and its limits lie between −1 and 1."""
+    figures = (_float(row.get(key)) for key in ("value", "low", "high"))
+    return all(math.isnan(end) or abs(end) <= 1 for end in figures)
+
+
+def _float(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan
 
 
 def track_floor(estimates: Iterable[Estimate]) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from heldout.errors import OptionError
-from heldout.result import ROW_KEYS, Result
+from heldout.result import ROW_KEYS, Result, find_backend, keep_backend
 from heldout.show.blocks import Block, Cell, Facts, Number, Prose, Section, Table, Title
 from heldout.show.escape import visible
 from heldout.show.explorer import Explorer
@@ -46,11 +46,21 @@ NAMED = 80
 class Report(Result):
     """Answers that belong together, each under a heading of its own.
 
+    Parameters
+    ----------
+    parts : result or sequence of results
+        What stands in it, in this order.
+    title : str
+        What stands above all of them.
+
+    Examples
+    --------
     >>> from heldout.intervals.estimate import Estimate
     >>> one = Estimate("accuracy", None, None, 0.9, 0.8, 0.95, 0.95, "wilson", 50)
     >>> report = Report([one, one], title="Twice")
     >>> len(report), [part["schema"] for part in report.to_dict()["parts"]]
     (2, ['heldout/estimate@1', 'heldout/estimate@1'])
+
     """
 
     schema: ClassVar[str] = "heldout/report@1"
@@ -71,6 +81,7 @@ class Report(Result):
         if not results:
             raise OptionError("A report needs a part, and there is none.", hint="pass at least one result.")
         object.__setattr__(self, "parts", results)
+        keep_backend(self, find_backend(results))
         object.__setattr__(self, "title", str(title))
 
     def __repr__(self) -> str:

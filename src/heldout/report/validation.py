@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heldout.arguments import listing
+from heldout.errors import ValuesError
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimate
 from heldout.measures.catalogue import find, headline_quantities
-from heldout.report.evaluation import body_blocks, chosen_tables, sentences, titled
-from heldout.report.evaluation_page import how_blocks, measured
-from heldout.report.interval_chart import Mark, interval_chart
+from heldout.report.evaluation import body_blocks, chosen_tables, titled
+from heldout.report.evaluation_page import page_body
+from heldout.report.interval_chart import Mark, forest_chart, interval_chart
 from heldout.report.report import renamed
 from heldout.report.review import findings_section
 from heldout.resampling.outcome import Run
 from heldout.result import Form
 from heldout.results.evaluation import Evaluation
-from heldout.results.validation import Validation, Validations
+from heldout.results.validation import SeveralValidations, Validation, Validations
 from heldout.review import Review
 from heldout.show.blocks import (
     Block,
@@ -33,9 +34,11 @@ from heldout.show.blocks import (
     Title,
     provenance_section,
 )
+from heldout.show.chart import Chart
 from heldout.show.numbers import count, limits, number, percent, share
 
 SHOWN_FOLDS = 100
+SPREAD = "Dots: the value in each split. They share training cases, so their spread is no standard error."
 
 
 def render_validation(validation: Validation, form: Form) -> list[Block]:
@@ -46,7 +49,7 @@ def render_validation(validation: Validation, form: Form) -> list[Block]:
     return validation_blocks(validation, full=form == "full", chosen=chosen)
 
 
-def render_validations(validations: Validations, form: Form) -> list[Block]:
+def render_validations(validations: SeveralValidations, form: Form) -> list[Block]:
     """All learners in one table; in full and on a page each by itself below."""
     learners, missing = validations.held, validations.missing
     chosen = form == "chosen" or (form != "full" and learners[0].evaluation.asked)
@@ -237,9 +240,7 @@ def validation_page(validation: Validation) -> list[Block]:
     return [
         _title(title_of(validation)),
         Prose(_sentence(validation.plan.target), label="Estimates"),
-        Prose(" ".join(sentences(validation.evaluation)), label="Verdict"),
-        findings_section(validation.review),
-        *_judged(validation),
+        *_judged(validation, validation.review),
         provenance_section(_facts(validation)),
     ]
 
@@ -247,47 +248,70 @@ def validation_page(validation: Validation) -> list[Block]:
 def validations_page(validations: Sequence[Validation], review: Review, missing: Sequence[str] = ()) -> list[Block]:
     """Learners side by side, then each by itself, folded."""
     overview = several_blocks(validations, missing=missing)
-    chart = _learners(validations)
+    known = any(math.isfinite(validation.evaluation.get("accuracy").value) for validation in validations)
     blocks: list[Block] = [
         _title(overview[0]),
-        *([chart] if chart is not None else []),
         *overview[1:],
+        *([draw_learners(validations)] if known else []),
         findings_section(review),
     ]
     for at, validation in enumerate(validations):
-        inner: list[Block] = [Prose(" ".join(sentences(validation.evaluation)), label="Verdict"), *_judged(validation)]
+        inner = _judged(validation)
         blocks.append(
             Section(validation.learner, tuple(renamed(inner, f"learner-{at + 1}-")), f"learner-{at + 1}", folded=True)
         )
     return [*blocks, provenance_section(_facts(validations[0], listing([v.learner for v in validations], most=40)))]
 
 
-def _judged(validation: Validation) -> list[Block]:
-    return [
-        *_splits(validation),
-        *measured(validation.evaluation),
+def _judged(validation: Validation, review: Review | None = None) -> list[Block]:
+    """The measures first, and after them how the splits differ."""
+    beside = [
+        splits_section(validation),
         *([Section("Remarks", tuple(notes), "remarks")] if (notes := remarks(validation)) else []),
-        *how_blocks(validation.evaluation, validation.evaluation.estimates),
     ]
+    return page_body(validation.evaluation, review, beside)
 
 
-def _splits(validation: Validation) -> list[Block]:
+def splits_section(validation: Validation) -> Section:
     """The values in the splits as dots beside the estimate, what overfitting there is, and the table of splits."""
     blocks: list[Block] = [Prose(text, label="Overfitting") for text in overfitting(validation)]
     lines = validation.folds
     measures = [name for name, _ in lines[0].values] if len(lines) > 1 else []
-    caption = "Dots: the value in each split. They share training cases, so their spread is no standard error."
     for at, measure in enumerate(measures):
         e = _whole(validation, measure)
         heights = [("all splits together", e.value)]
         heights += [("on training cases", e.training)] if isinstance(e, FoldEstimate) else []
         marks = [Mark(line.name.removeprefix("fold "), line.values[at][1]) for line in lines]
         title = titled(e)
-        chart = interval_chart(marks, f"{title} in every split", title, lines=heights, along="split", detail=caption)
+        chart = interval_chart(marks, f"{title} in every split", title, lines=heights, along="split", detail=SPREAD)
         blocks += [] if chart is None else [chart]
     if len(lines) <= SHOWN_FOLDS:
         blocks.append(Section("Every split", (fold_lines(validation),), "splits-table", folded=True))
-    return [Section("Splits", tuple(blocks), "splits")]
+    return Section("Splits", tuple(blocks), "splits")
+
+
+def draw_splits(validation: Validation, measure: str | None = None) -> Chart:
+    """The values of a measure in the splits beside the estimate; accuracy unless said."""
+    e = validation.get("accuracy") if measure is None else validation[measure]
+    values = validation.per_fold(e.name)
+    marks = [Mark(line.name.removeprefix("fold "), float(v)) for line, v in zip(validation.folds, values, strict=True)]
+    title = titled(e)
+    heights = [("all splits together", e.value)]
+    heights += [("on training cases", e.training)] if isinstance(e, FoldEstimate) else []
+    chart = interval_chart(marks, f"{title} in every split", title, lines=heights, along="split", detail=SPREAD)
+    if chart is None:
+        raise ValuesError(f"There is no {title} to draw: it has no value in any split.", hint="name another measure.")
+    return chart
+
+
+def draw_learners(validations: Validations | Sequence[Validation], measure: str | None = None) -> Chart:
+    """A measure of every learner with its interval; accuracy unless said."""
+    estimates = [one.get("accuracy") if measure is None else one[measure] for one in validations]
+    marks = [Mark(one.learner, e.value, e.low, e.high) for one, e in zip(validations, estimates, strict=True)]
+    level = f"{100 * estimates[0].level:g} %"
+    caption = f"{level} interval of each by itself. All saw the same splits: differences are surer than these suggest."
+    title = titled(estimates[0])
+    return forest_chart(marks, f"{title[:1].upper()}{title[1:]} of every learner", title, detail=caption)
 
 
 def _whole(validation: Validation, measure: str) -> Estimate:
@@ -296,16 +320,6 @@ def _whole(validation: Validation, measure: str) -> Estimate:
         return validation.evaluation.get(measure.removeprefix("macro "), average="macro")
     of_class = find(measure).measure.scope == "class"
     return validation.evaluation.get(measure, class_=validation.evaluation.positive if of_class else None)
-
-
-def _learners(validations: Sequence[Validation]) -> Block | None:
-    accuracies = [validation.evaluation.get("accuracy") for validation in validations]
-    marks = [
-        Mark(validation.learner, e.value, e.low, e.high) for validation, e in zip(validations, accuracies, strict=True)
-    ]
-    level = f"{100 * validations[0].evaluation.level:g} %"
-    caption = f"{level} interval of each by itself. All saw the same splits: differences are surer than these suggest."
-    return interval_chart(marks, "Accuracy of every learner", "accuracy", detail=caption)
 
 
 def _facts(validation: Validation, learners: str = "") -> list[tuple[str, str]]:

@@ -33,9 +33,9 @@ AREAS = (("ROC Area", 10, "roc_auc"), ("PRC Area", 10, "average_precision"))
 TESTS = {"resubstitution": "Evaluation on training set", "holdout": "Evaluation on test split"}
 
 
-def weka_text(result: Evaluation | Validation | Validations) -> str:
+def weka_text(result: Evaluation | Validations) -> str:
     """Summary, detailed accuracy by class and confusion matrix, as Weka prints them; of each learner for itself."""
-    if isinstance(result, Validations):
+    if isinstance(result, Validations) and not isinstance(result, Validation):
         return "\n\n\n".join(map(weka_text, result.held))
     if isinstance(result, Evaluation):
         return "\n".join(_report(result, _summarise_errors(result.predictions)))

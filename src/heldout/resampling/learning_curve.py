@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +28,6 @@ from heldout.resampling.workers import Jobs, Progress
 from heldout.result import make_row
 from heldout.review import QUESTIONS, Reviewed
 from heldout.show.numbers import limits, number
-
-if TYPE_CHECKING:
-    from heldout.show.altair import AnyChart
 
 Sizes: TypeAlias = str | Sequence[float]
 
@@ -418,7 +414,7 @@ class LearningCurve(Reviewed):
     schema: ClassVar[str] = "heldout/learning-curve@1"
     rows_name: ClassVar[str] = "points"
     _rendered_by: ClassVar[str] = "heldout.report.learning_curve:render_learning_curve"
-    _drawn_by: ClassVar[str] = "heldout.report.learning_curve:draw_learning_curve"
+    _charts: ClassVar[Mapping[str, str]] = {"learning_curve": "heldout.report.learning_curve:draw_learning_curve"}
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_learning_curve"
 
     name: str
@@ -437,7 +433,7 @@ class LearningCurve(Reviewed):
     fingerprint: str = ""
     notes: tuple[str, ...] = ()
     finished: bool = True
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     measured: MeasureAtSizes | None = field(default=None, repr=False)
 
     @property
@@ -525,18 +521,6 @@ class LearningCurve(Reviewed):
             **self.review.document(),
         }  # fmt: skip
 
-    def chart(self) -> AnyChart:
-        """Training and test part with their bands, and the law beyond the largest size, as an Altair chart."""
-        from heldout.show.altair import altair_chart
-
-        return altair_chart(self._draw())
-
-    def save(self, path: str | Path) -> Path:
-        """Write the curve to a file, as its ending says: svg, png, html or json (Vega-Lite)."""
-        from heldout.show.figure import save_chart
-
-        return save_chart(self._draw(), path)
-
 
 def learn(
     estimator: Any,
@@ -552,7 +536,7 @@ def learn(
     jobs: Jobs = None,
     on_error: OnError = "raise",
     progress: Progress = None,
-    mute: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
     measure: Callable[[Run, NestedTrainingSets], MeasureAtSizes] | None = None,
 ) -> LearningCurve:
     """Train on growing sets, test each on the same rows, and say whether more data would help.
@@ -584,7 +568,7 @@ def learn(
     notes = (*_notes(sets, done, law), *(() if measured is None else _undefined_notes(measured, sets.sizes)))
     return LearningCurve(
         name, sets.sizes, trained, tested, low, high, n, level, method, law, problem.n, sets.tested, seed,
-        sets.splits.fingerprint, notes, done.complete, mute, measured,
+        sets.splits.fingerprint, notes, done.complete, ignore, measured,
     )  # fmt: skip
 
 

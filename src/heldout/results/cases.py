@@ -1,9 +1,9 @@
-"""The cases that go wrong: the most confidently wrong, doubtful labels, and the classes taken for each other."""
+"""The cases that go wrong: the most confidently wrong, doubtful labels, and the classes confused with each other."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -88,7 +88,9 @@ class HardCases(Result):
 
     def table(self, kind: Kind, most: int | None = None) -> Table | None:
         """The cases of one kind, one line each; none where there are no such cases."""
-        shown = self.of(kind)[:most]
+        return self._tabulate(self.of(kind)[:most], TITLES[kind])
+
+    def _tabulate(self, shown: Sequence[HardCase], caption: str) -> Table | None:
         if not shown:
             return None
         style: Style = "share" if self.loss == "log_loss" else "plain"
@@ -107,13 +109,22 @@ class HardCases(Result):
             )
             for case in shown
         ]
-        return Table(tuple(columns), tuple(rows), TITLES[kind])
+        return Table(tuple(columns), tuple(rows), caption)
 
     def blocks(self) -> list[Block]:
         """Both lists, and how rows are counted."""
         if self.unavailable:
             return [Note(f"Hardest cases: {self.unavailable}.")]
-        tables: list[Block] = [table for kind in TITLES if (table := self.table(kind)) is not None]
+        wrong, hard = (self.of(kind) for kind in TITLES)
+        # Of two classes the two lists are often the same: no case is listed twice.
+        listed = {case.row for case in wrong}
+        others = [case for case in hard if case.row not in listed]
+        first, second = TITLES.values()
+        captions = (first, f"{second}, of the others") if wrong else (first, second)
+        if wrong and hard and not others:
+            captions = (f"{first}: in these the truth also had the least support", second)
+        lists = zip((wrong, others), captions, strict=True)
+        tables: list[Block] = [table for cases, caption in lists if (table := self._tabulate(cases, caption))]
         summary = f"{self.wrong:,} of {self.n:,} cases are wrong."
         return [Prose(summary, label="Hardest cases"), *tables, Note(COUNTED)]
 
@@ -241,7 +252,7 @@ def _case(predictions: Predictions, find: Support, kind: Kind, place: int) -> Ha
 
 @dataclass(frozen=True, slots=True)
 class ConfusedPair:
-    """One class taken for another: the cases, and their share of the true class with its interval."""
+    """One class confused with another: the cases, and their share of the true class with its interval."""
 
     truth: Label
     predicted: Label
@@ -268,7 +279,7 @@ class Confused(Result):
         """One row per pair."""
         return [
             make_row(
-                "taken for another class",
+                "confused with another class",
                 pair.value,
                 pair.low,
                 pair.high,
@@ -286,7 +297,7 @@ class Confused(Result):
         """One line per pair."""
         columns = (
             Column("truth"),
-            Column("taken for"),
+            Column("confused with"),
             Column("cases", "right"),
             Column("of the class", "right"),
             Column(f"{100 * self.level:g} % interval"),

@@ -4,36 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import check_level, check_whole, listing
+from heldout.atomic_write import write_whole
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.counted import Counted
 from heldout.files.ledger import EarlierUses
 from heldout.intervals.area_bounds import area_bounds
+from heldout.intervals.case_bootstrap import CaseEstimator
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimator
 from heldout.intervals.fold_scores import FoldScores
 from heldout.intervals.score_estimator import ScoreEstimator
-from heldout.measures.catalogue import find, read_quantity
+from heldout.measures.catalogue import find, is_imbalanced, read_quantity
 from heldout.measures.quantity import AVERAGES, Average, Quantity
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions
 from heldout.result import bound_late
 from heldout.results.cases import Confused, HardCases, confused, hardest
+from heldout.results.metrics import choose_estimates, list_metrics, write_document
 from heldout.results.slices import Divided, Slices, choose_columns
 from heldout.review import Reviewed
 from heldout.show.blocks import Block
 
 if TYPE_CHECKING:
     from heldout.curves import Curve, ThresholdTable
+    from heldout.show.chart import Chart
 
 # Squares of this many classes are written out in documents; larger ones list the cells that were met.
 WRITTEN_CLASSES = 200
@@ -52,6 +57,13 @@ class Evaluation(Reviewed):
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_evaluation"
     _sliced_by: ClassVar[str] = "heldout.findings.slice_search:SliceSearch"
     _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
+    _phrased_by: ClassVar[str] = "heldout.report.evaluation:sentences"
+    _charts: ClassVar[Mapping[str, str]] = {
+        "matrix": "heldout.report.evaluation_charts:draw_matrix",
+        "intervals": "heldout.report.evaluation_charts:draw_measures",
+    }
+    _curves_by: ClassVar[str] = "heldout.report.evaluation_charts:list_charts"
+    _curve_drawn_by: ClassVar[str] = "heldout.report.evaluation_charts:draw_curve"
 
     confusion: Confusion
     positive: Label | None
@@ -62,7 +74,7 @@ class Evaluation(Reviewed):
     predictions: Predictions | None = field(default=None, repr=False)
     costs: NDArray[np.float64] | None = field(default=None, repr=False)
     scores: ScoreEstimator | None = field(default=None, repr=False)
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     counted: Counted | None = field(default=None, repr=False)
     prevalence: float | None = None
@@ -72,6 +84,11 @@ class Evaluation(Reviewed):
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
+
+    @property
+    def verdict(self) -> str:
+        """Whether it beats the commonest class, and how good it is where it matters, in a few sentences."""
+        return " ".join(bound_late(self._phrased_by)(self))
 
     @property
     def n(self) -> int | float:
@@ -106,7 +123,7 @@ class Evaluation(Reviewed):
 
     def fold_values(self, quantity: Quantity) -> NDArray[np.float64]:
         """The value of a quantity in every fold, nan where it is undefined there."""
-        quantity = quantity.check_costs(self.costs)
+        quantity = quantity.check_costs(self.costs).check_divisible("in single folds")
         source = quantity.check_scored(self.scores) if quantity.is_score else self.estimator
         if not isinstance(source, FoldEstimator | FoldScores):
             raise OptionError("The predictions do not come in folds.", hint="name the column with fold= (--fold).")
@@ -145,7 +162,9 @@ class Evaluation(Reviewed):
         return bound_late(self._sliced_by)(self)
 
     def slices(self, measure: str | None = None, columns: str | Iterable[str] | None = None) -> Slices:
-        """A measure, the error rate unless said, in every slice of the cases, each against all other cases.
+        """A measure in every slice of the cases, each against all other cases.
+
+        Unless said it is the error rate, and with rare positives their recall.
 
         `columns` are some of those that divide the cases, all unless said. Intervals are those of the whole on the
         cases of the slice; p-values are corrected for the number of slices.
@@ -154,7 +173,8 @@ class Evaluation(Reviewed):
         quantity = self._sliced_quantity(measure)
         key = ("slices", quantity.bound.name, quantity.class_, quantity.average, tuple(c.name for c in held))
         if key not in self._found_slices:
-            self._found_slices[key] = self._slice_search.of_columns(quantity, held, self._answer(quantity))
+            found = self._slice_search.of_columns(quantity, held, self._answer(quantity))
+            self._found_slices[key] = self._like(found)
         return self._found_slices[key]
 
     def worst_slices(self, measure: str | None = None, depth: int = 2, most: int = 10) -> Slices:
@@ -164,20 +184,35 @@ class Evaluation(Reviewed):
         key = ("worst", quantity.bound.name, quantity.class_, quantity.average, depth, most)
         if key not in self._found_slices:
             whole = self._answer(quantity)
-            self._found_slices[key] = self._slice_search.worst(quantity, held, whole, depth=depth, most=most)
+            found = self._slice_search.worst(quantity, held, whole, depth=depth, most=most)
+            self._found_slices[key] = self._like(found)
         return self._found_slices[key]
 
     def _sliced_quantity(self, measure: str | None) -> Quantity:
-        name = "error_rate" if measure is None else measure
-        return read_quantity(name, self.labels, costs=self.costs).resolve(self.positive).check_costs(self.costs)
+        name = self._usual_sliced() if measure is None else measure
+        quantity = read_quantity(name, self.labels, costs=self.costs).resolve(self.positive)
+        return quantity.check_costs(self.costs).check_divisible("in slices")
+
+    def _usual_sliced(self) -> str:
+        """The error rate; with rare positives their recall, as few errors are made where nearly all is negative."""
+        if self.positive is None or self.confusion.n_classes != 2:
+            return "error_rate"
+        cases = float(self.confusion.truth_totals[self.confusion.index(self.positive)])
+        return "recall" if is_imbalanced(cases, float(self.confusion.n)) else "error_rate"
 
     def hardest(self, most: int = 20) -> HardCases:
         """The most confidently wrong cases and the hardest, at most so many of each, with their rows."""
-        return hardest(self.predictions, most, kept=self.counted is None)
+        return self._like(hardest(self.predictions, most, kept=self.counted is None))
 
     def confused(self, most: int = 10) -> Confused:
         """The kinds of error that occur most, each as a share of its true class with an interval."""
-        return confused(self.confusion, most, level=self.level, independent=self.independent)
+        return self._like(confused(self.confusion, most, level=self.level, independent=self.independent))
+
+    @cached_property
+    def case_estimator(self) -> CaseEstimator:
+        """What makes estimates of one's own functions of the cases."""
+        made, rows = self.estimator, None if self.counted is not None else self.predictions
+        return CaseEstimator(rows, made.level, made.seed, made.replicates, made.plan)
 
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, Any, str | None], Estimate]:
@@ -185,22 +220,29 @@ class Evaluation(Reviewed):
 
     def __getitem__(self, name: str) -> Estimate:
         """The estimate of that name, computed now if it is not among those reported."""
-        return self._answer(read_quantity(name, self.labels, costs=self.costs))
+        return self._traced(read_quantity(name, self.labels, costs=self.costs))
 
     def get(self, measure: str, *, class_: Label | None = None, average: Average | None = None) -> Estimate:
         """The estimate of a measure of one class, averaged ("macro", "micro", "weighted"), or of all cases."""
         if average is not None and average not in AVERAGES:
             raise OptionError(f"There is no average {average!r}.", hint=f"use one of: {listing(AVERAGES)}.")
-        return self._answer(Quantity(find(measure, costs=self.costs), class_, average))
+        return self._traced(Quantity(find(measure, costs=self.costs), class_, average))
+
+    def _traced(self, quantity: Quantity) -> Estimate:
+        """The estimate, which can ask for limits that keep their level by themselves: gates and assertions do."""
+        quantity = quantity.resolve(self.positive)
+        return replace(self._answer(quantity), one_sided=partial(self.one_sided, quantity))
 
     def _answer(self, quantity: Quantity) -> Estimate:
         quantity = quantity.resolve(self.positive)
         found = self._by_name.get((quantity.bound.name, quantity.class_, quantity.average))
-        if found is not None:
-            return found
-        if quantity.is_score:
-            return quantity.check_scored(self.scores).ask(quantity)
-        return self.estimator.ask(quantity.check_costs(self.costs))
+        if found is None and quantity.is_of_cases:
+            found = self.case_estimator.ask(quantity)
+        if found is None and quantity.is_score:
+            found = quantity.check_scored(self.scores).ask(quantity)
+        if found is None:
+            found = self.estimator.ask(quantity.check_costs(self.costs))
+        return self._like(found)
 
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)
@@ -222,17 +264,27 @@ class Evaluation(Reviewed):
             "replicates": made.replicates if replicates is None else check_whole("replicates", replicates, 1),
         }
         quantity = read_quantity(name, self.labels, costs=self.costs).resolve(self.positive).check_costs(self.costs)
+        if quantity.is_of_cases:
+            return replace(self.case_estimator, **changes).ask(quantity, method)
         if quantity.is_score:
-            return replace(quantity.check_scored(self.scores), **changes).ask(quantity, method)
-        return replace(made, **changes).ask(quantity, method)
+            return self._like(replace(quantity.check_scored(self.scores), **changes).ask(quantity, method))
+        return self._like(replace(made, **changes).ask(quantity, method))
 
     def one_sided(self, quantity: Quantity, level: float) -> Estimate:
         """The quantity with limits that each keep the level by themselves, for statements such as "at least"."""
         quantity = quantity.resolve(self.positive).check_costs(self.costs)
+        if quantity.is_of_cases:
+            return self.case_estimator.at_level(2 * level - 1).ask(quantity)
         changes: dict[str, Any] = {"level": 2 * level - 1, "one_sided": True}
         if quantity.is_score:
             return replace(quantity.check_scored(self.scores), **changes).ask(quantity)
         return replace(self.estimator, **changes).ask(quantity)
+
+    @property
+    def target(self) -> str:
+        """Which error is estimated where the predictions come in folds; empty where they are of one model."""
+        plan = self.estimator.plan
+        return "" if plan is None else plan.target
 
     def rows(self) -> list[dict[str, object]]:
         """One row per estimate."""
@@ -246,6 +298,7 @@ class Evaluation(Reviewed):
             "threshold": self.threshold,
             **({} if self.prevalence is None else {"prevalence": self.prevalence}),
             "confusion": self._confusion_document(),
+            **({"target": self.target} if self.target else {}),
             "level": self.level,
             "seed": self.estimator.seed,
             "groups": None if self.confusion.clusters is None else self.confusion.clusters.number,
@@ -347,14 +400,27 @@ class Evaluation(Reviewed):
             ) from None
         return self.judge_band(measure_curve(ranking, kind, **{**settings, **options}))
 
+    @property
+    def chart_kinds(self) -> tuple[str, ...]:
+        """The curves that the scores allow, the confusion matrix, and the measures with their intervals."""
+        return (*bound_late(self._curves_by)(self), *self._charts)
+
+    def _draw(self, kind: str | None = None, **options: Any) -> Chart:
+        wanted = self.chart_kinds[0] if kind is None else str(kind)
+        if wanted in self._charts:
+            return super()._draw(wanted, **options)
+        # Beside the listed kinds there is every measure against the threshold.
+        chart: Chart = bound_late(self._curve_drawn_by)(self, wanted, **options)
+        return chart
+
     def judge_band(self, curve: Curve) -> Curve:
         """The curve, without its band where cases were predicted several times: it takes each prediction as a case."""
         plan, rows = self.estimator.plan, self.predictions
         if curve.band is None or plan is None or rows is None or plan.n >= rows.n:
-            return curve
+            return self._like(curve)
         unknown = np.full(len(curve.x), np.nan)
         note = f"No band: {plan.n:,} cases were predicted {rows.n:,} times, and are not more for it."
-        return replace(curve, band=None, low=unknown, high=unknown, notes=(*curve.notes, note))
+        return self._like(replace(curve, band=None, low=unknown, high=unknown, notes=(*curve.notes, note)))
 
     def threshold_table(
         self,
@@ -366,8 +432,22 @@ class Evaluation(Reviewed):
         label = self.positive if class_ is None else class_
         from heldout.curves import threshold_table
 
-        return threshold_table(self.ranking(class_), thresholds, measures, level=self.level, positive=label)
+        table = threshold_table(self.ranking(class_), thresholds, measures, level=self.level, positive=label)
+        return self._like(table)
 
     def value(self, name: str) -> float:
         """The value alone; nan where it is undefined."""
         return self[name].value
+
+    def metrics(self, measures: str | Iterable[str] | None = None, prefix: str = "") -> dict[str, float]:
+        """A flat dictionary of floats for MLflow, W&B, TensorBoard or DVC, with limits as `_low` and `_high`.
+
+        It holds the measures that were asked for, or else the first ones of the page and precision, recall and F1 of
+        the positive class or of each class; `measures` names others, "all" every one that was made. `prefix` stands
+        before each name. What is undefined is nan, so that the names do not depend on the cases.
+        """
+        return {f"{prefix}n": float(self.n), **list_metrics(choose_estimates(self, measures), prefix)}
+
+    def write_metrics(self, path: str | Path, measures: str | Iterable[str] | None = None) -> Path:
+        """Write the flat dictionary as JSON, which `dvc metrics show` and DVCLive read."""
+        return write_whole(path, write_document(self.metrics(measures)).encode("utf-8", errors="backslashreplace"))

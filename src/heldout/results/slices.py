@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -125,6 +125,7 @@ class Slices(Result):
     """
 
     schema: ClassVar[str] = "heldout/slices@1"
+    _charts: ClassVar[Mapping[str, str]] = {"slices": "heldout.report.interval_chart:draw_slices"}
     rows_name: ClassVar[str] = "slices"
 
     whole: Estimate
@@ -213,6 +214,11 @@ class Slices(Result):
             f"Where {first.name} ({number_of(first.cases, 'case')}, {percent(first.share)} of all) the {name} is "
             f"{number(e.value, e.style)}, {_away(tested, e)}; corrected for {many}, p {p}.{more}"
         )
+
+    @property
+    def verdict(self) -> str:
+        """How many slices are clearly worse."""
+        return self.summary()
 
     def summary(self) -> str:
         """How many slices are clearly worse, in one line."""

@@ -9,10 +9,10 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from heldout.extras import require_extra
-from heldout.show.chart import Axis, Caption, Chart, Dots, Panel, Stroke, Tips, Tone
+from heldout.show.chart import Axis, Caption, Chart, Dots, Panel, Stroke, Tiles, Tips, Tone
 from heldout.show.escape import break_tags
 from heldout.show.figure import COLOURS, label_references, list_tips, wrap_detail
-from heldout.show.svg import DASHES, find_ticks
+from heldout.show.svg import find_dash, find_ticks, scale_dot
 
 if TYPE_CHECKING:
     import altair as alt
@@ -97,6 +97,8 @@ def _layers(panel: Chart | Panel, along: Axis, x: dict[str, Any], y: dict[str, A
     import altair as alt
 
     layers: list[Any] = []
+    for tiles in panel.tiles if isinstance(panel, Chart) else ():
+        layers += _tiles(tiles, x, y)
     for bars in panel.bars:
         records = _records({"x": bars.start, "x2": bars.end, "y": bars.height, "floor": [0.0] * len(bars.start)})
         chart = alt.Chart(records).mark_rect(color=COLOURS[bars.tone], opacity=0.45, stroke="white", aria=False)
@@ -138,8 +140,25 @@ def _lines(strokes: tuple[Stroke, ...], axes: tuple[Axis, Axis], x: dict[str, An
 
 
 def _dash(stroke: Stroke) -> list[float]:
-    dash = DASHES[stroke.tone] or ("6 4" if stroke.dashed else "1 0")
-    return [float(part) for part in dash.split()]
+    return [float(part) for part in (find_dash(stroke) or "1 0").split()]
+
+
+def _tiles(tiles: Tiles, x: dict[str, Any], y: dict[str, Any]) -> list[Any]:
+    import altair as alt
+
+    edges = {"x": tiles.x, "y": tiles.y, "shade": [0.5 * min(shade, 1.0) for shade in tiles.shade]}
+    columns: dict[str, Iterable[Any]] = {
+        **edges, "left": [at - 0.5 for at in tiles.x], "right": [at + 0.5 for at in tiles.x],
+        "top": [at + 0.5 for at in tiles.y], "bottom": [at - 0.5 for at in tiles.y],
+        "text": tiles.texts or [""] * len(tiles.x),
+    }  # fmt: skip
+    chart = alt.Chart(_records(columns))
+    shade = alt.FillOpacity("shade:Q", scale=None, legend=None)
+    squares = chart.mark_rect(color=COLOURS[tiles.tone], aria=False).encode(
+        x=alt.X("left:Q", **x), x2="right:Q", y=alt.Y("bottom:Q", **y), y2="top:Q", fillOpacity=shade
+    )
+    words = chart.mark_text(fontSize=12, color="#222222", aria=False)
+    return [squares, words.encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y), text="text:N")]
 
 
 def _leaves(stroke: Stroke, axes: tuple[Axis, Axis]) -> bool:
@@ -158,11 +177,13 @@ def _dots(dots: Dots, x: dict[str, Any], y: dict[str, Any]) -> list[Any]:
     colour = COLOURS[dots.tone]
     layers: list[Any] = []
     if dots.low and dots.high:
-        records = _records({"x": dots.x, "low": dots.low, "high": dots.high})
+        records = _records({"x": dots.x, "y": dots.y, "low": dots.low, "high": dots.high})
         chart = alt.Chart(records).mark_rule(color=colour, strokeWidth=1.5, opacity=0.6, aria=False)
-        layers.append(chart.encode(x=alt.X("x:Q", **x), y=alt.Y("low:Q", **y), y2="high:Q"))
+        along, over = ("low", "y") if dots.sideways else ("x", "low")
+        ends = {"x2": "high:Q"} if dots.sideways else {"y2": "high:Q"}
+        layers.append(chart.encode(x=alt.X(f"{along}:Q", **x), y=alt.Y(f"{over}:Q", **y), **ends))
     largest = max((size for size in dots.size if math.isfinite(size)), default=0.0)
-    areas = [30 + 320 * size / largest if largest else 50 for size in dots.size] or [50] * len(dots.x)
+    areas = [50 * scale_dot(size, largest) ** 2 if largest else 50 for size in dots.size] or [50] * len(dots.x)
     records = _records({"x": dots.x, "y": dots.y, "area": areas, "dots": [dots.name] * len(dots.x)})
     chart = alt.Chart(records).mark_point(filled=True, opacity=1, color=colour, aria=False)
     legend = alt.Legend(title=None, symbolFillColor=colour, symbolStrokeColor=colour) if dots.name else None

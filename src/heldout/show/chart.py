@@ -31,6 +31,7 @@ class Stroke:
     tone: Tone = "accent"
     dashed: bool = False
     thick: bool = False
+    dash_dot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Ribbon:
 
 @dataclass(frozen=True, slots=True)
 class Dots:
-    """Points, each with the limits of its y where they are known."""
+    """Points, each with the limits of its y, or `sideways` of its x, where they are known; areas are as sizes."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]
@@ -54,6 +55,7 @@ class Dots:
     size: tuple[float, ...] = ()
     name: str = ""
     tone: Tone = "accent"
+    sideways: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,17 @@ class Bars:
     start: tuple[float, ...]
     end: tuple[float, ...]
     height: tuple[float, ...]
+    tone: Tone = "accent"
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """Squares of side 1 around places, each on a shade from 0 to 1, with a text in it: the cells of a matrix."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    shade: tuple[float, ...]
+    texts: tuple[str, ...] = ()
     tone: Tone = "accent"
 
 
@@ -126,6 +139,7 @@ class Chart:
     below: Panel | None = None
     height: float | None = None
     axes: bool = True
+    tiles: tuple[Tiles, ...] = ()
 
     def _repr_html_(self) -> str:
         from heldout.show.figure import figure_svg

@@ -40,7 +40,7 @@ _STYLE = """text{font:12px sans-serif;fill:#222}.heldout-title{font:bold 15px sa
 .heldout-stroke{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
 .heldout-tone-quiet.heldout-stroke,.heldout-tone-fine.heldout-stroke{stroke-width:1}.heldout-tone-ink.heldout-stroke{stroke-width:1.2}
 .heldout-thick.heldout-stroke{stroke-width:5;stroke-linecap:butt}.heldout-reach{stroke-width:1.5;fill:none}
-.heldout-ribbon{fill-opacity:.15}.heldout-bars{fill-opacity:.45}.heldout-tip{fill-opacity:0}"""
+.heldout-cell{font-size:12px}.heldout-ribbon{fill-opacity:.15}.heldout-bars{fill-opacity:.45}.heldout-tip{fill-opacity:0}"""
 _MARGIN, _LINE, _TITLE_LINE, _LETTER = 12, 15, 20, 5.7
 
 

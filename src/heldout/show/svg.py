@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from heldout.show.blocks import Span
-from heldout.show.chart import Axis, Bars, Caption, Chart, Dots, Panel, Ribbon, Shape, Stroke, Tone
+from heldout.show.chart import Axis, Bars, Caption, Chart, Dots, Panel, Ribbon, Shape, Stroke, Tiles, Tone
 from heldout.show.escape import escape_html, visible
 from heldout.show.numbers import plain, words
 from heldout.show.text_width import shorten
@@ -167,6 +167,7 @@ def chart_svg(
 def _marks(panel: Chart | Panel, frame: Frame) -> list[str]:
     return [
         _window(frame),
+        *(_tiles(tiles, frame) for tiles in (panel.tiles if isinstance(panel, Chart) else ())),
         *(_bars(bars, frame) for bars in panel.bars),
         *(_ribbon(ribbon, frame) for ribbon in panel.ribbons),
         *(_stroke(stroke, frame) for stroke in panel.strokes),
@@ -278,6 +279,22 @@ def _bars(bars: Bars, frame: Frame) -> str:
     return f'<path class="heldout-bars heldout-tone-{bars.tone}" fill="currentColor" fill-opacity=".45" d="{drawn}"/>'
 
 
+def _tiles(tiles: Tiles, frame: Frame) -> str:
+    wide, high = abs(frame.across(1) - frame.across(0)), abs(frame.down(1) - frame.down(0))
+    parts = [f'<g class="heldout-tiles heldout-tone-{tiles.tone}" fill="currentColor">']
+    for x, y, shade in zip(tiles.x, tiles.y, tiles.shade, strict=True):
+        if shade > 0:
+            corner = f'x="{_n(frame.across(x) - wide / 2)}" y="{_n(frame.down(y) - high / 2)}"'
+            # Half-strength at most, so that text of either colour stays readable on it.
+            size = f'width="{_n(wide)}" height="{_n(high)}" fill-opacity="{0.5 * min(shade, 1.0):.3g}"'
+            parts.append(f"<rect {corner} {size}/>")
+    parts.append("</g>")
+    for x, y, text in zip(tiles.x, tiles.y, tiles.texts, strict=False):
+        place = f'x="{_n(frame.across(x))}" y="{_n(frame.down(y) + 4)}"'
+        parts.append(f'<text class="heldout-cell" {place} text-anchor="middle">{escape_html(text)}</text>')
+    return "".join(parts)
+
+
 _ANCHORS = {"left": ("start", 5), "middle": ("middle", 0), "right": ("end", -5)}
 _LIFTS = {"above": -6, "at": 4, "below": 15}
 
@@ -308,8 +325,19 @@ def _stroke(stroke: Stroke, frame: Frame) -> str:
     return f'<path class="heldout-stroke heldout-tone-{stroke.tone}{thick}" {_dashed(stroke)}d="{drawn}"/>'
 
 
+def find_dash(stroke: Stroke) -> str:
+    """The lengths of the dashes and gaps of a line, empty where it is drawn through.
+
+    >>> find_dash(Stroke((), (), tone="second")), find_dash(Stroke((), (), tone="quiet", dash_dot=True))
+    ('8 4', '9 3 2 3')
+    """
+    if stroke.dash_dot:
+        return "9 3 2 3"
+    return DASHES[stroke.tone] or ("6 4" if stroke.dashed else "")
+
+
 def _dashed(stroke: Stroke) -> str:
-    dash = DASHES[stroke.tone] or ("6 4" if stroke.dashed else "")
+    dash = find_dash(stroke)
     return f'stroke-dasharray="{dash}" ' if dash else ""
 
 
@@ -321,16 +349,38 @@ def _dots(dots: Dots, frame: Frame) -> str:
         if not (math.isfinite(x) and math.isfinite(y)):
             continue
         if dots.low and dots.high and math.isfinite(dots.low[at]) and math.isfinite(dots.high[at]):
-            low, high = frame.down(dots.low[at]), frame.down(dots.high[at])
-            where = frame.across(x)
-            ends = "".join(f"M{_n(where - 4)} {_n(end)}H{_n(where + 4)}" for end in (low, high))
-            parts.append(f'<path class="heldout-reach" d="M{_n(where)} {_n(low)}V{_n(high)}{ends}"/>')
-        # The area of a dot is in proportion to its size, as an eye compares areas.
-        scale = 0.6 + math.sqrt(sizes[at] / largest) if largest > 0 else 1
+            parts.append(_reach(dots, at, frame))
+        scale = scale_dot(sizes[at], largest) if largest > 0 else 1
         moved = f"translate({_n(frame.across(x))} {_n(frame.down(y))})"
         grown = "" if scale == 1 else f" scale({scale:.2f})"
         parts.append(f'<path d="{_SHAPES[dots.tone]}" transform="{moved}{grown}"/>')
     return "".join([*parts, "</g>"])
+
+
+# The diameter of the largest dot, in those of a dot without a size.
+_LARGEST_DOT = 1.6
+
+
+def scale_dot(size: float, largest: float) -> float:
+    """The diameter of a dot in those of one without a size: areas are in proportion to sizes, as an eye compares.
+
+    The smallest stay large enough to be seen.
+
+    >>> scale_dot(25, 100), scale_dot(0, 100)
+    (0.8, 0.4)
+    """
+    return max(_LARGEST_DOT * math.sqrt(size / largest), 0.4)
+
+
+def _reach(dots: Dots, at: int, frame: Frame) -> str:
+    """The limits of one dot as a line with ends."""
+    if dots.sideways:
+        low, high, where = frame.across(dots.low[at]), frame.across(dots.high[at]), frame.down(dots.y[at])
+        ends = "".join(f"M{_n(end)} {_n(where - 4)}V{_n(where + 4)}" for end in (low, high))
+        return f'<path class="heldout-reach" d="M{_n(low)} {_n(where)}H{_n(high)}{ends}"/>'
+    low, high, where = frame.down(dots.low[at]), frame.down(dots.high[at]), frame.across(dots.x[at])
+    ends = "".join(f"M{_n(where - 4)} {_n(end)}H{_n(where + 4)}" for end in (low, high))
+    return f'<path class="heldout-reach" d="M{_n(where)} {_n(low)}V{_n(high)}{ends}"/>'
 
 
 def _mark(frame: Frame, mark: tuple[float, float]) -> str:

@@ -296,6 +296,7 @@ class StudyPlan(Result):
 
     schema: ClassVar[str] = "heldout/study-plan@1"
     _rendered_by: ClassVar[str] = "heldout.report.study_plan:render_study_plan"
+    _charts: ClassVar[Mapping[str, str]] = {"study_plan": "heldout.report.study_plan:draw_study_plan"}
 
     what: str
     goal: Goal
@@ -320,6 +321,11 @@ class StudyPlan(Result):
     def unit(self) -> str:
         """What `n` counts."""
         return "cases in each of two test sets" if self.sets == 2 else "cases"
+
+    @property
+    def verdict(self) -> str:
+        """The same as `sentence`, as every result calls it."""
+        return self.sentence
 
     @property
     def sentence(self) -> str:

@@ -60,6 +60,11 @@ class Decision(Result):
 
     schema: ClassVar[str] = "heldout/decision@1"
     _rendered_by: ClassVar[str] = "heldout.report.decision:render_decision"
+    _charts: ClassVar[Mapping[str, str]] = {
+        "alternatives": "heldout.report.decision:draw_alternatives",
+        "matrix": "heldout.report.decision:draw_matrix",
+        "intervals": "heldout.report.interval_chart:draw_rows",
+    }
 
     threshold: float
     above: float

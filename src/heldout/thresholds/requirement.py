@@ -79,6 +79,15 @@ def read_all(texts: str | Iterable[str]) -> list[Written]:
     return [read_written(part) for text in each for part in _split_requirements(text)]
 
 
+def has_sign(text: str) -> bool:
+    """Whether a text is meant as a requirement: outside brackets it has a sign, or what was meant as one.
+
+    >>> has_sign("recall > 0.8"), has_sign("f_score(beta=2)")
+    (True, False)
+    """
+    return SIGNS.search(_blank_brackets(text)) is not None
+
+
 def read_written(text: str) -> Written:
     """Read one requirement.
 

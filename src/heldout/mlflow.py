@@ -1,0 +1,157 @@
+"""MLflow: an evaluation logged into a run, and the evaluator that `mlflow.models.evaluate` finds by its name."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heldout.api.estimators import predict_with
+from heldout.api.evaluate import evaluate
+from heldout.errors import HeldoutError, OptionError
+from heldout.result import Result
+from heldout.results.evaluation import Evaluation
+from heldout.results.validation import Validation
+
+FOLDER = "heldout"
+CHARTS = ("roc", "precision_recall", "reliability")
+# What an evaluator's configuration may hold; MLflow gives one for all evaluators to each of them.
+SETTINGS = ("positive", "labels", "level", "measures", "threshold", "costs", "weight", "group", "seed")
+
+
+def log(
+    result: Result,
+    *,
+    measures: str | Iterable[str] | None = None,
+    prefix: str = "",
+    step: int | None = None,
+    run_id: str | None = None,
+    folder: str = FOLDER,
+) -> dict[str, float]:
+    """Log a result into the active run of MLflow, or into another: figures with limits, page, JSON and charts.
+
+    Parameters
+    ----------
+    result
+        An evaluation or a validation; of any other result the page and the JSON document are logged.
+    measures
+        Which figures, as `evaluation.metrics()` takes them.
+    prefix
+        What stands before each name.
+    step
+        The step of the training that the figures are of.
+    run_id
+        The run; the active one, or a new one, unless said.
+    folder
+        The folder of the artifacts.
+
+    Returns
+    -------
+    dict
+        The figures that were logged; what is undefined is left out.
+
+    """
+    mlflow = _import_mlflow()
+    judged = result.evaluation if isinstance(result, Validation) else result
+    metrics: dict[str, float] = {}
+    if isinstance(judged, Evaluation):
+        found = judged.metrics(measures, prefix)
+        metrics = {name: value for name, value in found.items() if math.isfinite(value)}
+        mlflow.log_metrics(metrics, step=step, run_id=run_id)
+    with tempfile.TemporaryDirectory() as made:
+        target = Path(made)
+        result.write(target / "report.html")
+        result.write(target / "result.json")
+        if isinstance(judged, Evaluation):
+            _draw(judged, target)
+        mlflow.log_artifacts(str(target), artifact_path=folder, run_id=run_id)
+    return metrics
+
+
+def _draw(evaluation: Evaluation, folder: Path) -> None:
+    """The curves of the positive class as pictures, where there are scores of one."""
+    if evaluation.scores is None or evaluation.positive is None:
+        return
+    for kind in CHARTS:
+        try:
+            evaluation.curve(kind).save(folder / f"{kind}.svg")
+        except HeldoutError:
+            # Such as a reliability diagram of scores that are no probabilities.
+            continue
+
+
+class Evaluator:
+    """What `mlflow.models.evaluate(..., model_type="classifier", evaluators="heldout")` runs.
+
+    Its configuration holds options of `heldout.evaluate`, such as `positive` or `pos_label`, and `prefix`.
+    """
+
+    name = "heldout"
+
+    @classmethod
+    def can_evaluate(cls, *, model_type: str, evaluator_config: Any = None, **_more: Any) -> bool:  # noqa: ARG003
+        """Whether this is a classifier."""
+        return model_type == "classifier"
+
+    def evaluate(
+        self,
+        *,
+        dataset: Any,
+        run_id: str,
+        model: Any = None,
+        evaluator_config: Mapping[str, Any] | None = None,
+        predictions: str | None = None,
+        **_more: Any,
+    ) -> Any:
+        """Evaluate the model, or predictions that are there, and log what was found into the run."""
+        from mlflow.models.evaluation import EvaluationResult
+
+        config = dict(evaluator_config or {})
+        config.setdefault("positive", config.get("pos_label"))
+        options = {name: config[name] for name in SETTINGS if config.get(name) is not None}
+        truth = dataset.labels_data
+        given = _predict(model, dataset, truth, options.get("positive"), predictions)
+        if options.get("threshold") is not None:
+            given.pop("predicted", None)
+        evaluation = evaluate(truth, **{**given, **options})
+        metrics = log(evaluation, prefix=str(config.get("prefix", "")), run_id=run_id)
+        return EvaluationResult(metrics=metrics, artifacts={}, run_id=run_id)
+
+
+def _predict(model: Any, dataset: Any, truth: Any, positive: Any, column: str | None) -> dict[str, Any]:
+    """What the model says of the cases, with its probabilities where the model behind it gives any."""
+    if model is None:
+        return _read_predictions(dataset.predictions_data, column)
+    raw = getattr(model, "get_raw_model", lambda: None)()
+    features = dataset.features_data
+    with warnings.catch_warnings():
+        # Frames that MLflow makes have names of columns that the model may not know.
+        warnings.simplefilter("ignore")
+        if hasattr(raw, "classes_") and hasattr(raw, "predict"):
+            return predict_with(raw, features, truth, positive=positive)
+        return _read_predictions(model.predict(features), column)
+
+
+def _read_predictions(found: Any, column: str | None) -> dict[str, Any]:
+    """Predicted classes, or scores where the values are numbers that are no classes."""
+    if hasattr(found, "columns"):
+        names = list(found.columns)
+        found = found[column if column in names else names[0]]
+    values = np.asarray(found)
+    is_score = values.dtype.kind == "f" and bool((values != np.floor(values)).any())
+    return {"score" if is_score or values.ndim == 2 else "predicted": values}
+
+
+def _import_mlflow() -> Any:
+    try:
+        import mlflow
+    except ImportError:
+        raise OptionError(
+            "Logging into MLflow needs the package mlflow, which is not installed.", hint="pip install mlflow."
+        ) from None
+    return mlflow
