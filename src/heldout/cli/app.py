@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
-import time
 import warnings
 from collections.abc import Callable
-from contextvars import Token
 from copy import copy
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,6 +28,7 @@ from heldout.cli.learners import bias_variance, card, learning_curve, validate
 from heldout.cli.output import Nearest, end_quietly, tell
 from heldout.cli.own_measures import import_measures
 from heldout.cli.plan import plan
+from heldout.cli.progress import ReadingLine
 from heldout.cli.recalibrate import recalibrate
 from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
@@ -101,65 +98,6 @@ def _print_blocks(blocks: list[Block], *, markdown: str | None) -> None:
     check_writable("markdown", markdown)
     write_files({"markdown": (markdown, text)})
     tell(f"Wrote {markdown}")
-
-
-# Nobody needs to be told of less, in seconds; and nobody reads more than ten lines a second.
-PATIENCE = 1.0
-PAUSE = 0.1
-
-
-class ReadingLine:
-    """While it is entered, long readings are shown on standard error if that is a terminal; the line goes when done."""
-
-    def __init__(self) -> None:
-        self._start = self._last = 0.0
-        self._width = 0
-        self._token: Token[Any] | None = None
-
-    def __enter__(self) -> Self:
-        if sys.stderr is not None and sys.stderr.isatty():
-            from heldout.files.batches import watching
-
-            self._start = time.monotonic()
-            self._token = watching.set(self.tell)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._token is not None:
-            from heldout.files.batches import watching
-
-            watching.reset(self._token)
-            self._clear()
-
-    def tell(self, name: str, done: int | None, rows: int | None) -> None:
-        """So many rows of a table have been read, of so many where that is known; None: it has been read."""
-        now = time.monotonic()
-        if done is None:
-            self._clear()
-        elif now - self._start >= PATIENCE and now - self._last >= PAUSE:
-            from heldout.show.escape import visible
-
-            self._last = now
-            self._clear()
-            far = f"{done:,} of {rows:,} rows ({done / rows:.0%})" if rows else f"{done:,} rows"
-            line = f"Reading {visible(name)}: {far}"[: shutil.get_terminal_size().columns - 1]
-            self._width = len(line)
-            self._write(line)
-
-    def _clear(self) -> None:
-        if self._width:
-            self._write(f"\r{' ' * self._width}\r")
-            self._width = 0
-
-    def _write(self, text: str) -> None:
-        try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        except (OSError, UnicodeError):
-            # The terminal has gone, or cannot show the name; the answer does not depend on it.
-            self._width = 0
 
 
 # Set this to see the traceback of a fault.

@@ -13,6 +13,7 @@ from heldout.api.options import INPUT, OUTPUT
 from heldout.cli.evaluate import refuse_rows
 from heldout.cli.flags import ENGINE, FILES, OPTIONS, takes_flags
 from heldout.cli.output import Outputs, check_own_file, check_writable, deliver, is_file, tell
+from heldout.cli.progress import keep_to_readings
 from heldout.errors import OptionError
 
 CLAIM = "Claim"
@@ -253,4 +254,5 @@ def _validate(paths: list[str], learners: list[str], options: dict[str, Any]) ->
 
     own = {name: options.pop(name) for name in (*OF_LEARNERS, *OF_BOTH) if name in options}
     shared = {"level": options["level"], "seed": options["seed"], "measures": []}
-    return validate(learners, paths[0], **{"plan": USUAL_PLAN, **own, **shared})
+    with keep_to_readings():
+        return validate(learners, paths[0], **{"plan": USUAL_PLAN, **own, **shared})

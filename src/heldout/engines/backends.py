@@ -18,6 +18,7 @@ from heldout.engines.spark import check_greeting, check_master, check_reachable,
 from heldout.engines.table_paths import FileGroup, TableFiles, check_same, find_table_files, table_files_at
 from heldout.errors import ColumnError, HeldoutError, OptionError
 from heldout.extras import missing_extra
+from heldout.files.batches import tell_reading
 
 # How long a scheduler that listens may take to answer, in seconds.
 PATIENCE = 20
@@ -72,7 +73,7 @@ def open_table(path: str | Path, engine: str, master: str | None = None) -> Open
             hint="leave out master (--master), or use engine 'spark' or 'dask'.",
         )
     opener = {"duckdb": _duckdb, "polars": _polars, "dask": _dask, "spark": _spark}[name]
-    with engine_errors(name):
+    with engine_errors(name), tell_reading(path):
         return opener(str(path), master)
 
 

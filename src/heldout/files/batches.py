@@ -44,6 +44,21 @@ Watch = Callable[[str, int | None, int | None], object]
 watching: ContextVar[Watch | None] = ContextVar("watching", default=None)
 
 
+@contextmanager
+def tell_reading(path: str | Path) -> Iterator[None]:
+    """Tell whoever watches that a table is being read at once: how far, nobody knows."""
+    watch = watching.get()
+    if watch is None:
+        yield
+        return
+    name = "standard input" if str(path) == STANDARD_INPUT else Path(path).name
+    watch(name, 0, None)
+    try:
+        yield
+    finally:
+        watch(name, None, None)
+
+
 class Batches(ABC):
     """A table in one or many files, of which a few columns at a time are read from the start, as often as wanted.
 
