@@ -86,14 +86,14 @@ def compare(
         typer.Option("--different-cases", help="Each file has a test set of its own.", rich_help_panel=INPUT),
     ] = False,
     splits: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--splits",
-            help="Each row of a table holds the results of one split of a data set; columns of runs and folds say so "
-            "too.",
+            "--splits/--no-splits",
+            help="Each row of a table holds the results of one split of a data set, or those of a data set of its own; "
+            "columns of runs and folds, or of names, say so too.",
             rich_help_panel=INPUT,
         ),
-    ] = False,
+    ] = None,
     test_share: Annotated[
         str | None,
         typer.Option(
@@ -187,7 +187,7 @@ def compare(
     options |= {"measure": options.pop("measures", None)}
     options |= {"paired": False} if different_cases else {}
     options |= {"plan": plan} if plan is not None else {}
-    by_split = {"splits": splits or None, "test_share": test_share, "data_set": data_set}
+    by_split = {"splits": splits, "test_share": test_share, "data_set": data_set}
     options |= {name: value for name, value in by_split.items() if value is not None}
     for name, columns in (("predicted", predicted), ("score", score)):
         options |= {name: _one_or_all(columns, alone=len(paths) == 1)} if columns else {}
