@@ -67,6 +67,7 @@ def read_problem(
     classes = encode_target(table.values(roles.target) if y is None else y, called)
     keys = _read_group(table, roles, group)
     _check_lengths(table, classes, keys)
+    indexes = table.note_indexes({"y": y, "group": None if roles.group is not None else group})
     if y is not None:
         _check_target_apart(table, y, roles)
     kept, dropped = _find_complete_rows(classes, keys, missing, called)
@@ -86,7 +87,7 @@ def read_problem(
         names,
         read.names,
         table.source,
-        (*roles.notes, *dropped, *read.notes, *told, *settled.notes),
+        (*roles.notes, *indexes, *dropped, *read.notes, *told, *settled.notes),
         read.nominal,
         roles.target_name,
         kept,
@@ -296,6 +297,7 @@ class LearningData:
         if isinstance(fold, str):
             check_column(fold, self.table.columns, self.table.source)
             return (self.table if problem.kept is None else self.table.taken(problem.kept)).values(fold)
+        self.table.note_indexes({"fold": fold})
         if problem.kept is None or len(fold) != self.table.n:
             return fold
         from sklearn.utils import _safe_indexing

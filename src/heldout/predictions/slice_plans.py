@@ -470,6 +470,28 @@ EVERY = "all"
 NUMBERING = ("id", "row", "index", "rownumber", "row_number", "unnamed: 0")
 
 
+def name_slices(asked: Any) -> Any:
+    """The columns of a data frame of slices by name; what names columns or is a mapping stays as it is.
+
+    >>> name_slices(["sex"])
+    ['sex']
+    """
+    if asked is None or isinstance(asked, str | int | list | tuple | set | Mapping):
+        return asked
+    if hasattr(asked, "columns"):
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(asked, eager_only=True)
+        return {str(name): frame.get_column(name).to_native() for name in frame.columns}
+    if hasattr(asked, "shape"):
+        name = getattr(asked, "name", None) or "name"
+        raise OptionError(
+            f"slices must be names of columns, or values by name. Got values without a name: a {type(asked).__name__}.",
+            hint=f"give them one: slices={{{str(name)!r}: values}}.",
+        )
+    return asked
+
+
 def slice_names(asked: Any, names: Sequence[Any], source: str) -> list[Any]:
     """The columns that were named as slices, each of which must exist; with "all", every column there is.
 
