@@ -22,6 +22,8 @@ from heldout.predictions.column_roles import begin_sentence, check_column
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.table import CHECK_COLUMNS, check_missing_word
 
+# How the target was guessed: the last column of an ARFF file is the class by custom, as it is in Weka.
+FROM_PLACE, FROM_NAME = "guessed from its place", "guessed from its name"
 USUAL_TARGETS = ("class", "target", "label", "y", "outcome")
 
 
@@ -120,7 +122,7 @@ def _resolve_roles(table: FeatureTable, y: Any, target: Any, group: Any, feature
             )
         if target is None:
             target = _guess_target(table)
-            notes.append(f"the target is {target!r}, guessed from its {'place' if table.class_last else 'name'}")
+            notes.append(f"the target is {target!r}, {FROM_PLACE if table.class_last else FROM_NAME}")
         else:
             check_column(target, table.columns, table.source)
     group_column = check_column(group, table.columns, table.source) if isinstance(group, str) else None
@@ -130,7 +132,7 @@ def _resolve_roles(table: FeatureTable, y: Any, target: Any, group: Any, feature
         )
     dropped = [check_column(name, table.columns, table.source) for name in _list_columns(drop, table)]
     if table.row_weight is not None and table.row_weight not in (target, group_column, *dropped):
-        notes.append("the weights of the rows were not used")
+        notes.append("the weights of the rows were not used: every row counts once, in training and in testing")
         dropped.append(table.row_weight)
     requested = (
         None
