@@ -37,7 +37,7 @@ from heldout.comparisons.wilcoxon import DATA_SET_TESTS, compare_over_data_sets
 from heldout.errors import ColumnError, OptionError
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.declare import Direction
-from heldout.measures.quantity import Quantity
+from heldout.measures.quantity import Quantity, note_class_order
 from heldout.results.difference import PairTest
 from heldout.show.blocks import Style
 from heldout.show.numbers import digits_between, limits, number, plain, show_p
@@ -382,6 +382,14 @@ def note_pooled_values(pairs: Sequence[Pair]) -> tuple[str, ...]:
     return (f"values are means over the splits, as the test needs them; from all counts together: {shown}",)
 
 
+def note_class_orders(design: PairingDesign, quantities: Sequence[Quantity]) -> tuple[str, ...]:
+    """In which order measures of ordered classes take them; of results of splits the classes are not known."""
+    if not design.evaluations:
+        return ()
+    orders = {q.bound.title: note_class_order(q.bound.measure, design.labels) for q in quantities}
+    return tuple(f"{title}: {order}" for title, order in orders.items() if order)
+
+
 def describe_procedures(design: PairingDesign, pairs: Sequence[Pair]) -> str:
     """Which procedures were used for what, and why, in a sentence or two."""
     by_method: dict[tuple[str, str], list[str]] = {}
@@ -443,6 +451,7 @@ def compare_contestants(
             *note_multiplicity(results),
             *note_pooled_values(results),
             *note_best(best, results),
+            *note_class_orders(design, quantities),
         ),
         options.seed,
         design.curves(options),

@@ -17,7 +17,7 @@ from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
 from heldout.measures.catalogue import find, headline, headline_quantities
 from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
-from heldout.measures.quantity import AVERAGES
+from heldout.measures.quantity import AVERAGES, IN_ORDER
 from heldout.predictions.column_roles import NO_COLUMN
 from heldout.report.interval_chart import track_floor
 from heldout.report.review import unsaid
@@ -257,6 +257,7 @@ def chosen_blocks(evaluation: Evaluation) -> list[Block]:
         *columns,
         *chosen_tables(evaluation),
         *method_notes(evaluation.estimates),
+        *order_notes(evaluation.estimates),
         *_notes(evaluation, evaluation.notes),
     ]
 
@@ -387,6 +388,12 @@ def _notes(evaluation: Evaluation, notes: Sequence[str]) -> list[Block]:
     by_class = [e for e in evaluation.estimates if e.average is None and e.measure in OF_CLASS]
     told = {note: e.name for e in by_class if (note := e.note.replace(NAIVE, "").strip("; "))}
     return [*blocks, *(Note(f"{name}: {note}.") for note, name in told.items())]
+
+
+def order_notes(estimates: Iterable[Estimate]) -> list[Note]:
+    """In which order measures of ordered classes have taken them."""
+    found = {(find(e.measure).title, e.note[e.note.index(IN_ORDER) :]) for e in estimates if IN_ORDER in e.note}
+    return [Note(f"{title}: {order}.") for title, order in sorted(found)]
 
 
 def note_cases(evaluation: Evaluation, notes: Iterable[str]) -> list[Block]:

@@ -10,7 +10,7 @@ from heldout.arguments import listing
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimate
 from heldout.measures.catalogue import find, headline_quantities
-from heldout.report.evaluation import body_blocks, chosen_tables, sentences, titled
+from heldout.report.evaluation import body_blocks, chosen_tables, order_notes, sentences, titled
 from heldout.report.evaluation_page import how_blocks, measured
 from heldout.report.interval_chart import Mark, interval_chart
 from heldout.report.report import renamed
@@ -214,7 +214,7 @@ def remarks(validation: Validation) -> list[Note]:
         notes.append(Note(_choices(run)))
     notes += [Note(f"{_capital(text)}.", "warning") for text in run.warnings]
     notes += [Note(f"{_capital(text)}.", "warning") for text in (*validation.problem.notes, *validation.notes)]
-    return notes
+    return notes + order_notes(validation.evaluation.estimates)
 
 
 def _choices(run: Run) -> str:
