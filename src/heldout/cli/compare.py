@@ -86,14 +86,14 @@ def compare(
         ),
     ] = None,
     splits: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--splits",
-            help="Each row of a table holds the results of one split of a data set; columns of runs and folds say so "
-            "too.",
+            "--splits/--no-splits",
+            help="Each row of a table holds the results of one split of a data set, or those of a data set of its own; "
+            "columns of runs and folds, or of names, say so too.",
             rich_help_panel=INPUT,
         ),
-    ] = False,
+    ] = None,
     test_share: Annotated[
         str | None,
         typer.Option(
@@ -168,7 +168,7 @@ def compare(
     options |= {"margin_kind": "equivalence" if options.pop("equivalence") else "non-inferiority"}
     options.setdefault("measures", None)
     options |= {"paired": False} if options.pop("different_cases") else {}
-    by_split = {"splits": splits or None, "test_share": test_share, "data_set": data_set}
+    by_split = {"splits": splits, "test_share": test_share, "data_set": data_set}
     options |= {name: value for name, value in by_split.items() if value is not None}
     for name, columns in (("predicted", predicted), ("score", score)):
         options |= {name: _one_or_all(columns, alone=len(paths) == 1)} if columns else {}

@@ -11,7 +11,7 @@ from heldout.errors import ValuesError
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimate
 from heldout.measures.catalogue import find, headline_quantities
-from heldout.report.evaluation import body_blocks, chosen_tables, titled
+from heldout.report.evaluation import body_blocks, chosen_tables, order_notes, titled
 from heldout.report.evaluation_page import page_body
 from heldout.report.interval_chart import Mark, forest_chart, interval_chart
 from heldout.report.overview import span
@@ -219,7 +219,7 @@ def remarks(validation: Validation) -> list[Note]:
         notes.append(Note(_choices(run)))
     notes += [Note(f"{_capital(text)}.", "warning") for text in run.warnings]
     notes += [Note(f"{_capital(text)}.", "warning") for text in (*validation.problem.notes, *validation.notes)]
-    return notes
+    return notes + order_notes(validation.evaluation.estimates)
 
 
 def _choices(run: Run) -> str:
