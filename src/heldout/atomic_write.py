@@ -1,7 +1,9 @@
 """Writing files whole or not at all: beside their places first, flushed to the disk, then renamed into them.
 
-Every file that is written for a caller is written here. A reader, a second writer, a full disk, a signal or a loss of
-power finds the old file or the new one, never half of one.
+Every file that a caller names and that takes the place of another is written here; only a ledger, to which a line is
+added, is not (`files/ledger.py`). A reader, a second writer, a full disk, a signal or a loss of power finds the old
+file or the new one, never half of one. What cannot be replaced is written in its place: a device, a file that is
+mounted by itself, or one in a folder that is closed.
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ def compare(
     """Compare classifiers by the procedure that fits how they were tested, and say which and why.
 
     Files are matched by `id` or by their order. One file may hold several columns of predictions or scores. Results of
-    single splits are a table with columns of runs or folds, a file of Weka's Experimenter, or what `cross_validate` gave
-    by learner; of rows without names `splits` must say whether they are splits (True) or data sets (False). With
+    single splits are a table with columns of runs or folds, a file of Weka's Experimenter, or what `cross_validate`
+    gave by learner; of rows without names `splits` must say whether they are splits (True) or data sets (False). With
     more than two, all pairs are compared, or all with the `control`. Of three or more, `best` of the answer says which
     may be the best. Lazy frames and files that are too large are joined and counted where they are.
 
