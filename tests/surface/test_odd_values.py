@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from heldout.errors import MatrixError
+from heldout.arguments import check_whole
+from heldout.errors import MatrixError, OptionError
 from heldout.evidence.confusion import Confusion
 
 ENGINES = ("memory", "stream", "polars", "duckdb")
@@ -70,3 +74,40 @@ def test_a_number_of_thousands_of_digits_is_not_echoed_whole(run, tmp_path):
     said = refused(run, "evaluate", str(path), "--positive", "9" * 4000)
     assert "… (4,0" in said
     assert len(said) < 300
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+@pytest.mark.parametrize("role", ["truth", "predicted"])
+@pytest.mark.parametrize("value", [{"a": 1}, {"a": 1, "b": "x"}, [1]], ids=["object", "objects", "list"])
+def test_nested_values_are_no_labels(run, tmp_path, ending, role, value):
+    path = tmp_path / f"nested.{ending}"
+    frame = pl.DataFrame({"truth": [1, 2, 1], "predicted": [1, 2, 2]} | {role: [value] * 3})
+    (frame.write_parquet if ending == "parquet" else frame.write_ipc)(path)
+    for engine in ENGINES if ending == "parquet" else ENGINES[:2]:
+        said = refused(run, "evaluate", str(path), "--engine", engine)
+        assert "Labels are numbers, text, booleans or categories. Hint: write the class into a column of its own" in said
+
+
+@pytest.mark.parametrize("engine", ENGINES[1:])
+def test_bytes_are_no_labels_where_rows_are_counted_and_not_kept(run, tmp_path, engine):
+    pl.DataFrame({"truth": [1, 2], "predicted": [b"1", b"2"]}).write_parquet(tmp_path / "bytes.parquet")
+    said = refused(run, "evaluate", str(tmp_path / "bytes.parquet"), "--engine", engine)
+    assert "holds values of type Binary" in said
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_name_that_stands_twice_in_parquet_is_said(run, tmp_path, engine):
+    table = pa.table([[1, 0], [1, 1], [0, 0]], names=["truth", "predicted", "truth"])
+    pq.write_table(table, tmp_path / "twice.parquet")
+    said = refused(run, "evaluate", str(tmp_path / "twice.parquet"), "--engine", engine)
+    assert said.endswith("twice.parquet has two columns named 'truth'. Hint: rename one of them.")
+
+
+def test_what_would_be_drawn_without_end_is_refused(run, tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("truth,predicted\n1,1\n0,0\n")
+    for command in (["evaluate", str(path)], ["compare", str(path), str(path)], ["thresholds", str(path)]):
+        said = refused(run, *command, "--replicates", "9" * 20)
+        assert "replicates must be at most 10,000,000. Got 99,999,999,999,999,999,999." in said
+    with pytest.raises(OptionError, match="shuffles must be at most"):
+        check_whole("shuffles", 10**7 + 1, 1)
