@@ -111,3 +111,63 @@ def test_what_would_be_drawn_without_end_is_refused(run, tmp_path):
         assert "replicates must be at most 10,000,000. Got 99,999,999,999,999,999,999." in said
     with pytest.raises(OptionError, match="shuffles must be at most"):
         check_whole("shuffles", 10**7 + 1, 1)
+
+
+def told_by_every_engine(run, path, *flags):
+    """The labels and the accuracy that every engine finds, or the error without the row, which only two know."""
+    told = []
+    for engine in ENGINES:
+        status, out, err = run("evaluate", str(path), "--engine", engine, "--json", "-", "--measure", "accuracy", *flags)
+        answer = json.loads(out) if status == 0 else {}
+        told.append((answer["confusion"]["labels"], values(answer)) if answer else err.split("; it is")[0].split(". Hint")[0])
+    return told
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("truth,predicted,\n1,1,\n0,0,\n1,0,\n", [0, 1]),
+        ("truth,predicted\n1,1\n\n0,0\n\n\n1,0\n", [0, 1]),
+        ('truth,predicted\na,"a"\n\nb,b\na,b\n', ["a", "b"]),
+        ("truth,predicted\n+1,1\n-1,-1\n1,-1\n", [-1, 1]),
+        (" truth , predicted\n 1 ,1\n0, 0\n1,\t0\n", [0, 1]),
+        ("sep=;\ntruth;predicted;score\n1;1;0,5\n0;0;0,1\n1;0;0,25\n", [0, 1]),
+        ("truth,predicted\nTrue,True\nFalse,False\nTrue,False\n", [False, True]),
+        ('"tr""uth",truth,predicted\n"x\n,",1.0,1\n"""",0,0\n,1,0\n', [0, 1]),
+    ],
+    ids=["comma at the end", "blank lines", "and quotes", "plus", "blanks", "semicolons", "booleans", "quotes"],
+)
+def test_every_engine_reads_text_files_alike(run, tmp_path, text, labels):
+    path = tmp_path / "cases.csv"
+    path.write_text(text)
+    assert told_by_every_engine(run, path) == [(labels, {"accuracy": pytest.approx(2 / 3)})] * 4
+
+
+def test_a_quoted_field_without_a_letter_is_missing_for_every_engine(run, tmp_path):
+    path = tmp_path / "cases.csv"
+    path.write_text('truth,predicted\na,a\n"",b\nb,b\n')
+    for said in told_by_every_engine(run, path):
+        assert "1 of 3 rows has a missing value: truth in 1" in said
+
+
+LONG = 2**53
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_no_label_is_rounded_onto_another(run, tmp_path, files):
+    rows = [f"{LONG},{LONG}", "1,1", f"{LONG + 1},{LONG + 1}.0", "1,1"]
+    size = len(rows) // files
+    for at in range(files):
+        text = "\n".join(["truth,predicted", *rows[at * size : (at + 1) * size]]) + "\n"
+        (tmp_path / f"{at}.csv").write_text(text)
+    found = [1, LONG, LONG + 1], {"accuracy": 1.0}
+    assert told_by_every_engine(run, tmp_path) == [found] * 4
+
+
+def test_no_label_of_json_is_rounded_onto_another(run, tmp_path):
+    rows = [(LONG, LONG), (LONG + 1, LONG + 1), (1, 1.0)]
+    for name in ("rows.jsonl", "rows.json"):
+        lines = [json.dumps({"truth": truth, "predicted": predicted}) for truth, predicted in rows]
+        text = "\n".join(lines) if name.endswith("l") else f"[{', '.join(lines)}]"
+        (tmp_path / name).write_text(text)
+        assert values(evaluated(run, tmp_path / name))["accuracy"] == 1

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from heldout.errors import FileError
-from heldout.files.column_types import typed, wanted_names
+from heldout.files.column_types import EXACT, typed, wanted_names
 from heldout.files.formats import format_by_ending
 from heldout.files.input_stream import GZIP_MAGIC, STANDARD_INPUT, inner_ending, load_head, no_permission
 from heldout.files.paths import NO_VALUE, FilePart, Listing, empty_note, is_address, is_pattern, list_files
@@ -34,8 +34,6 @@ LONG_ROWS = 20_000_000
 # The same for text, in bytes of the file; packed ones are about five times as long when they are unpacked.
 LONG_BYTES = 1 << 30
 LONG_PACKED = LONG_BYTES // 5
-# Up to here every whole number is a floating-point number of its own.
-EXACT = 1 << 53
 
 
 T = TypeVar("T")

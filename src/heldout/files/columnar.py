@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.errors import FileError
 from heldout.files.batches import (
-    EXACT,
     ROWS,
     SAME_COLUMNS,
     Batches,
@@ -22,7 +21,7 @@ from heldout.files.batches import (
     mixed_numbers,
     no_rows_in_files,
 )
-from heldout.files.column_types import is_whole, least_bytes, no_rows, wanted_names, widened
+from heldout.files.column_types import EXACT, is_whole, least_bytes, no_rows, wanted_names, widened
 from heldout.files.formats import Format
 from heldout.files.input_stream import Content, no_permission
 from heldout.files.paths import FilePart, Listing, empty_note
