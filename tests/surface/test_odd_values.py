@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
+import heldout
 from heldout.arguments import check_whole
 from heldout.errors import MatrixError, OptionError
 from heldout.evidence.confusion import Confusion
@@ -85,7 +87,9 @@ def test_nested_values_are_no_labels(run, tmp_path, ending, role, value):
     (frame.write_parquet if ending == "parquet" else frame.write_ipc)(path)
     for engine in ENGINES if ending == "parquet" else ENGINES[:2]:
         said = refused(run, "evaluate", str(path), "--engine", engine)
-        assert "Labels are numbers, text, booleans or categories. Hint: write the class into a column of its own" in said
+        assert (
+            "Labels are numbers, text, booleans or categories. Hint: write the class into a column of its own" in said
+        )
 
 
 @pytest.mark.parametrize("engine", ENGINES[1:])
@@ -117,9 +121,13 @@ def told_by_every_engine(run, path, *flags):
     """The labels and the accuracy that every engine finds, or the error without the row, which only two know."""
     told = []
     for engine in ENGINES:
-        status, out, err = run("evaluate", str(path), "--engine", engine, "--json", "-", "--measure", "accuracy", *flags)
+        status, out, err = run(
+            "evaluate", str(path), "--engine", engine, "--json", "-", "--measure", "accuracy", *flags
+        )
         answer = json.loads(out) if status == 0 else {}
-        told.append((answer["confusion"]["labels"], values(answer)) if answer else err.split("; it is")[0].split(". Hint")[0])
+        told.append(
+            (answer["confusion"]["labels"], values(answer)) if answer else err.split("; it is")[0].split(". Hint")[0]
+        )
     return told
 
 
@@ -171,3 +179,61 @@ def test_no_label_of_json_is_rounded_onto_another(run, tmp_path):
         text = "\n".join(lines) if name.endswith("l") else f"[{', '.join(lines)}]"
         (tmp_path / name).write_text(text)
         assert values(evaluated(run, tmp_path / name))["accuracy"] == 1
+
+
+SURE = {"truth": [1, 0, 1, 0, 1, 0, 1, 0], "predicted": [1, 0, 0, 0, 1, 0, 1, 1]}
+CONFIDENCE = [0.9, 0.95, 0.6, 0.8, 0.7, 0.75, 0.85, 0.55]
+
+
+def test_confidences_in_per_cent_are_turned_as_shares_are():
+    shares = heldout.evaluate(**SURE, score=CONFIDENCE)
+    per_cent = heldout.evaluate(**SURE, score=[100 * share for share in CONFIDENCE])
+    assert per_cent["roc_auc"].value == shares["roc_auc"].value == 15 / 16
+    assert "100 − score where the other was predicted" in " ".join(per_cent.notes)
+    assert any(finding.code == "H067" and "below 50 and" in str(finding) for finding in per_cent.review.findings)
+
+
+@pytest.mark.parametrize(
+    ("truth", "predicted", "score", "area", "turned"),
+    [
+        ([1, 0, 1, 0, 1], [1, 0, 0, 0, 0], [0.9, 0.95, 0.6, 0.8, 0.7], 1 / 6, 1.0),
+        ([1, 0, 1, 0], [0, 0, 0, 0], [60, 90, 70, 80], 0.0, 1.0),
+    ],
+)
+def test_what_the_area_of_possible_confidences_would_be_is_said(truth, predicted, score, area, turned):
+    seen = heldout.evaluate(truth, predicted, score=score)
+    assert seen["roc_auc"].value == pytest.approx(area)
+    said = f"their ROC area is {area:.3f}, as a confidence in the prediction, whichever it is, {turned:.3f}"
+    assert said in " ".join(seen.notes)
+
+
+def test_probabilities_rounded_to_two_decimals_are_probabilities():
+    rows = [[0.33, 0.33, 0.33], [0.71, 0.15, 0.15], [0.2, 0.5, 0.3]]
+    seen = heldout.evaluate(["a", "b", "c"], score=rows)
+    expected = -np.log([0.33, 0.15, 0.3]).mean()
+    assert seen["log_loss"].value == pytest.approx(expected)
+    assert "the probabilities of a case sum to 0.99, as rounded ones do; they are taken as they are" in seen.notes
+    far = heldout.evaluate(["a", "b", "c"], score=[[0.33, 0.33, 0.3], *rows[1:]])
+    assert not any(estimate.measure == "log_loss" for estimate in far.estimates)
+
+
+def test_probabilities_beyond_their_ends_by_rounding_are_moved_back_and_others_are_not():
+    seen = heldout.evaluate([1, 0, 1, 0], score=[1.0000001, -1e-12, 0.7, 0.4])
+    exact = heldout.evaluate([1, 0, 1, 0], score=[1.0, 0.0, 0.7, 0.4])
+    assert seen["log_loss"].value == exact["log_loss"].value
+    assert "2 scores beyond 0 or 1 by rounding, such as 1.0000001, are taken as 0 or 1" in seen.notes
+    with pytest.raises(OptionError, match=r"run from 0\.000534751 to 1\.00001, so they are no probabilities"):
+        heldout.evaluate([1, 0], score=[1.00001, 0.000534751])
+    tiny = heldout.evaluate([1, 0], score=[-1e-7, -2e-7], threshold=0)
+    assert (tiny["roc_auc"].value, tiny.threshold) == (1.0, 0)
+
+
+def test_scores_of_four_bytes_that_are_the_threshold_but_for_rounding_are_said():
+    seen = heldout.evaluate([1, 0, 1, 0], score=np.array([0.7, 0.1, 0.7, 0.2], "f4"), threshold=0.7)
+    assert seen["accuracy"].value == 0.5
+    said = next(note for note in seen.notes if "float32" in note)
+    assert said.startswith(
+        "2 scores are 0.7 in four bytes (float32), which is 0.699999988079071 and below the threshold"
+    )
+    again = heldout.evaluate([1, 0, 1, 0], score=np.array([0.7, 0.1, 0.7, 0.2], "f4"), threshold=0.699999988079071)
+    assert (again["accuracy"].value, len(again.notes)) == (1.0, 0)

@@ -43,7 +43,8 @@ class TableFiles:
     `columns` are those that all files have, and `keys` those that only the names of their folders hold, each with the
     type of Polars that it has as a whole; `by_file` are the values of each key. The other columns are `withheld`,
     with the error for whoever wants one. A place elsewhere is the address itself, as it was given; nothing else is
-    known of it. `batches` reads text files as the stream does. `root` is a folder in which others named key=value divide the files, and empty where there is none.
+    known of it. `batches` reads text files as the stream does. `root` is a folder in which others named key=value
+    divide the files, and empty where there is none.
     `notes` are sentences about files that were left out.
     """
 

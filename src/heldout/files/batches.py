@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from heldout.errors import FileError
-from heldout.files.column_types import EXACT, typed, wanted_names
+from heldout.files.column_types import typed, wanted_names
 from heldout.files.formats import format_by_ending
 from heldout.files.input_stream import GZIP_MAGIC, STANDARD_INPUT, inner_ending, load_head, no_permission
 from heldout.files.paths import NO_VALUE, FilePart, Listing, empty_note, is_address, is_pattern, list_files

@@ -291,7 +291,7 @@ def kind_of_piece(text: pl.Series, *, decimal_comma: bool = False) -> PieceKind:
     if column.null_count() == len(column):
         return ""
     if column.dtype == pl.Int64:
-        return "whole" if -EXACT <= column.min() and column.max() <= EXACT else "long"  # type: ignore[operator]
+        return "whole" if column.is_between(-EXACT, EXACT).all() else "long"
     if column.dtype == pl.Float64:
         if decimal_comma and text.str.contains(",", literal=True).any():
             return "comma"

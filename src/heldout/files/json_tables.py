@@ -86,7 +86,9 @@ def _parsed(data: bytes) -> pl.DataFrame | None:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     # Of whole numbers with a point among them Polars makes floats, which would round the longest of them.
-    rounded = any((column.abs() >= EXACT).any() and is_whole_valued(column) for column in frame.select(pl.col(pl.Float64)))
+    rounded = any(
+        (column.abs() >= EXACT).any() and is_whole_valued(column) for column in frame.select(pl.col(pl.Float64))
+    )
     return None if rounded else frame
 
 

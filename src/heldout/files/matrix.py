@@ -319,7 +319,9 @@ def check_matrix(
 def check_total(cases: float, what: str, hint: str) -> None:
     """Refuse more cases than can be counted exactly."""
     if cases >= MOST_CASES:
-        raise MatrixError(f"{what} {cases:.3g} cases, and fewer than 2**62 ({MOST_CASES:.2g}) can be counted.", hint=hint)
+        raise MatrixError(
+            f"{what} {cases:.3g} cases, and fewer than 2**62 ({MOST_CASES:.2g}) can be counted.", hint=hint
+        )
 
 
 def _as_numbers(matrix: Any) -> NDArray[np.int64] | NDArray[np.float64]:
