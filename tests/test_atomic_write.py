@@ -329,3 +329,11 @@ def test_every_command_in_a_folder_that_may_not_be_written_says_so(given, monkey
     assert said[-1].startswith("Hint: ")
     assert f"{CLOSED}/a." in said[-2]
     assert {path.name: path.read_bytes() for path in given.iterdir()} == before
+
+
+def test_a_link_that_leads_back_to_itself_is_left_as_it_is(tmp_path):
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    with pytest.raises(FileError, match="one cannot be written: it is a link that leads back to itself"):
+        write_whole(tmp_path / "one", b"new")
+    assert sorted(entry.name for entry in tmp_path.iterdir() if entry.is_symlink()) == ["one", "two"]

@@ -8,6 +8,7 @@ mounted by itself, or one in a folder that is closed.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -50,6 +51,8 @@ def write_together(files: Iterable[tuple[str, str | Path, bytes]]) -> None:
             with _explain_failure(message):
                 # A link stays one: what it leads to is replaced.
                 target = Path(os.path.realpath(path))
+                if target.is_symlink():
+                    raise OSError(errno.ELOOP, "it is a link that leads back to itself")
                 staged.append((message, target, _stage(target, data, pending), data))
         for message, target, beside, data in staged:
             with _explain_failure(message):
