@@ -78,3 +78,23 @@ def test_a_title_does_not_repeat_a_label_of_any_length():
     seen = heldout.evaluate(["no", name] * 20, ["no", name] * 20, positive=name)
     for text in (seen.to_markdown(), seen.to_latex()):
         assert "y" * 100 not in text
+
+
+def test_of_many_classes_the_weakest_come_first_and_those_with_few_cases_last():
+    k = 20
+    matrix = np.diag([30] * k)
+    matrix[7, 7], matrix[7, 8] = 3, 27
+    matrix[4, 4], matrix[4, 5] = 20, 10
+    # A miss in two cases says little of how weak a class is.
+    matrix[11, 11], matrix[11, 12] = 0, 2
+    evaluation = heldout.evaluate(matrix=matrix, labels=[f"class {at:02d}" for at in range(k)])
+    lines = str(evaluation).splitlines()
+    told = next(at for at, line in enumerate(lines) if line.startswith("The 15 weakest of 20 classes by recall"))
+    assert "5 more, --full shows them" in " ".join(lines[told : told + 2])
+    listed = [line.split("  ")[0] for line in lines if line.startswith("class ") and line[6].isdigit()]
+    assert listed[:2] == ["class 07", "class 04"]
+    assert "class 11" not in listed[:15]
+    assert 'Weakest class: "class 07"' in str(evaluation)
+    section = next(s for s in evaluation.page_blocks() if getattr(s, "name", "") == "classes")
+    rows = [row[0] for row in section.blocks[0].rows]
+    assert (rows[:2], rows[-1], len(rows)) == (["class 07", "class 04"], "class 11", 20)
