@@ -12,7 +12,7 @@ import heldout
 from heldout.evidence import Confusion
 from heldout.report.evaluation import estimate_table
 from heldout.report.interval_chart import track_floor
-from heldout.show.blocks import Span
+from heldout.show.blocks import Section, Span, Table
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +95,8 @@ def test_of_many_classes_the_weakest_come_first_and_those_with_few_cases_last():
     assert listed[:2] == ["class 07", "class 04"]
     assert "class 11" not in listed[:15]
     assert 'Weakest class: "class 07"' in " ".join(str(evaluation).split())
-    section = next(s for s in evaluation.page_blocks() if getattr(s, "name", "") == "classes")
-    rows = [row[0] for row in section.blocks[0].rows]
+    section = next(s for s in evaluation.page_blocks() if isinstance(s, Section) and s.name == "classes")
+    table = section.blocks[0]
+    assert isinstance(table, Table)
+    rows = [row[0] for row in table.rows]
     assert (rows[:2], rows[-1], len(rows)) == (["class 07", "class 04"], "class 11", 20)
