@@ -109,6 +109,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "CardPair": lambda seed: learnt(heldout.card, LEARNER, seed).beside(learnt(heldout.card, "knn:3", seed)),
     "Comparison": comparison,
     "Best": best,
+    "ModelTable": lambda seed: comparison(seed).models(),
     "RocComparison": lambda seed: comparison(seed).roc(),
     "OptimalRanges": lambda seed: comparison(seed).optimal_ranges(),
     "LearnerRanks": lambda seed: heldout.compare(table(seed)),

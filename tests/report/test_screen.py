@@ -12,7 +12,7 @@ import heldout
 from heldout.evidence import Confusion
 from heldout.report.evaluation import estimate_table
 from heldout.report.interval_chart import track_floor
-from heldout.show.blocks import Span
+from heldout.show.blocks import Section, Span, Table
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +93,25 @@ def test_what_was_asked_for_by_name_says_why_it_has_no_value_or_no_interval():
         assert said.count(estimate.name) == 1 or not math.isnan(estimate.low)
     assert "· Undefined: specificity[1], because there are no actual negatives." in said
     assert "· No interval: maximum_calibration_error, because bins that hold few cases, or none, decide it." in said
+
+
+def test_of_many_classes_the_weakest_come_first_and_those_with_few_cases_last():
+    k = 20
+    matrix = np.diag([30] * k)
+    matrix[7, 7], matrix[7, 8] = 3, 27
+    matrix[4, 4], matrix[4, 5] = 20, 10
+    # A miss in two cases says little of how weak a class is.
+    matrix[11, 11], matrix[11, 12] = 0, 2
+    evaluation = heldout.evaluate(matrix=matrix, labels=[f"class {at:02d}" for at in range(k)])
+    lines = str(evaluation).splitlines()
+    told = next(at for at, line in enumerate(lines) if line.startswith("The 15 weakest of 20 classes by recall"))
+    assert "5 more, --full shows them" in " ".join(lines[told : told + 2])
+    listed = [line.split("  ")[0] for line in lines if line.startswith("class ") and line[6].isdigit()]
+    assert listed[:2] == ["class 07", "class 04"]
+    assert "class 11" not in listed[:15]
+    assert 'Weakest class: "class 07"' in " ".join(str(evaluation).split())
+    section = next(s for s in evaluation.page_blocks() if isinstance(s, Section) and s.name == "classes")
+    table = section.blocks[0]
+    assert isinstance(table, Table)
+    rows = [row[0] for row in table.rows]
+    assert (rows[:2], rows[-1], len(rows)) == (["class 07", "class 04"], "class 11", 20)

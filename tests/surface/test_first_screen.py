@@ -17,6 +17,7 @@ from heldout.report.overview import make_overview
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "diabetes.csv"
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 WIDTHS = (1280, 768, 390)
 # The parts, by what finds them; each must end within the first screen.
@@ -51,6 +52,8 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     dirichlet = rng.dirichlet([1, 1, 1], 150)
     answers: dict[str, Any] = {
         "two": heldout.evaluate(truth, score=score, positive="yes"),
+        # Long labels, and columns that were guessed, take more room.
+        "example": heldout.evaluate(EXAMPLE, fold="none"),
         "three": heldout.evaluate(np.array(["a", "b", "c"])[rng.integers(0, 3, 150)], score=dirichlet),
         "twenty": heldout.evaluate(*many_classes(20, 1500)),
         "many": heldout.evaluate(*many_classes(200, 12_000)),
@@ -73,7 +76,7 @@ def opened(page: Page, file: Path, size: dict[str, int]) -> Page:
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-@pytest.mark.parametrize("name", ["two", "three", "twenty"])
+@pytest.mark.parametrize("name", ["two", "example", "three", "twenty"])
 def test_everything_that_answers_is_in_the_first_screen(page, pages, name, size):
     opened(page, pages[name], size)
     parts = {part: found for part, found in PARTS.items() if name != "twenty" or part != "curve"}

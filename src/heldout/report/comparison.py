@@ -179,7 +179,7 @@ def models_table(models: ModelTable) -> Table:
     caption += f"; positive class {classes.pop()}" if len(classes) == 1 else ""
     if any(models.marked):
         many = "not ruled out as the best, corrected for all pairs"
-        caption += f"; bold or *: {many if len(models) > 2 else 'the better one, where they are told apart'}"
+        caption += f"; marked: {many if len(models) > 2 else 'the better one, where they are told apart'}"
     return Table(tuple(columns), tuple(rows), caption, "models")
 
 

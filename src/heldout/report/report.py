@@ -30,17 +30,16 @@ def _renamed(block: Block, prefix: str) -> Block:
     if isinstance(block, Table):
         return _of_table(block, prefix)
     if isinstance(block, Overview):
-        tables = {part: _of_table(getattr(block, part), prefix) for part in ("figures", "more", "below")}
-        return replace(block, findings=f"{prefix}{block.findings}", **tables)  # type: ignore[arg-type]
+        more, below = (None if table is None else _of_table(table, prefix) for table in (block.more, block.below))
+        figures_table = _of_table(block.figures, prefix)
+        return replace(block, figures=figures_table, more=more, below=below, findings=f"{prefix}{block.findings}")
     if isinstance(block, Explorer):
         figures = tuple(replace(f, how=f"{prefix}{f.how}") if f.how else f for f in block.figures)
         return replace(block, figures=figures)
     return block
 
 
-def _of_table(table: Table | None, prefix: str) -> Table | None:
-    if table is None:
-        return None
+def _of_table(table: Table, prefix: str) -> Table:
     return replace(table, rows=tuple(tuple(_cell(cell, prefix) for cell in row) for row in table.rows))
 
 
