@@ -84,8 +84,9 @@ docs: setup ## write docs/measures.md and docs/findings.md from the declarations
 sbom: setup ## write the list of parts with their licences (CycloneDX) to dist/heldout.cdx.json
 	$(PYTHON) docs/sbom.py dist/heldout.cdx.json
 
-pictures: setup chromium ## photograph the page for the README
+pictures: setup chromium ## photograph the page and a notebook for the documentation
 	CHROMIUM="$$($(PYTHON) tests/chromium.py)" $(PYTHON) docs/page_pictures.py
+	CHROMIUM="$$($(PYTHON) tests/chromium.py)" $(PYTHON) -m tests.jupyter docs
 
 clean: ## remove environments, caches and built files
 	rm -rf .venv .venv-bench .venv-uv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
