@@ -136,7 +136,11 @@ def test_shaffers_correction_is_for_all_pairs(name):
     table = {"x": [0.7, 0.8, 0.6, 0.9], "y": [0.8, 0.9, 0.7, 0.8], "z": [0.6, 0.7, 0.5, 0.7], "w": [0.5, 0.9, 0.8, 0.7]}
     # Three comparisons with a control are as many as those of three learners, and were taken for them.
     four = {**THREE, "other": wrong_in(1)}
-    for given, options in ((four, {"measure": "accuracy"}), (table, {"method": "wilcoxon"}), (table, {})):
+    for given, options in (
+        (four, {"measure": "accuracy"}),
+        (table, {"splits": False, "method": "wilcoxon"}),
+        (table, {"splits": False}),
+    ):
         with pytest.raises(OptionError, match=r"Shaffer's .* is for all pairs") as refused:
             compare(given, control=next(iter(given)), correction=name, **options)
         assert "'holm'" in refused.value.hint
@@ -204,7 +208,7 @@ def test_tables_tell_what_was_measured_too():
     table = {"x": [0.7, 0.8, 0.6, 0.9, 0.8], "y": [0.8, 0.9, 0.7, 0.85, 0.9]}
     for method in ("wilcoxon", "sign"):
         measured = PROCEDURES[method].finding.rstrip(".")
-        titles = [one["title"] for one in promises(compare(table, method=method))]
+        titles = [one["title"] for one in promises(compare(table, splits=False, method=method))]
         assert titles == ([f"{method}: {measured}."] if measured else [])
 
 
@@ -235,7 +239,7 @@ def test_the_same_difference_in_every_split_is_no_certainty(method):
 def test_identical_learners_of_a_table_are_the_same():
     table = {"x": [0.7, 0.8, 0.6, 0.9], "y": [0.7, 0.8, 0.6, 0.9]}
     for method in (None, "sign", "bayes-signed-rank"):
-        pair = compare(table, method=method).pairs[0]
+        pair = compare(table, splits=False, method=method).pairs[0]
         assert pair.better == "same"
         assert "do not differ" in pair.verdict
 
@@ -248,7 +252,7 @@ def test_a_kind_of_claim_without_a_margin_is_refused_for_tables_as_well():
 
 def test_pairs_of_a_table_say_that_their_intervals_stand_alone():
     table = {"x": [0.7, 0.8, 0.6, 0.9], "y": [0.8, 0.9, 0.7, 0.8], "z": [0.6, 0.7, 0.5, 0.7]}
-    assert "intervals are for each pair alone" in compare(table, method="wilcoxon").notes
+    assert "intervals are for each pair alone" in compare(table, splits=False, method="wilcoxon").notes
 
 
 # Random splits and folds

@@ -76,7 +76,7 @@ def test_several_data_sets_are_ranked_by_the_means_of_their_splits():
         compare(RAW, data_set="irs")
 
 
-@pytest.mark.parametrize("splits", [False, True])
+@pytest.mark.parametrize("splits", [None, True])
 @pytest.mark.parametrize(
     "form",
     [
@@ -145,7 +145,7 @@ def test_runs_and_folds_are_never_ranked():
 
 
 def test_a_learner_may_be_called_like_a_run():
-    found = compare({"iteration": [0.91, 0.82, 0.73], "other": [0.8, 0.7, 0.6]})
+    found = compare({"iteration": [0.91, 0.82, 0.73], "other": [0.8, 0.7, 0.6]}, splits=False)
     assert found.names == ("iteration", "other")
     assert found.met == "data sets"
 
@@ -168,7 +168,7 @@ def test_an_unknown_ratio_is_refused_with_the_option_to_use():
 
 def test_rows_are_splits_where_that_is_said():
     table = {"A": A.tolist(), "B": B.tolist()}
-    assert compare(table).met == "data sets"
+    assert compare(table, splits=False).met == "data sets"
     found = compare(table, splits=True, test_share=0.1)
     assert found.met == "same splits"
     assert found.p == pytest.approx(EXPECTED.p, rel=1e-12)

@@ -416,12 +416,12 @@ def test_every_measure_of_a_pair_is_a_test_too():
 def test_the_least_p_over_data_sets_is_that_after_the_correction():
     values = np.random.default_rng(0).uniform(0.6, 0.8, 6)
     columns = {name: values + step * (0.02 + 0.001 * np.arange(6)) for step, name in enumerate("xyz")}
-    seen = compare(columns, method="wilcoxon")
+    seen = compare(columns, splits=False, method="wilcoxon")
     # Six data sets alone allow p = 1/32, but three pairs multiply it.
     assert seen.review["H059"].outcome == "fired"
     assert seen.review["H059"].facts["least_p"] == pytest.approx(3 / 32)
     assert min(pair.p for pair in seen.pairs) == pytest.approx(3 / 32)
-    assert compare(columns, method="wilcoxon", correction="none").review["H059"].outcome == "passed"
+    assert compare(columns, splits=False, method="wilcoxon", correction="none").review["H059"].outcome == "passed"
 
 
 def test_dates_that_were_left_out_are_known_by_name_and_not_by_a_sentence():

@@ -174,8 +174,8 @@ def three_classes(seed, n=60):
         lambda: heldout.compare(scored(0), scored(1), paired=False),
         lambda: heldout.compare(three_classes(0), three_classes(1)),
         lambda: heldout.compare(three_classes(0), three_classes(1), method="bayes-correlated-t", rope=0.01),
-        lambda: heldout.compare({"x": [0.7, 0.8, 0.6], "y": [0.7, 0.8, 0.6]}),
-        lambda: heldout.compare({"x": [0.7, 0.8, 0.6], "y": [0.6, 0.7, 0.9]}, method="bayes-signed-rank"),
+        lambda: heldout.compare({"x": [0.7, 0.8, 0.6], "y": [0.7, 0.8, 0.6]}, splits=False),
+        lambda: heldout.compare({"x": [0.7, 0.8, 0.6], "y": [0.6, 0.7, 0.9]}, splits=False, method="bayes-signed-rank"),
         lambda: heldout.compare(heldout.evaluate([0], [0]), heldout.evaluate([0], [0])),
         lambda: heldout.compare(heldout.evaluate([0, 1], [0, 0]), heldout.evaluate([1, 1], [0, 1]), paired=False),
         lambda: heldout.compare(

@@ -78,3 +78,18 @@ def test_a_title_does_not_repeat_a_label_of_any_length():
     seen = heldout.evaluate(["no", name] * 20, ["no", name] * 20, positive=name)
     for text in (seen.to_markdown(), seen.to_latex()):
         assert "y" * 100 not in text
+
+
+def test_what_was_asked_for_by_name_says_why_it_has_no_value_or_no_interval():
+    found = heldout.evaluate(
+        [1, 1, 1, 1],
+        score=[0.2, 0.7, 0.9, 0.4],
+        labels=[0, 1],
+        positive=1,
+        measures=["specificity", "npv", "roc_auc", "partial_auc(low=0,high=0.2)", "maximum_calibration_error"],
+    )
+    said = " ".join(str(found).split())
+    for estimate in found.estimates:
+        assert said.count(estimate.name) == 1 or not math.isnan(estimate.low)
+    assert "· Undefined: specificity[1], because there are no actual negatives." in said
+    assert "· No interval: maximum_calibration_error, because bins that hold few cases, or none, decide it." in said

@@ -14,7 +14,10 @@ from heldout.cli.flags import OPTIONS
 
 GROUPS = [kind for name, kind in vars(options).items() if name.endswith("Arguments")]
 # Flags that are about where a result goes, or that a command reads for itself.
-OUTPUT = {"json", "html", "markdown", "latex", "full", "format", "chart", "junit", "predictions", "output"}
+OUTPUT = {
+    "json", "html", "markdown", "latex", "full", "format", "chart", "junit", "github", "predictions", "output",
+    "metrics",
+}  # fmt: skip
 OWN = {
     "learner", "grid", "requirements", "files", "data", "same", "different_cases", "equivalence", "questions",
     "feature", "plan", "memory_limit", "maximize",

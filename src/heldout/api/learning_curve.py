@@ -162,7 +162,7 @@ class CurveMeasure:
     @classmethod
     def read(cls, measure: str, problem: Problem, settings: Settings, learner: str) -> CurveMeasure:
         """From its name; refused before anything is fitted where the classes or the options do not allow it."""
-        quantity = read_quantity(measure, problem.labels)
+        quantity = read_quantity(measure, problem.labels).check_divisible("on a learning curve")
         if quantity.bound.measure.kind == "cost":
             raise OptionError(
                 f"{quantity.bound.name} needs costs, which a learning curve does not take.",

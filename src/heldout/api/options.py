@@ -199,7 +199,8 @@ Measures = Annotated[
     Option(
         "all",
         "MEASURE",
-        "Only this measure, such as accuracy, 'macro f1' or 'recall\\[spam]'; may be repeated.",
+        "Only this measure, such as accuracy, 'macro f1' or 'recall[spam]', or your own as module:name; may be "
+        "repeated.",
         OUTPUT,
         flag="measure",
         repeated=True,

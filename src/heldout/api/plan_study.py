@@ -36,7 +36,7 @@ from heldout.studies.study_plan import (
     ask_width,
     beta_beliefs,
 )
-from heldout.thresholds.requirement import SIGNS, Written, read_written
+from heldout.thresholds.requirement import Written, has_sign, read_written
 
 USUAL_ASSURANCE = 0.8
 OF_GROUPS = ("group_size", "icc", "group_variation")
@@ -118,7 +118,7 @@ def plan_study(
     given: dict[str, Any] = {**options, "margin_kind": margin_kind, "paired": paired}
     level, power = check_level(given["level"]), _check_power(given["power"], given["level"])
     n = None if given["n"] is None else check_whole("n", given["n"], 2)
-    written = read_written(what) if SIGNS.search(str(what)) else None
+    written = read_written(what) if has_sign(str(what)) else None
     if written is not None and written.baseline:
         raise OptionError(
             f"{what!r} names a baseline, which a plan does not have.", hint="name its value with against= (--against)."

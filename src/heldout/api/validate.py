@@ -18,7 +18,8 @@ from heldout.learners.data import LearningData
 from heldout.learners.encoding import make_estimator
 from heldout.learners.learner import Learner, read_learners
 from heldout.learners.problem import Problem
-from heldout.measures.catalogue import read_quantity
+from heldout.measures.catalogue import name_measures, read_quantity
+from heldout.measures.declare import Measure
 from heldout.measures.quantity import Quantity
 from heldout.plans import Plan, Splits, by_column, read_plan
 from heldout.plans.plan import check_apart
@@ -43,7 +44,7 @@ def check_settings(settings: Settings, problem: Problem) -> None:
     costs = None if settings.costs is None else cost_matrix(settings.costs, right, settings.cost_rows)
     if settings.measures == "all":
         return
-    for name in [settings.measures] if isinstance(settings.measures, str) else settings.measures:
+    for name in [settings.measures] if isinstance(settings.measures, str | Measure) else settings.measures:
         quantity = read_quantity(name, problem.labels, costs=costs).check_costs(costs)
         _check_method(settings, Estimator(right), quantity, positive)
 
@@ -51,7 +52,7 @@ def check_settings(settings: Settings, problem: Problem) -> None:
 def _check_method(settings: Settings, estimator: Estimator, quantity: Quantity, positive: Label | None) -> None:
     """Refuse a method of counts that does not fit a measure of counts; groups are known later."""
     method, measure = settings.count_method(), quantity.bound.measure
-    if measure.scope in SCORE_SCOPES:
+    if measure.scope in SCORE_SCOPES or quantity.is_of_cases:
         return
     alone = quantity.class_ is None and quantity.average is None
     every = alone and measure.scope == "class" and not measure.overall and positive is None
@@ -84,7 +85,7 @@ def validate(
     grid: Mapping[str, Sequence[Any]] | None = None,
     positive: Label | None = None,
     labels: Sequence[Label] | None = None,
-    measures: str | Iterable[str] | None = "all",
+    measures: str | Measure | Iterable[str | Measure] | None = "all",
     costs: Any = None,
     cost_rows: str | None = None,
     level: float = 0.95,
@@ -174,8 +175,8 @@ def validate(
      [ 0  2 48]]
 
     """
-    named = "all" if measures is None else measures
-    settings = Settings(positive, named, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
+    asked = "all" if measures is None else measures
+    settings = Settings(positive, asked, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
     settings.checked()
     if on_error not in ("raise", "record"):
         raise OptionError(
@@ -192,7 +193,7 @@ def validate(
     check_settings(settings, problem)
     searched = grid is not None or chosen.inner is not None
     if settings.nested:
-        check_nested(settings.measures, chosen, problem, tuned=searched)
+        check_nested(name_measures(settings.measures) or (), chosen, problem, tuned=searched)
     cases = cases_of_problem(problem)
     splits = chosen.splits(cases, seed)
     check_apart(chosen, splits, cases)

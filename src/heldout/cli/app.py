@@ -6,28 +6,29 @@ Exit status: 0 done, 1 a gate failed, 2 the input or the call is wrong, 70 a fau
 from __future__ import annotations
 
 import os
-import shutil
+import re
 import sys
-import time
 import warnings
 from collections.abc import Callable
-from contextvars import Token
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from copy import copy
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from heldout import __version__
 from heldout.cli import start
 from heldout.cli.check import check
 from heldout.cli.compare import compare
 from heldout.cli.count import count, merge
+from heldout.cli.doctor import doctor
 from heldout.cli.evaluate import evaluate
-from heldout.cli.flags import OPTIONS, FlagSynonyms
+from heldout.cli.flags import OPTIONS
+from heldout.cli.help import Command, Group
 from heldout.cli.learners import bias_variance, card, learning_curve, validate
 from heldout.cli.output import Nearest, end_quietly, tell
+from heldout.cli.own_measures import import_measures
 from heldout.cli.plan import plan
+from heldout.cli.progress import ReadingLine
 from heldout.cli.recalibrate import recalibrate
 from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
@@ -46,7 +47,10 @@ MarkdownFile = Annotated[
 
 def measures(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A measure, by name, alias or symbol; all of them without.")
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="A measure, by name, alias or symbol, or your own as module:name; all of them without."
+        ),
     ] = None,
     markdown: MarkdownFile = None,
 ) -> None:
@@ -59,7 +63,7 @@ def measures(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     from heldout.report.explanations import catalogue_blocks, measure_blocks
 
-    _print_blocks(catalogue_blocks() if name is None else measure_blocks(name), markdown=markdown)
+    _print_blocks(catalogue_blocks() if name is None else measure_blocks(import_measures(name)), markdown=markdown)
 
 
 def explain(
@@ -96,68 +100,12 @@ def _print_blocks(blocks: list[Block], *, markdown: str | None) -> None:
     tell(f"Wrote {markdown}")
 
 
-# Nobody needs to be told of less, in seconds; and nobody reads more than ten lines a second.
-PATIENCE = 1.0
-PAUSE = 0.1
-
-
-class ReadingLine:
-    """While it is entered, long readings are shown on standard error if that is a terminal; the line goes when done."""
-
-    def __init__(self) -> None:
-        self._start = self._last = 0.0
-        self._width = 0
-        self._token: Token[Any] | None = None
-
-    def __enter__(self) -> Self:
-        if sys.stderr is not None and sys.stderr.isatty():
-            from heldout.files.batches import watching
-
-            self._start = time.monotonic()
-            self._token = watching.set(self.tell)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._token is not None:
-            from heldout.files.batches import watching
-
-            watching.reset(self._token)
-            self._clear()
-
-    def tell(self, name: str, done: int | None, rows: int | None) -> None:
-        """So many rows of a table have been read, of so many where that is known; None: it has been read."""
-        now = time.monotonic()
-        if done is None:
-            self._clear()
-        elif now - self._start >= PATIENCE and now - self._last >= PAUSE:
-            from heldout.show.escape import visible
-
-            self._last = now
-            self._clear()
-            far = f"{done:,} of {rows:,} rows ({done / rows:.0%})" if rows else f"{done:,} rows"
-            line = f"Reading {visible(name)}: {far}"[: shutil.get_terminal_size().columns - 1]
-            self._width = len(line)
-            self._write(line)
-
-    def _clear(self) -> None:
-        if self._width:
-            self._write(f"\r{' ' * self._width}\r")
-            self._width = 0
-
-    def _write(self, text: str) -> None:
-        try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        except (OSError, UnicodeError):
-            # The terminal has gone, or cannot show the name; the answer does not depend on it.
-            self._width = 0
-
-
 # Set this to see the traceback of a fault.
 DEBUG = "HELDOUT_DEBUG"
 LONGEST_MESSAGE = 2000
+# Options that need no subcommand, and how a shell asks for names.
+ALONE = ("-h", "--help", "--version")
+COMPLETED = "_HELDOUT_COMPLETE"
 
 ABOUT = """Judge classifiers: every measure with an honest interval.
 
@@ -178,41 +126,12 @@ Examples:
   heldout measures recall
   heldout explain H001
   heldout serve
+  heldout doctor
 """
-
-
-class CommandSynonyms:
-    """What a group of commands inherits to take other libraries' words for them too."""
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name, or the one that others call so."""
-        find: Any = super()
-        named = find.get_command(ctx, cmd_name)
-        own = find_own_command(cmd_name) if named is None else None
-        return named if own is None else find.get_command(ctx, own)
-
-
-class Command(FlagSynonyms, TyperCommand):
-    """A command."""
-
-
-class Commands(CommandSynonyms, TyperGroup):
-    """All commands."""
 
 
 # Typer brings its own copy of click, or uses the one installed: this is UsageError of whichever it is.
 UsageError: Any = typer.BadParameter.__mro__[1]
-
-app = typer.Typer(
-    name="heldout",
-    cls=Commands,
-    help=ABOUT,
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "evaluate": evaluate,
@@ -230,7 +149,32 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "measures": measures,
     "explain": explain,
     "serve": serve,
+    "doctor": doctor,
 }
+
+
+class Heldout(Group):
+    """The whole command."""
+
+    functions = COMMANDS
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, or the one that other libraries call so."""
+        named = super().get_command(ctx, cmd_name)
+        own = find_own_command(cmd_name) if named is None else None
+        return named if own is None else super().get_command(ctx, own)
+
+
+app = typer.Typer(
+    name="heldout",
+    cls=Heldout,
+    help=ABOUT,
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 for command_name, command in COMMANDS.items():
     app.command(command_name, cls=Command)(command)
 
@@ -269,7 +213,8 @@ def main() -> None:
         # Typer leaves so when the reader of its help (head, less) has gone: that is no error.
         end_quietly()
         status = 0 if end.code == 1 else end.code
-    except Exception as error:
+    except BaseException as error:
+        # Not only what derives from Exception: what goes wrong in Rust does not.
         if os.environ.get(DEBUG):
             raise
         status = _fault(error)
@@ -279,10 +224,15 @@ def main() -> None:
 
 
 def _command() -> Any:
-    """The whole command; its own help is plain, because drawing boxes would take longer than everything else."""
-    command: Any = typer.main.get_command(app)
-    command.rich_markup_mode = None
-    return command
+    """The command that was called for: making the options of all the others would take longer than everything else."""
+    word = next(iter(sys.argv[1:]), "--help")
+    needed = {word} if word in COMMANDS or word in ALONE else set(COMMANDS)
+    # A shell that completes names puts what was typed so far elsewhere.
+    if COMPLETED in os.environ:
+        needed = set(COMMANDS)
+    called = copy(app)
+    called.registered_commands = [one for one in app.registered_commands if one.name in needed]
+    return typer.main.get_command(called)
 
 
 def _complain(what: str, hint: str) -> None:
@@ -327,11 +277,34 @@ def _suggest_flag(unknown: str, ctx: Any, otherwise: str) -> str:
     return f"did you mean {flag}? {otherwise}" if name != said else f"{said} {otherwise}"
 
 
-def _fault(error: Exception) -> int:
-    if isinstance(error, MemoryError):
+# How the system and libraries say that there is no memory, or no more threads, which take some each.
+NO_MEMORY = re.compile(
+    "cannot allocate memory|failed to allocate|unable to allocate|out of memory|std::bad_alloc"
+    "|can't start new thread|thread.*resource temporarily unavailable|failed to map segment",
+    re.IGNORECASE,
+)
+
+
+def is_of_memory(error: BaseException | None) -> bool:
+    """Whether an error, or one that led to it, comes from too little memory.
+
+    >>> is_of_memory(OSError(12, "Cannot allocate memory")), is_of_memory(KeyError("memory"))
+    (True, False)
+    """
+    for _ in range(20):
+        if error is None:
+            return False
+        if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _fault(error: BaseException) -> int:
+    if is_of_memory(error):
         _complain("There is not enough memory for this input.", "give fewer rows or columns, or a larger machine.")
         # Where a limit was set, the process that watches says so instead.
-        return start.FAULT if start.watched else 2
+        return start.REFUSED if start.watched else 2
     _complain(
         f"heldout failed, and should not have: {type(error).__name__}: {error}.",
         f"please report it; {DEBUG}=1 heldout … prints where it happened.",

@@ -13,6 +13,7 @@ from heldout.api.options import INPUT, OUTPUT
 from heldout.cli.evaluate import refuse_rows
 from heldout.cli.flags import ENGINE, FILES, OPTIONS, takes_flags
 from heldout.cli.output import Outputs, check_own_file, check_writable, deliver, is_file, tell
+from heldout.cli.progress import keep_to_readings
 from heldout.errors import OptionError
 
 CLAIM = "Claim"
@@ -85,14 +86,14 @@ def compare(
         ),
     ] = None,
     splits: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--splits",
-            help="Each row of a table holds the results of one split of a data set; columns of runs and folds say so "
-            "too.",
+            "--splits/--no-splits",
+            help="Each row of a table holds the results of one split of a data set, or those of a data set of its own; "
+            "columns of runs and folds, or of names, say so too.",
             rich_help_panel=INPUT,
         ),
-    ] = False,
+    ] = None,
     test_share: Annotated[
         str | None,
         typer.Option(
@@ -167,7 +168,7 @@ def compare(
     options |= {"margin_kind": "equivalence" if options.pop("equivalence") else "non-inferiority"}
     options.setdefault("measures", None)
     options |= {"paired": False} if options.pop("different_cases") else {}
-    by_split = {"splits": splits or None, "test_share": test_share, "data_set": data_set}
+    by_split = {"splits": splits, "test_share": test_share, "data_set": data_set}
     options |= {name: value for name, value in by_split.items() if value is not None}
     for name, columns in (("predicted", predicted), ("score", score)):
         options |= {name: _one_or_all(columns, alone=len(paths) == 1)} if columns else {}
@@ -228,7 +229,7 @@ def _check_chart(chart: str | None, inputs: Sequence[str | None], outputs: Outpu
 
     # Ranks over data sets are also drawn for LaTeX.
     check_ending(chart, endings=(*ENDINGS, ".tex"))
-    check_own_file("chart", chart, [*inputs, *outputs.forms().values()])
+    check_own_file("chart", chart, [*inputs, *outputs.forms().values(), *outputs.others])
 
 
 def _one_or_all(columns: list[str], *, alone: bool) -> Any:
@@ -253,4 +254,5 @@ def _validate(paths: list[str], learners: list[str], options: dict[str, Any]) ->
 
     own = {name: options.pop(name) for name in (*OF_LEARNERS, *OF_BOTH) if name in options}
     shared = {"level": options["level"], "seed": options["seed"], "measures": []}
-    return validate(learners, paths[0], **{"plan": USUAL_PLAN, **own, **shared})
+    with keep_to_readings():
+        return validate(learners, paths[0], **{"plan": USUAL_PLAN, **own, **shared})

@@ -26,12 +26,13 @@ from heldout.api.options import (
 )
 from heldout.arguments import listing
 from heldout.cli.output import FORMS, Outputs
+from heldout.cli.own_measures import import_all
 from heldout.errors import OptionError
 from heldout.files.formats import titles_in_batches, titles_of_formats
 from heldout.learners.registry import SHORTCUTS
 from heldout.synonyms import find_own_word
 
-SHORT_NAMES = ", ".join(shortcut.usage.replace("[", "\\[") for shortcut in SHORTCUTS.values())
+SHORT_NAMES = ", ".join(shortcut.usage for shortcut in SHORTCUTS.values())
 WHAT_TO_FIT = f"What to fit: {SHORT_NAMES}, or package.module:Class(arguments)"
 ROW_PER_CASE = f"A file with one row per case: {titles_of_formats()}, also as .gz"
 
@@ -108,7 +109,18 @@ OPTIONS: dict[str, Option] = {
         flag="chart",
         repeated=True,
     ),
+    "metrics": Option(
+        None, "FILE", "Write a flat JSON file of the figures and their limits, which DVC and others read.", OUTPUT
+    ),
     "full": Option(default=False, help="Show everything there is.", panel=OUTPUT, kind=bool, shown=True),
+    "output": Option(
+        None,
+        "FILE",
+        "Write to this file what its ending says: .html, .json, .md, .tex, .csv, .txt, or a chart as .svg or .png; "
+        "may be repeated.",
+        OUTPUT,
+        repeated=True,
+    ),
     "json": Option(None, "FILE", "Write JSON to this file; - is standard output here too.", OUTPUT),
     "html": Option(None, "FILE", "Write a page for the browser, with everything.", OUTPUT),
     "markdown": Option(None, "FILE", "Write Markdown.", OUTPUT),
@@ -126,9 +138,11 @@ FITTED = "group features drop missing"
 INTERVAL = "level method replicates seed"
 CALIBRATION = " ".join(options_of(CalibrationArguments))
 REVIEW = "ignore limits"
-FILES = " ".join(FORMS)
+FILES = " ".join(("output", *FORMS))
 # What is gathered into the outputs of a command.
-OUTPUTS = (*FORMS, "layout", "full")
+OUTPUTS = ("output", *FORMS, "layout", "full")
+# Options that have a letter too.
+LETTERS = {"output": "-o"}
 
 
 def translate_flags(known: Mapping[str, str], words: Sequence[str], called: str) -> list[str]:
@@ -151,18 +165,6 @@ def translate_flags(known: Mapping[str, str], words: Sequence[str], called: str)
             )
         translated.append(word if own is None else f"{names[own]}{equals}{value}")
     return translated
-
-
-class FlagSynonyms:
-    """What a command inherits to take other libraries' words for its flags too; its help does not list them."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line in our words."""
-        read: Any = super()
-        parameters: Any = vars(self)["params"]
-        known = {str(one.name): flag for one in parameters for flag in one.opts if flag.startswith("--")}
-        words: list[str] = read.parse_args(ctx, translate_flags(known, args, ctx.command_path))
-        return words
 
 
 def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -193,7 +195,7 @@ def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]
                 if value is not None and value != []:
                     values[name] = READERS[name](value) if name in READERS else value
             if "outputs" in inspect.signature(command).parameters:
-                values["outputs"] = Outputs(**{name: values.pop(name) for name in OUTPUTS if name in values})
+                values["outputs"] = Outputs.gather(**{name: values.pop(name) for name in OUTPUTS if name in values})
             command(**values)
 
         vars(run).update(__signature__=inspect.Signature(parameters), __annotations__={})
@@ -235,6 +237,7 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     kind: Any = list[option.kind] | None if option.repeated else option.kind if option.shown else option.kind | None  # type: ignore[name-defined]
     spelled = typer.Option(
         f"--{flag.replace('_', '-')}",
+        *([LETTERS[name]] if name in LETTERS else []),
         metavar=option.metavar or None,
         help=option.help,
         rich_help_panel=option.panel,
@@ -301,7 +304,10 @@ def split_labels(text: str) -> list[str]:
     >>> split_labels('no, "yes, surely"')
     ['no', 'yes, surely']
     """
-    labels = [label.strip() for row in csv.reader([text], skipinitialspace=True) for label in row]
+    try:
+        labels = [label.strip() for row in csv.reader([text], skipinitialspace=True) for label in row]
+    except csv.Error as error:
+        raise OptionError(f"--labels cannot be read: {error}.", hint="separate the classes by commas only.") from None
     twice = sorted({label for label in labels if labels.count(label) > 1})
     if not labels or not all(labels) or twice:
         why = f"names {listing(map(repr, twice))} more than once" if all(labels) and twice else "has an empty name"
@@ -346,4 +352,5 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "limits": split_limits,
     "charts": split_charts,
     "jobs": read_jobs,
+    "measures": import_all,
 }

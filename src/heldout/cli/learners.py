@@ -21,6 +21,7 @@ from heldout.cli.output import (
     tell,
     write_files,
 )
+from heldout.cli.own_measures import import_all
 from heldout.errors import FileError, OptionError
 
 FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in, instead of a plan.", panel=RUNNING)
@@ -163,7 +164,7 @@ def learning_curve(
         str,
         typer.Option(
             metavar="MEASURE",
-            help="What the curve shows, such as accuracy, 'macro f1' or 'recall\\[spam]'; the verdict is of the error.",
+            help="What the curve shows, such as accuracy, 'macro f1' or 'recall[spam]'; the verdict is of the error.",
             rich_help_panel=OUTPUT,
         ),
     ] = "error_rate",
@@ -194,7 +195,9 @@ def learning_curve(
     from heldout.api.learning_curve import learning_curve as run
 
     with learners_may_print():
-        curve = run(learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=measure, **options)
+        curve = run(
+            learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=import_all(measure), **options
+        )
     if chart is not None:
         curve.write(chart, curve.chart_kinds[0])
     deliver(curve, outputs)
@@ -324,7 +327,7 @@ def card(
       heldout card churn.csv --target churned --learner forest --answers answers.toml
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     if questions is not None:
-        check_questions(questions, [answers, *outputs.forms().values()])
+        check_questions(questions, [answers, *outputs.forms().values(), *outputs.others])
     if questions is not None and not data:
         _write_questions(questions, answers)
         return
@@ -337,7 +340,7 @@ def card(
         result = make(
             learner,
             data,
-            measure=measure,
+            measure=import_all(measure),
             shuffles=shuffles,
             permute=permute or None,
             timing=timing,

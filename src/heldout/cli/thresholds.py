@@ -9,6 +9,7 @@ import typer
 
 from heldout.cli.flags import CLASSES, ENGINE, FILES, OPTIONS, Predictions, takes_flags
 from heldout.cli.output import Outputs, deliver
+from heldout.cli.own_measures import import_all
 from heldout.errors import OptionError
 
 CHOICE = "Choice"
@@ -78,6 +79,7 @@ def thresholds(
       heldout thresholds 'predictions/*.parquet' --score p_yes --maximize youden --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     outputs.check([predictions], options)
+    maximize, require, then = import_all(maximize), import_all(require), import_all(then)
     if grid is not None:
         from heldout.api.evaluate import evaluate
         from heldout.evidence.storage import is_evidence_file

@@ -239,7 +239,6 @@ def expected_calibration_error(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NO_BINS,
     reference=NAEINI,
     formula="largest |mean p - share that came true| of a bin",
-    intervals=("test-inversion",),
     component="maximum",
     reported=True,
 )

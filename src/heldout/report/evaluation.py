@@ -15,9 +15,10 @@ from heldout.findings.slice_search import NOT_COUNTED
 from heldout.intervals.area_bounds import BINNED
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
+from heldout.intervals.score_methods import NO_INTERVAL
 from heldout.measures.catalogue import find, headline, headline_quantities
 from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
-from heldout.measures.quantity import AVERAGES
+from heldout.measures.quantity import AVERAGES, IN_ORDER
 from heldout.predictions.column_roles import NO_COLUMN
 from heldout.report.interval_chart import track_floor
 from heldout.report.review import unsaid
@@ -56,7 +57,7 @@ def estimate_table(
         Column(f"{100 * evaluation.level:g} % interval"),
         Column(""),
     )
-    return Table(columns, tuple(rows), caption)
+    return Table(columns, tuple(rows), caption, "measures")
 
 
 def _span(e: Estimate, floor: float) -> Cell:
@@ -78,7 +79,7 @@ def class_table(evaluation: Evaluation, shown: Iterable[int], caption: str = "")
             e = evaluation.get(measure, class_=label)
             cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
         rows.append(tuple(cells))
-    return Table(tuple(columns), tuple(rows), caption)
+    return Table(tuple(columns), tuple(rows), caption, "classes")
 
 
 def average_table(evaluation: Evaluation) -> Table:
@@ -94,7 +95,7 @@ def average_table(evaluation: Evaluation) -> Table:
             e = evaluation.get(measure, average=average)
             cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
         rows.append(tuple(cells))
-    return Table(tuple(columns), tuple(rows))
+    return Table(tuple(columns), tuple(rows), name="averages over the classes")
 
 
 def matrix_table(confusion: Confusion) -> Table:
@@ -110,7 +111,7 @@ def matrix_table(confusion: Confusion) -> Table:
         )
         for i, label in enumerate(confusion.labels)
     ]
-    return Table(tuple(columns), tuple(rows))
+    return Table(tuple(columns), tuple(rows), name="confusion matrix")
 
 
 def binary_matrix(evaluation: Evaluation) -> Table:
@@ -142,7 +143,7 @@ def binary_matrix(evaluation: Evaluation) -> Table:
     ]
     rows.append(("precision, NPV", *(Number(e.value, digits=e.digits) for e in below), None, None, None))
     rows.append((None, *(Range(e.low, e.high, digits=e.digits) for e in below), None, None, None))
-    return Table(columns, tuple(rows))
+    return Table(columns, tuple(rows), name="confusion matrix")
 
 
 def confused_pairs(confusion: Confusion, level: float = 0.95, independent: float = 1.0) -> Table | None:
@@ -200,6 +201,12 @@ def folded(estimates: Sequence[Estimate]) -> list[FoldEstimate] | None:
     return over_folds if over_folds and len(over_folds) == len(estimates) else None
 
 
+def keep_of_folds(estimates: list[Estimate]) -> list[Estimate]:
+    """The estimates, without functions of all cases together where the others are over folds: they have no folds."""
+    over_folds = any(isinstance(e, FoldEstimate) for e in estimates)
+    return [e for e in estimates if not over_folds or find(e.measure).measure.scope != "cases"]
+
+
 def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list[Block]:
     """What the columns mean: the spread is no standard error, and, in full, why each rule is used."""
     listed = list(estimates)
@@ -208,9 +215,7 @@ def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list
     notes: list[Block] = []
     if any(not math.isnan(e.spread) for e in listed):
         notes.append(
-            Note(
-                "The standard deviation over folds (sd) says how much they differ; it is no standard error of it."
-            )
+            Note("The standard deviation over folds (sd) says how much they differ; it is no standard error of it.")
         )
     if full:
         reasons = dict.fromkeys((e.rule, e.reason, e.reference) for e in listed)
@@ -228,7 +233,7 @@ def method_notes(estimates: Iterable[Estimate]) -> list[Block]:
 SHOWN_ROWS = 15
 # Lines of the table of classes in the full report.
 FULL_ROWS = 1000
-FULL = "--full shows all"
+FULL = "--full shows them"
 OF_CLASS = ("precision", "recall", "f1")
 
 
@@ -254,8 +259,15 @@ def evaluation_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Blo
         _title(evaluation),
         *([_columns(evaluation)] if evaluation.source.columns else []),
         *body_blocks(evaluation, full=full),
+        *target_blocks(evaluation),
         *findings,
     ]
+
+
+def target_blocks(evaluation: Evaluation) -> list[Block]:
+    """Which error the numbers estimate, where the predictions are of several models."""
+    target = evaluation.target
+    return [Prose(f"{target[0].upper()}{target[1:]}.", label="Estimates")] if target else []
 
 
 def chosen_blocks(evaluation: Evaluation) -> list[Block]:
@@ -266,8 +278,10 @@ def chosen_blocks(evaluation: Evaluation) -> list[Block]:
         _title(evaluation),
         *columns,
         *chosen_tables(evaluation),
+        *target_blocks(evaluation),
         *method_notes(evaluation.estimates),
-        *_notes(evaluation, evaluation.notes),
+        *order_notes(evaluation.estimates),
+        *_notes(evaluation, evaluation.notes, named=True),
     ]
 
 
@@ -326,6 +340,7 @@ def _headline(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
             estimates.append(reported[asked.key])
         elif asked.bound.measure.scope in ("class", "table") and asked.bound.measure.kind != "cost":
             estimates.append(evaluation.get(asked.bound.name, class_=asked.class_, average=asked.average))
+    estimates = keep_of_folds(estimates)
     names = [titled(e) for e in estimates]
     over_folds = folded(estimates)
     if over_folds is not None:
@@ -349,8 +364,9 @@ def _classes(evaluation: Evaluation, *, full: bool) -> list[Block]:
     caption = ""
     most = FULL_ROWS if full else SHOWN_ROWS
     if k > most:
-        places = confusion.largest(most).tolist()
-        caption = f"The {most:,} largest of {k:,} classes; {'each can be asked for by name' if full else FULL}"
+        places = order_weakest(confusion)[:most].tolist()
+        rest = "each can be asked for by name" if full else FULL
+        caption = f"The {most:,} weakest of {k:,} classes by recall{_few_cases(confusion)}; {k - most:,} more, {rest}"
     blocks += [class_table(evaluation, places, caption), average_table(evaluation)]
     if k <= SHOWN_CLASSES or (full and k <= 60):
         blocks.append(matrix_table(confusion))
@@ -359,6 +375,27 @@ def _classes(evaluation: Evaluation, *, full: bool) -> list[Block]:
         if pairs is not None:
             blocks.append(pairs)
     return blocks
+
+
+# With fewer cases than this the recall of a class says little of how weak it is.
+ENOUGH_CASES = 10
+
+
+def order_weakest(confusion: Confusion) -> NDArray[np.int64]:
+    """The places of the classes from the lowest recall to the highest; those with few cases or none after the others.
+
+    >>> order_weakest(Confusion.of([[20, 0, 0], [9, 11, 0], [1, 0, 1]])).tolist()
+    [1, 0, 2]
+    """
+    recalls = find("recall").of_classes(confusion.corners)
+    unknown = np.isnan(recalls)
+    few = np.asarray(confusion.truth_totals < ENOUGH_CASES, dtype=np.int64) + unknown
+    return np.lexsort((-confusion.truth_totals, np.where(unknown, np.inf, recalls), few))
+
+
+def _few_cases(confusion: Confusion) -> str:
+    totals = confusion.truth_totals
+    return f" (those under {ENOUGH_CASES} cases last)" if totals.min() < ENOUGH_CASES <= totals.max() else ""
 
 
 def _everything(evaluation: Evaluation) -> list[Block]:
@@ -379,24 +416,39 @@ def _everything(evaluation: Evaluation) -> list[Block]:
     return blocks
 
 
-# Where these have no value, the screen says why.
+# Where these have no value, the screen says why; of those that were asked for by name it says so of all.
 EXPLAINED = frozenset({"precision", "recall", "hand_till_auc", *(bound.name for bound in headline("screen"))})
 
 
-def _notes(evaluation: Evaluation, notes: Sequence[str]) -> list[Block]:
+def _notes(evaluation: Evaluation, notes: Sequence[str], *, named: bool = False) -> list[Block]:
     blocks = note_cases(evaluation, notes)
     undefined: dict[str, list[Estimate]] = {}
+    unbounded: dict[str, list[Estimate]] = {}
     for e in evaluation.estimates:
-        if math.isnan(e.value) and e.measure in EXPLAINED:
+        explained = named or e.measure in EXPLAINED or find(e.measure).measure.own
+        if math.isnan(e.value) and explained:
             undefined.setdefault(e.undefined, []).append(e)
+        elif named and math.isnan(e.low + e.high) and NO_INTERVAL in e.note:
+            unbounded.setdefault(e.note.partition(NO_INTERVAL)[2], []).append(e)
     for reason, held_back in undefined.items():
-        shown = listing((shorten(visible(e.name), 50) for e in held_back), most=4)
-        blocks.append(Note(f"Undefined: {shown}, because {_reason(reason, held_back)}."))
+        blocks.append(Note(f"Undefined: {_names(held_back)}, because {_reason(reason, held_back)}."))
+    for reason, held_back in unbounded.items():
+        blocks.append(Note(f"No interval: {_names(held_back)}, because {reason}."))
     # What an average leaves out and what has probability 0 is a finding.
     # So is what was measured of a method over folds.
     by_class = [e for e in evaluation.estimates if e.average is None and e.measure in OF_CLASS]
     told = {note: e.name for e in by_class if (note := e.note.replace(NAIVE, "").strip("; "))}
     return [*blocks, *(Note(f"{name}: {note}.") for note, name in told.items())]
+
+
+def _names(estimates: Sequence[Estimate]) -> str:
+    return listing((shorten(visible(e.name), 50) for e in estimates), most=4)
+
+
+def order_notes(estimates: Iterable[Estimate]) -> list[Note]:
+    """In which order measures of ordered classes have taken them."""
+    found = {(find(e.measure).title, e.note[e.note.index(IN_ORDER) :]) for e in estimates if IN_ORDER in e.note}
+    return [Note(f"{title}: {order}.") for title, order in sorted(found)]
 
 
 def note_cases(evaluation: Evaluation, notes: Iterable[str]) -> list[Block]:
@@ -576,10 +628,11 @@ def _weakest(evaluation: Evaluation) -> str:
     if np.isnan(recalls).all():
         return ""
     # From the counts, not the estimates: of very many classes only the largest are listed.
-    worst = evaluation.get("recall", class_=confusion.labels[int(np.nanargmin(recalls))])
+    imperfect = [at for at in order_weakest(confusion).tolist() if recalls[at] < 1]
+    worst = evaluation.get("recall", class_=confusion.labels[imperfect[0] if imperfect else int(np.nanargmin(recalls))])
     return (
         f'Weakest class: "{_named("" if worst.class_ is None else worst.class_)}", with recall {_percent(worst)}.'
-        if worst.value < 1
+        if imperfect
         else f"All {np.count_nonzero(~np.isnan(recalls)):,} classes that have cases are found without a miss."
         if np.isnan(recalls).any()
         else f"All {confusion.n_classes:,} classes are found without a miss."

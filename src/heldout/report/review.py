@@ -90,6 +90,13 @@ def findings_section(review: Review) -> Section:
     return Section("Findings", tuple(blocks), "findings")
 
 
+def count_fired(review: Review) -> str:
+    """How many findings there are, in a line that leads to them: "Findings: 2 to act on · 1 to know"."""
+    act = sum(finding.severity == "act" for finding in review.fired)
+    counts = ((act, "to act on"), (len(review.fired) - act, "to know"))
+    return f"Findings: {' · '.join(f'{number} {words}' for number, words in counts if number) or 'none'}"
+
+
 def _said(finding: Finding) -> str:
     parts = [
         _sentence(finding.title),
