@@ -175,7 +175,7 @@ def validate(
      [ 0  2 48]]
 
     """
-    asked = "all" if measures is None else measures
+    asked = "all" if measures is None else name_measures(measures)
     settings = Settings(positive, asked, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
     settings.checked()
     if on_error not in ("raise", "record"):
