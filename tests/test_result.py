@@ -197,7 +197,7 @@ def test_another_ending_is_refused_by_name() -> None:
     with pytest.raises(OptionError) as caught:
         Small().write("out.jsn")
     assert str(caught.value) == (
-        "out.jsn ends in '.jsn', but a result is written as one of .json, .md, .html, .tex, .txt, .csv.\n"
+        "out.jsn ends in '.jsn', but a result is written as one of .json, .md, .html, .tex, .txt, .csv, .svg, .png.\n"
         "Hint: name the file out.json."
     )
 

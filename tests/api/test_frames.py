@@ -66,7 +66,7 @@ def test_every_front_door_remembers(library: str) -> None:
     frame, kind = MADE[library](columns()), KINDS[library]
     first = heldout.evaluate(frame, truth="truth", score="score")
     second = heldout.evaluate(frame, truth="truth", score="other")
-    compared = heldout.compare(first, second)
+    compared: Any = heldout.compare(first, second)
     given: dict[str, Any] = {"target": "truth", "plan": "3-fold"}
     features = MADE[library]({name: columns()[name] for name in ("truth", "x")})
     several: Any = heldout.validate(["naive-bayes", "majority"], features, **given)

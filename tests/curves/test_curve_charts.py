@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -21,8 +23,9 @@ from heldout.curves.declare import CURVE_KINDS
 from heldout.curves.threshold_counts import counts_at
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
+from heldout.show.altair import altair_chart
 from heldout.show.explorer import evaluated
-from heldout.show.svg import chart_svg
+from heldout.show.svg import chart_svg, find_dash
 
 DRAWS = {
     "roc": roc,
@@ -102,6 +105,23 @@ def test_below_a_reliability_diagram_stands_how_many_cases_each_bin_holds(tmp_pa
     spec = curve.chart().to_dict()
     assert len(spec["vconcat"]) == 2
     assert [curve.save(tmp_path / f"r.{ending}").stat().st_size > 2000 for ending in ("svg", "png")] == [True, True]
+
+
+def test_the_sizes_of_dots_are_told_and_drawn_alike_everywhere():
+    chart = chart_of(reliability(ranking()))
+    largest = max(chart.dots[0].size)
+    assert f"Area of a dot: the cases of its bin, {largest:.0f} in the largest." in chart.detail
+    grown = [float(size) for size in re.findall(r"scale\(([\d.]+)\)", chart_svg(chart))]
+    spec = altair_chart(chart).to_dict()
+    (layer,) = (one for one in spec["vconcat"][0]["layer"] if one["mark"]["type"] == "point")
+    areas = [point["area"] for point in spec["datasets"][layer["data"]["name"]]]
+    assert [50 * scale**2 for scale in grown] == pytest.approx(areas, abs=1.0)
+
+
+def test_lines_to_compare_with_have_dashes_of_their_own():
+    references = [stroke for stroke in chart_of(decision_curve(ranking())).strokes if stroke.tone == "quiet"]
+    assert [stroke.name for stroke in references] == ["treat all", "treat none"]
+    assert len({find_dash(stroke) for stroke in references}) == 2
 
 
 def test_what_is_left_out_is_said():

@@ -11,6 +11,7 @@ import pytest
 from heldout import evaluate
 from heldout.errors import OptionError
 from heldout.results import cases
+from heldout.show.blocks import Table
 
 
 def binary(n=500, seed=0):
@@ -36,6 +37,20 @@ def test_binary_cases_are_ranked_as_by_sorting(threshold, block, monkeypatch):
     assert [case.score for case in found.of("hardest")] == pytest.approx(score[hard].tolist())
     assert (found.wrong, found.n) == (len(wrong), 500)
     assert all(case.truth != case.predicted for case in found.of("confidently wrong"))
+
+
+@pytest.mark.parametrize(("classes", "lists"), [(2, 1), (3, 2)])
+def test_no_case_is_listed_twice(classes, lists):
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, classes, 300)
+    score = rng.dirichlet([1.0] * classes, 300) + 0.2 * np.eye(classes)[truth]
+    score /= score.sum(axis=1, keepdims=True)
+    blocks = evaluate(truth, score=score if classes > 2 else score[:, 1]).hardest(15).blocks()
+    tables = [block for block in blocks if isinstance(block, Table)]
+    rows = [row[0].value for table in tables for row in table.rows]
+    assert len(rows) == len(set(rows)) >= 15
+    # Of two classes the two lists are one.
+    assert len(tables) == lists
 
 
 @pytest.mark.parametrize("logits", [False, True])

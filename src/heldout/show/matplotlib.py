@@ -51,7 +51,7 @@ def plot_chart(chart: Chart, ax: Axes | None = None, *, title: str | bool = Fals
         _set_axis(lower, "x", chart.x)
         _set_axis(lower, "y", chart.below.y, about=2)
         _draw_marks(chart.below, lower)
-    if any(series.name for series in (*chart.strokes, *chart.dots)):
+    if any(stroke.name for stroke in chart.strokes) or any(dots.name for dots in chart.dots):
         ax.legend(fontsize=SMALL, frameon=False, handlelength=2.6)
     if title:
         ax.set_title(_plain(chart.title if title is True else str(title)), fontsize=TEXT, loc="left")
@@ -79,9 +79,9 @@ def _split(ax: Axes) -> Axes:
     figure = ax.figure
     if whole is not None:
         # Layouts know of parts of a grid, and make room for what is written around each.
-        upper, below = whole.subgridspec(2, 1, height_ratios=(1, _LOWER), hspace=0.06)
-        ax.set_subplotspec(upper)
-        return figure.add_subplot(below)
+        parts = whole.subgridspec(2, 1, height_ratios=(1, _LOWER), hspace=0.06)
+        ax.set_subplotspec(parts[0])
+        return figure.add_subplot(parts[1])
     room = ax.get_position()
     lower = room.height * _LOWER / (1 + _LOWER)
     ax.set_position((room.x0, room.y0 + 1.2 * lower, room.width, room.height - 1.2 * lower))

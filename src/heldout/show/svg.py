@@ -358,7 +358,7 @@ def _dots(dots: Dots, frame: Frame) -> str:
 
 
 # The diameter of the largest dot, in those of a dot without a size.
-_LARGEST_DOT = 1.6
+_LARGEST_DOT = 1.8
 
 
 def scale_dot(size: float, largest: float) -> float:
@@ -367,9 +367,9 @@ def scale_dot(size: float, largest: float) -> float:
     The smallest stay large enough to be seen.
 
     >>> scale_dot(25, 100), scale_dot(0, 100)
-    (0.8, 0.4)
+    (0.9, 0.6)
     """
-    return max(_LARGEST_DOT * math.sqrt(size / largest), 0.4)
+    return max(_LARGEST_DOT * math.sqrt(size / largest), 0.6)
 
 
 def _reach(dots: Dots, at: int, frame: Frame) -> str:
