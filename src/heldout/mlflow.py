@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 import tempfile
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from heldout.api.estimators import predict_with
 from heldout.api.evaluate import evaluate
 from heldout.errors import HeldoutError
 from heldout.extras import require_extra
 from heldout.result import Result
 from heldout.results.evaluation import Evaluation
-from heldout.results.validation import Validation
+from heldout.results.validation import Validation, Validations
+
+__all__ = ["Evaluator", "log"]
 
 FOLDER = "heldout"
 CHARTS = ("roc", "precision_recall", "reliability")
@@ -38,17 +38,17 @@ def log(
 
     Parameters
     ----------
-    result
-        An evaluation or a validation; of any other result the page and the JSON document are logged.
-    measures
+    result : result
+        An evaluation or validations; of any other result the page and the JSON document are logged.
+    measures : str or list of str, optional
         Which figures, as `evaluation.metrics()` takes them.
-    prefix
+    prefix : str
         What stands before each name.
-    step
+    step : int, optional
         The step of the training that the figures are of.
-    run_id
+    run_id : str, optional
         The run; the active one, or a new one, unless said.
-    folder
+    folder : str
         The folder of the artifacts.
 
     Returns
@@ -60,8 +60,8 @@ def log(
     mlflow = _import_mlflow()
     judged = result.evaluation if isinstance(result, Validation) else result
     metrics: dict[str, float] = {}
-    if isinstance(judged, Evaluation):
-        found = judged.metrics(measures, prefix)
+    if isinstance(result, Evaluation | Validations):
+        found = result.metrics(measures, prefix)
         metrics = {name: value for name, value in found.items() if math.isfinite(value)}
         mlflow.log_metrics(metrics, step=step, run_id=run_id)
     with tempfile.TemporaryDirectory() as made:
@@ -115,27 +115,21 @@ class Evaluator:
         config = dict(evaluator_config or {})
         config.setdefault("positive", config.get("pos_label"))
         options = {name: config[name] for name in SETTINGS if config.get(name) is not None}
-        truth = dataset.labels_data
-        given = _predict(model, dataset, truth, options.get("positive"), predictions)
-        if options.get("threshold") is not None:
-            given.pop("predicted", None)
-        evaluation = evaluate(truth, **{**given, **options})
+        evaluation = _judge(model, dataset, options, predictions)
         metrics = log(evaluation, prefix=str(config.get("prefix", "")), run_id=run_id)
-        return EvaluationResult(metrics=metrics, artifacts={}, run_id=run_id)
+        make: Any = EvaluationResult
+        return make(metrics=metrics, artifacts={}, run_id=run_id)
 
 
-def _predict(model: Any, dataset: Any, truth: Any, positive: Any, column: str | None) -> dict[str, Any]:
-    """What the model says of the cases, with its probabilities where the model behind it gives any."""
+def _judge(model: Any, dataset: Any, options: dict[str, Any], column: str | None) -> Evaluation:
+    """The model evaluated, with its probabilities where the model behind MLflow's gives any; or predictions alone."""
+    truth, features = dataset.labels_data, dataset.features_data
     if model is None:
-        return _read_predictions(dataset.predictions_data, column)
+        return evaluate(truth, **_read_predictions(dataset.predictions_data, column), **options)
     raw = getattr(model, "get_raw_model", lambda: None)()
-    features = dataset.features_data
-    with warnings.catch_warnings():
-        # Frames that MLflow makes have names of columns that the model may not know.
-        warnings.simplefilter("ignore")
-        if hasattr(raw, "classes_") and hasattr(raw, "predict"):
-            return predict_with(raw, features, truth, positive=positive)
-        return _read_predictions(model.predict(features), column)
+    if hasattr(raw, "classes_") and hasattr(raw, "predict"):
+        return evaluate(raw, features, truth, **options)
+    return evaluate(truth, **_read_predictions(model.predict(features), column), **options)
 
 
 def _read_predictions(found: Any, column: str | None) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Recorder:
         """Know which test runs."""
         self.item = item
         try:
-            return (yield)  # type: ignore[misc]
+            return (yield)
         finally:
             self.item = None
 

@@ -71,7 +71,7 @@ def test_a_value_without_an_interval_or_a_bound_out_of_range_is_refused(judged):
     with pytest.raises(OptionError, match=r"did you mean 0\.8"):
         heldout.assert_at_least(judged["recall"], 80)
     with pytest.raises(OptionError, match="must be a number"):
-        heldout.assert_at_least(judged["recall"], "0.8")
+        heldout.assert_at_least(judged["recall"], "0.8")  # type: ignore[arg-type]
 
 
 def test_an_undefined_value_is_not_met():

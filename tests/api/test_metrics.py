@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from heldout import evaluate
+from heldout import evaluate, validate
 from heldout.cli.app import main
 
 TRUTH = ["spam", "ham", "ham", "spam", "ham"] * 12
@@ -70,3 +70,13 @@ def test_the_command_writes_the_file(tmp_path, capsys, monkeypatch):
     assert not stopped.value.code
     assert "Wrote m.json" in capsys.readouterr().err
     assert json.loads((tmp_path / "m.json").read_text())["recall_spam"] == 0.5
+
+
+def test_validations_of_several_learners_have_their_names():
+    rows = [[score] for score in [0.9, 0.2, 0.6, 0.4, 0.1] * 12]
+    several = validate(["naive-bayes", "tree:1"], rows, TRUTH, plan="3-fold", positive="spam")
+    found = several.metrics(["recall"])
+    assert found["naive-bayes_recall_spam"] == several["naive-bayes"].evaluation.value("recall")
+    assert {"tree_1_n", "tree_1_recall_spam_low"} <= found.keys()
+    alone = several["tree:1"].metrics(["recall"])
+    assert list(alone) == ["n", "recall_spam", "recall_spam_low", "recall_spam_high"]

@@ -17,11 +17,11 @@ def assert_at_least(estimate: Estimate, bound: float, *, undecided: Undecided = 
 
     Parameters
     ----------
-    estimate
+    estimate : Estimate
         An estimate of an evaluation or a validation, such as `evaluation["recall"]`.
-    bound
+    bound : float
         The least that the value may be.
-    undecided
+    undecided : {'fail', 'warn', 'pass'}
         What becomes of a value whose limits lie on both sides of the bound: "fail", "warn" (let through where the value
         itself meets it), or "pass".
 
@@ -41,10 +41,20 @@ def assert_at_least(estimate: Estimate, bound: float, *, undecided: Undecided = 
 def assert_at_most(estimate: Estimate, bound: float, *, undecided: Undecided = "fail") -> Requirement:
     """Assert that a value, such as a loss or a rate of errors, is at most so much; as `assert_at_least` does.
 
+    Parameters
+    ----------
+    estimate : Estimate
+        An estimate of an evaluation or a validation, such as `evaluation["error_rate"]`.
+    bound : float
+        The most that the value may be.
+    undecided : {'fail', 'warn', 'pass'}
+        What becomes of a value whose limits lie on both sides of the bound.
+
     >>> from heldout import evaluate
     >>> evaluation = evaluate(["yes"] * 90 + ["no"] * 90, ["yes"] * 85 + ["no"] * 95)
     >>> assert_at_most(evaluation["error_rate"], 0.1).why[:40]
     'error_rate .028 meets it: with 95 % conf'
+
     """
     __tracebackhide__ = True
     return assert_met(judge_estimate(_check_estimate(estimate), "<=", _check_number(bound), undecided))
@@ -60,6 +70,6 @@ def _check_estimate(given: Any) -> Estimate:
 
 
 def _check_number(bound: Any) -> float:
-    if not isinstance(bound, numbers.Real) or isinstance(bound, bool) or not math.isfinite(bound):
+    if isinstance(bound, bool) or not isinstance(bound, numbers.Real) or not math.isfinite(bound):
         raise OptionError(f"The bound must be a number. Got {bound!r}.", hint="for example 0.8.")
     return float(bound)

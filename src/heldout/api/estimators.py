@@ -9,29 +9,32 @@ from typing import Any
 import numpy as np
 
 from heldout.api.evaluate import evaluate
-from heldout.arguments import Label, listing
+from heldout.api.fitted_model import is_model, predict_cases
+from heldout.api.options import EvaluateArguments, defaults_of
+from heldout.arguments import Label
 from heldout.comparisons.split_results import SCORES_OF_TESTS, is_cross_validated, is_cross_validation
-from heldout.errors import LearnerError, OptionError
-from heldout.measures.catalogue import read_quantity
-from heldout.predictions.positive_class import fitted
+from heldout.errors import OptionError
+from heldout.measures.catalogue import name_measures, read_quantity
+from heldout.measures.declare import Measure
 from heldout.results.evaluation import Evaluation
 
-PROBABILITIES, DECISIONS = "predict_proba", "decision_function"
 SPLIT_COLUMN = re.compile(r"split(\d+)_test_(.+)")
 
 
 def from_estimator(estimator: Any, X: Any, y: Any, **options: Any) -> Evaluation:
-    """Evaluate a fitted classifier on cases that it has not seen, with its probabilities or decision values as scores.
+    """Evaluate a fitted classifier on cases that it has not seen: `evaluate(estimator, X, y)` by another name.
+
+    Its probabilities, or its decision values, are the scores.
 
     Parameters
     ----------
-    estimator
+    estimator : fitted classifier
         A fitted classifier with scikit-learn's methods, also a pipeline or a search.
-    X
+    X : array or data frame
         The features of the cases, as its `predict` takes them.
-    y
+    y : array
         The true classes.
-    **options
+    **options : options of evaluate
         What `evaluate` takes, such as `positive`, `weight`, `group` or `measures`.
 
     >>> from sklearn.datasets import load_iris
@@ -41,80 +44,19 @@ def from_estimator(estimator: Any, X: Any, y: Any, **options: Any) -> Evaluation
     accuracy .960 [.889 – .986] (0.95 wilson, n = 75)
 
     """
-    given = predict_with(estimator, X, y, positive=options.get("positive"))
-    if options.get("threshold") is not None:
-        # The class comes from the scores then.
-        given.pop("predicted")
-    return evaluate(y, **{**given, **options})
-
-
-def predict_with(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    positive: Label | None = None,
-    scored: bool = True,
-) -> dict[str, Any]:
-    """What a fitted classifier says of cases, by the names of `evaluate`: predicted, score, labels and positive.
-
-    Classes of `y` that it does not know stand behind its own, with a probability of 0. Of decision values between two
-    classes the second one is positive, unless the other is named.
-    """
-    if not callable(getattr(estimator, "predict", None)):
+    if not is_model(estimator):
         raise OptionError(
             f"A {type(estimator).__name__} has no predict, so it is no classifier.",
             hint="pass a fitted classifier with predict, such as LogisticRegression().fit(X, y).",
         )
-    labels = _find_labels(estimator, y)
-    given: dict[str, Any] = {"predicted": _ask(estimator, "predict", X), "labels": labels}
-    if not scored or labels is None:
-        return given
-    known = len(getattr(estimator, "classes_", ()))
-    if hasattr(estimator, PROBABILITIES):
-        given["score"] = _add_columns(_ask(estimator, PROBABILITIES, X), len(labels), 0.0)
-    elif hasattr(estimator, DECISIONS):
-        values = np.asarray(_ask(estimator, DECISIONS, X), dtype=np.float64)
-        if values.ndim == 2 and values.shape[1] == known:
-            given["score"] = _add_columns(values, len(labels), float(values.min(initial=0.0)))
-        elif values.ndim == 1 and len(labels) == 2:
-            first = positive is not None and fitted([positive], labels)[0] == labels[0]
-            given |= {"score": -values if first else values, "positive": labels[0] if first else labels[1]}
-    return given
-
-
-def _ask(estimator: Any, method: str, X: Any) -> Any:
-    return getattr(estimator, method)(X)
-
-
-def _add_columns(values: Any, width: int, filled: float) -> Any:
-    """The scores with a column for each class that the model does not know."""
-    table = np.asarray(values, dtype=np.float64)
-    missing = width - table.shape[1]
-    return table if not missing else np.column_stack([table, np.full((len(table), missing), filled)])
-
-
-def _find_labels(estimator: Any, y: Any) -> list[Any] | None:
-    """The classes in the order of the columns of probabilities; None where the model does not say them."""
-    own = getattr(estimator, "classes_", None)
-    if own is None:
-        return None
-    if isinstance(own, list) and own and np.ndim(own[0]):
-        raise LearnerError(
-            f"{type(estimator).__name__} predicts several targets at once, and one is evaluated at a time.",
-            hint="evaluate each: evaluate(y[:, 0], model.predict(X)[:, 0]).",
-        )
-    labels = np.asarray(own).tolist()
-    if y is None:
-        return list(labels)
-    met = np.unique(np.asarray(y)).tolist() if np.ndim(y) == 1 else []
-    return [*labels, *(label for label in met if label not in labels)]
+    return evaluate(estimator, X, y, **options)
 
 
 class Scorer:
     """A measure as scikit-learn's searches call it: `scorer(estimator, X, y)`, higher is better; made by `scorer`."""
 
-    def __init__(self, measure: str, options: Mapping[str, Any]) -> None:
+    def __init__(self, measure: str | Measure, options: Mapping[str, Any]) -> None:
+        measure = str(name_measures(measure))
         quantity = read_quantity(measure.partition("[")[0])
         direction = quantity.bound.measure.direction
         if direction == "none":
@@ -124,26 +66,28 @@ class Scorer:
             )
         self.measure, self.options = measure, dict(options)
         self._direction = direction
-        self._scored = quantity.is_score or options.get("threshold") is not None
+        of_scores = quantity.is_score or "score" in quantity.bound.measure.cells
+        self._scored = of_scores or options.get("threshold") is not None
         self._request: Any = None
 
     @property
     def _response_method(self) -> str | tuple[str, str]:
-        return (PROBABILITIES, DECISIONS) if self._scored else "predict"
+        return ("predict_proba", "decision_function") if self._scored else "predict"
 
     def __call__(self, estimator: Any, X: Any, y_true: Any, sample_weight: Any = None) -> float:
         """The value on these cases, with its sign turned where lower is better; nan where it is undefined."""
         options = {**self.options, **({} if sample_weight is None else {"weight": sample_weight})}
-        given = predict_with(estimator, X, y_true, positive=options.get("positive"), scored=self._scored)
-        if options.get("threshold") is not None:
-            given.pop("predicted")
-        evaluation = evaluate(y_true, **{**given, **options}, measures=[])
+        settled = {**defaults_of(EvaluateArguments), **options, "measures": []}
+        predicted, more = predict_cases(estimator, X, y_true, settled, scored=self._scored)
+        evaluation = evaluate(None, predicted, **more)
         quantity = read_quantity(self.measure, evaluation.labels, costs=evaluation.costs).resolve(evaluation.positive)
         # Searches ask again and again, so no interval is made where it is dear.
-        asked = self.measure
-        value = (
-            quantity.check_scored(evaluation.scores).value(quantity) if quantity.is_score else evaluation.value(asked)
-        )
+        if quantity.is_of_cases:
+            value = evaluation.case_estimator.value(quantity)
+        elif quantity.is_score:
+            value = quantity.check_scored(evaluation.scores).value(quantity)
+        else:
+            value = evaluation.value(self.measure)
         return {"higher": value, "lower": -value, "zero": -abs(value)}[self._direction]
 
     def __repr__(self) -> str:
@@ -175,20 +119,22 @@ class Scorer:
         return True
 
 
-def scorer(measure: str, *, positive: Label | None = None, threshold: float | None = None, costs: Any = None) -> Scorer:
+def scorer(
+    measure: str | Measure, *, positive: Label | None = None, threshold: float | None = None, costs: Any = None
+) -> Scorer:
     """A scorer for scikit-learn's `cross_validate`, `GridSearchCV` and all that take `scoring=`.
 
     Higher is better, as scikit-learn wants it: losses, errors and costs come with their sign turned.
 
     Parameters
     ----------
-    measure
-        A measure by its name, such as "recall", "macro f1", "recall[spam]", "roc_auc" or "brier".
-    positive
+    measure : str or measure
+        A measure by its name, such as "recall", "macro f1", "recall[spam]", "roc_auc" or "brier"; or one of your own.
+    positive : label, optional
         The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
-    threshold
+    threshold : float, optional
         The probability from which on a case is called positive, in place of what `predict` says.
-    costs
+    costs : costs, optional
         The costs of the errors, for "expected_cost".
 
     >>> from sklearn.datasets import load_breast_cancer
@@ -211,10 +157,10 @@ def from_cv_results(results: Any, *, top: int | None = None) -> dict[str, dict[s
 
     Parameters
     ----------
-    results
+    results : dict, data frame or search
         `cv_results_` of a search, also as a data frame, or the search itself; what `cross_validate` gave, or a
         dictionary of that by learner.
-    top
+    top : int, optional
         Keep only so many candidates with the best mean, by the first scorer.
 
     >>> found = from_cv_results({"params": [{"C": 1, "k": 2}, {"C": 9, "k": 2}],
@@ -228,7 +174,8 @@ def from_cv_results(results: Any, *, top: int | None = None) -> dict[str, dict[s
         return {"learner": dict(held)}
     if is_cross_validated(held):
         return {str(name): dict(scores) for name, scores in held.items()}
-    columns = {str(name): held[name] for name in held} if hasattr(held, "__getitem__") and np.iterable(held) else {}
+    is_table = isinstance(held, Mapping) or hasattr(held, "columns")
+    columns: dict[str, Any] = {str(name): held[name] for name in held} if is_table else {}
     splits: dict[str, dict[int, Any]] = {}
     for name, values in columns.items():
         match = SPLIT_COLUMN.fullmatch(name)
@@ -254,8 +201,11 @@ def _name_candidates(candidates: Sequence[Mapping[str, Any]]) -> list[str]:
     names = list(dict.fromkeys(name for each in candidates for name in each))
     texts = {name: [str(each[name]) if name in each else "" for each in candidates] for name in names}
     differing = [name for name in names if len(set(texts[name])) > 1] or names
+    # The step of a pipeline is left out where the parameter tells enough: C for logisticregression__C.
+    bare = [name.rpartition("__")[2] for name in differing]
+    shown = dict(zip(differing, bare if len(set(bare)) == len(bare) else differing, strict=True))
     written = [
-        listing([f"{name}={texts[name][at]}" for name in differing if name in each], most=20) or f"candidate {at + 1}"
+        ", ".join(f"{shown[name]}={texts[name][at]}" for name in differing if name in each) or f"candidate {at + 1}"
         for at, each in enumerate(candidates)
     ]
     # Two candidates may be the same, or read alike.

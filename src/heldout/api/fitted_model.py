@@ -24,11 +24,13 @@ def is_model(data: Any) -> bool:
     return callable(getattr(data, "predict", None)) and not isinstance(data, type)
 
 
-def predict_cases(model: Any, X: Any, y: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def predict_cases(
+    model: Any, X: Any, y: Any, options: dict[str, Any], *, scored: bool = True
+) -> tuple[Any, dict[str, Any]]:
     """What the model predicts, and the options with the truth, the scores and the classes of the model.
 
-    Probabilities are taken where the model gives them, else decision values. With a threshold there are no predictions:
-    they follow from the scores.
+    Probabilities are taken where the model gives them, else decision values; neither where not `scored`. With a
+    threshold there are no predictions: they follow from the scores.
     """
     truth = options["truth"] if y is None else y
     if X is None or truth is None:
@@ -45,7 +47,8 @@ def predict_cases(model: Any, X: Any, y: Any, options: dict[str, Any]) -> tuple[
             if not isinstance(own, np.ndarray) or own.ndim != 1:
                 return predicted, options
             labels = _find_labels(own, truth, options["labels"])
-            options |= {"labels": labels, "score": _find_scores(model, X, len(predicted), labels, own)}
+            scores = _find_scores(model, X, len(predicted), labels, own) if scored else None
+            options |= {"labels": labels, "score": scores}
     except Exception as error:
         what = error.what.rstrip(".") if isinstance(error, HeldoutError) else first_line(error)
         raise LearnerError(

@@ -27,14 +27,14 @@ def compute_metrics(
 
     Parameters
     ----------
-    prediction
+    prediction : EvalPrediction or pair of arrays
         What the trainer gives: logits as `predictions` (of several outputs the first) and the true classes as
         `label_ids`. Of sequences of tokens those with the label -100 are left out, and a sequence is a group.
-    labels
+    labels : list or dict, optional
         The names of the classes, such as `model.config.id2label`; their numbers unless said.
-    positive
+    positive : label, optional
         The positive class, of two.
-    measures
+    measures : str or list of str, optional
         Which figures, as `evaluation.metrics()` takes them.
 
     >>> from collections import namedtuple

@@ -18,8 +18,8 @@ from heldout.learners.data import LearningData
 from heldout.learners.encoding import make_estimator
 from heldout.learners.learner import Learner, read_learners
 from heldout.learners.problem import Problem
-from heldout.measures.catalogue import read_quantity
-from heldout.measures.declare import Measure, name_measures
+from heldout.measures.catalogue import name_measures, read_quantity
+from heldout.measures.declare import Measure
 from heldout.measures.quantity import Quantity
 from heldout.plans import Plan, Splits, by_column, read_plan
 from heldout.plans.plan import check_apart
@@ -52,7 +52,7 @@ def check_settings(settings: Settings, problem: Problem) -> None:
 def _check_method(settings: Settings, estimator: Estimator, quantity: Quantity, positive: Label | None) -> None:
     """Refuse a method of counts that does not fit a measure of counts; groups are known later."""
     method, measure = settings.count_method(), quantity.bound.measure
-    if measure.scope in SCORE_SCOPES:
+    if measure.scope in SCORE_SCOPES or quantity.is_of_cases:
         return
     alone = quantity.class_ is None and quantity.average is None
     every = alone and measure.scope == "class" and not measure.overall and positive is None
@@ -175,7 +175,7 @@ def validate(
      [ 0  2 48]]
 
     """
-    asked = "all" if measures is None else measures
+    asked = "all" if measures is None else name_measures(measures)
     settings = Settings(positive, asked, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
     settings.checked()
     if on_error not in ("raise", "record"):

@@ -22,6 +22,7 @@ from heldout.cli.compare import compare
 from heldout.cli.count import count, merge
 from heldout.cli.doctor import doctor
 from heldout.cli.evaluate import evaluate
+from heldout.cli.flags import OPTIONS
 from heldout.cli.help import Command, Group
 from heldout.cli.learners import bias_variance, card, learning_curve, validate
 from heldout.cli.output import Nearest, end_quietly, tell
@@ -38,6 +39,12 @@ if TYPE_CHECKING:
     from heldout.show.blocks import Block
 
 
+MarkdownFile = Annotated[
+    str | None,
+    typer.Option("--markdown", metavar="FILE", help=f"{OPTIONS['markdown'].help[:-1]}; - is standard output."),
+]
+
+
 def measures(
     name: Annotated[
         str | None,
@@ -45,7 +52,7 @@ def measures(
             metavar="NAME", help="A measure, by name, alias or symbol, or your own as module:name; all of them without."
         ),
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    markdown: MarkdownFile = None,
 ) -> None:
     """List the measures, or explain one: formula, range, when undefined, aliases, reference.
 
@@ -63,7 +70,7 @@ def explain(
     code: Annotated[
         str | None, typer.Argument(metavar="CODE", help="A rule, such as H012; all of them without.")
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    markdown: MarkdownFile = None,
 ) -> None:
     """List the rules behind the findings, or explain one: why it matters, its limits, what to do, reference.
 
@@ -77,14 +84,20 @@ def explain(
     _print_blocks(rules_blocks() if code is None else rule_blocks(code), markdown=markdown)
 
 
-def _print_blocks(blocks: list[Block], *, markdown: bool) -> None:
-    from heldout.cli.output import print_document, show
+def _print_blocks(blocks: list[Block], *, markdown: str | None) -> None:
+    from heldout.cli.output import STANDARD_OUTPUT, check_writable, print_document, show, write_files
     from heldout.show.markdown import render_markdown
 
-    if markdown:
-        print_document(render_markdown(blocks) + "\n")
-    else:
+    if markdown is None:
         show(blocks)
+        return
+    text = render_markdown(blocks) + "\n"
+    if markdown == STANDARD_OUTPUT:
+        print_document(text)
+        return
+    check_writable("markdown", markdown)
+    write_files({"markdown": (markdown, text)})
+    tell(f"Wrote {markdown}")
 
 
 # Set this to see the traceback of a fault.

@@ -14,12 +14,12 @@ def import_measures(text: str) -> str:
 
     Only what a person typed and files of requirements are read so: a column of a table never imports anything.
 
-    >>> import_measures("sklearn.metrics:cohen_kappa_score >= 0.5")
-    'cohen_kappa_score >= 0.5'
+    >>> import_measures("sklearn.metrics:adjusted_rand_score >= 0.5")
+    'adjusted_rand_score >= 0.5'
     >>> import_measures("recall[a:b] >= 0.5")
     'recall[a:b] >= 0.5'
     >>> from heldout.measures.catalogue import unregister
-    >>> unregister("cohen_kappa_score")
+    >>> unregister("adjusted_rand_score")
     """
     return NAMED.sub(_import_one, text)
 

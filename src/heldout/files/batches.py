@@ -34,8 +34,6 @@ LONG_ROWS = 20_000_000
 # The same for text, in bytes of the file; packed ones are about five times as long when they are unpacked.
 LONG_BYTES = 1 << 30
 LONG_PACKED = LONG_BYTES // 5
-# Up to here every whole number is a floating-point number of its own.
-EXACT = 1 << 53
 
 
 T = TypeVar("T")

@@ -43,6 +43,9 @@ class CaseValues:
         """The values of rows in memory, with labels as they are."""
         labels = _label_array(predictions.labels)
         scores, group = predictions.scores, predictions.group
+        if group is None and predictions.fold is not None:
+            # A case that was predicted several times is one case.
+            group = predictions.id
         return cls(
             labels[_places(predictions.truth, predictions.truth_place)],
             labels[_places(predictions.predicted, predictions.predicted_place)],
@@ -136,6 +139,11 @@ class CaseEstimator:
             )
         return CaseValues.of(self.predictions)
 
+    @property
+    def _method(self) -> str:
+        grouped = self.predictions is not None and self.predictions.group is not None
+        return BY_GROUPS if grouped else BOOTSTRAP
+
     @cached_property
     def _drawn(self) -> dict[str, Floats]:
         return {}
@@ -144,7 +152,7 @@ class CaseEstimator:
         """One estimate; a method named here must be the bootstrap."""
         bound, values = quantity.bound, self.values
         self._check(quantity, method)
-        value, share, name = values.value(bound), 1.0, BOOTSTRAP if values.group is None else BY_GROUPS
+        value, share, name = values.value(bound), 1.0, self._method
         if self.plan is not None and self.plan.factor != 1:
             share = self.plan.scale(bound.measure)
             name = f"{name}, n/{1 / share:g}"
@@ -184,7 +192,7 @@ class CaseEstimator:
                 f"{bound.name} is a function of all cases, without classes or averages.",
                 hint=f"ask for {bound.name} alone.",
             )
-        fitting = BOOTSTRAP if self.values.group is None else BY_GROUPS
+        fitting = self._method
         if method is not None and method_key(method) != fitting:
             raise OptionError(f"The method {method!r} does not apply to {bound.name}.", hint=f"use {fitting!r}.")
 
@@ -198,7 +206,7 @@ class CaseEstimator:
 
 
 def _places(codes: Any, place: NDArray[np.int64]) -> NDArray[np.int64]:
-    return place[codes.codes.astype(np.int64) - codes.offset]
+    return np.asarray(place[codes.codes.astype(np.int64) - codes.offset])
 
 
 def _label_array(labels: tuple[Label, ...]) -> NDArray[Any]:

@@ -12,7 +12,7 @@ import inspect
 import math
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -137,6 +137,10 @@ class Measure:
             return super().__reduce__()
         return _declared, (module, name)
 
+    def __hash__(self) -> int:
+        # Parameters stand in a dictionary, which has no hash; the name tells enough.
+        return hash((self.name, self.scope))
+
     def __call__(self, *cells: Any, **more: Any) -> Any:
         """The value for these counts, or whatever else the formula takes; nan where it is undefined.
 
@@ -172,19 +176,6 @@ class Measure:
     def range(self) -> tuple[float, float]:
         """The smallest and the largest value it can take."""
         return self.low, self.high
-
-
-def name_measures(measures: str | Measure | Iterable[str | Measure] | None) -> str | list[str] | None:
-    """Measures by their names, where they were given themselves.
-
-    >>> name_measures("recall"), name_measures(["recall", "f1"])
-    ('recall', ['recall', 'f1'])
-    """
-    if measures is None or isinstance(measures, str):
-        return measures
-    if isinstance(measures, Measure):
-        return measures.name
-    return [one.name if isinstance(one, Measure) else one for one in measures]
 
 
 def _declared(module: str, name: str) -> Measure:
@@ -288,6 +279,8 @@ def write_formula(tree: ast.AST) -> str:
     'TP / (TP + FN)'
     """
     returned = next(node for node in ast.walk(tree) if isinstance(node, ast.Return))
+    if returned.value is None:
+        raise TypeError("a formula returns something")
     if not isinstance(returned.value, ast.Tuple):
         return ast.unparse(_Letters().visit(returned.value)).replace(" ** 2", "²").replace(" * ", " · ")
     top, bottom = (_Letters().visit(part) for part in returned.value.elts)

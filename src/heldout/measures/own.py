@@ -68,19 +68,21 @@ def measure(
 
     Parameters
     ----------
-    formula
+    formula : function, optional
         The function that is decorated; its name is that of the measure, its first line of documentation what it is.
-    symbol
+    symbol : str
         A short sign for tables.
-    aliases
+    aliases : list of str
         Other names that it is known by.
-    low, high
-        The least and the largest value that it can have; of a share 0 and 1, otherwise without end unless said.
-    direction
+    low : float, optional
+        The least value that it can have; 0 for a share, otherwise without end unless said.
+    high : float, optional
+        The largest value that it can have; 1 for a share, otherwise without end unless said.
+    direction : {'higher', 'lower', 'zero', 'none'}, optional
         "higher" or "lower" is better, "zero" or "none"; lower where the name ends in _loss, _error or _cost.
-    undefined
+    undefined : str
         When it has no value, in words that follow "because".
-    reference
+    reference : str
         Where it comes from.
 
     >>> import heldout
@@ -148,19 +150,21 @@ def metric(
 
     Parameters
     ----------
-    function
+    function : function, optional
         Such as one of scikit-learn's metrics; it returns one number. Also used as a decorator.
-    name
+    name : str, optional
         What it is called; the name of the function unless said.
-    needs
+    needs : {'predicted', 'score'}, optional
         "predicted" or "score"; told by the name of the second argument unless said.
-    direction
+    direction : {'higher', 'lower', 'zero', 'none'}, optional
         "higher" or "lower" is better, "zero" or "none"; lower where the name ends in _loss, _error or _cost.
-    low, high
-        The least and the largest value that it can have.
-    undefined
+    low : float
+        The least value that it can have.
+    high : float
+        The largest value that it can have.
+    undefined : str
         When it has no value, in words that follow "because".
-    reference
+    reference : str
         Where it comes from.
 
     >>> import heldout
@@ -333,14 +337,14 @@ class OwnFunction:
 
 
 def _as_pair(result: Any, name: str) -> tuple[Any, Any]:
-    pair = result if isinstance(result, tuple) else (result, 1.0)
+    pair: tuple[Any, ...] = result if isinstance(result, tuple) else (result, 1.0)
     if len(pair) != 2 or any(not _is_number(part) for part in pair):
         raise OptionError(
             f"The measure {name} returned {str(result)[:60]!r} ({type(result).__name__}), and no number.",
             hint="return a number, or a numerator and a denominator.",
         )
     if isinstance(result, tuple) or hasattr(result, "expression"):
-        return pair
+        return pair[0], pair[1]
     values = np.asarray(result)
     return np.where(np.isfinite(values), values, np.nan)[()], 1.0
 
@@ -356,7 +360,8 @@ def _try_out(formula: Callable[..., Any], name: str, cells: tuple[str, ...], par
 
     def run(tables: Any) -> tuple[Any, Any]:
         named = class_cells(*np.moveaxis(tables, -1, 0))
-        return formula(*(named[cell] for cell in cells), **parameters)
+        top, bottom = formula(*(named[cell] for cell in cells), **parameters)
+        return top, bottom
 
     try:
         together = [np.broadcast_to(part, 3) for part in run(corners)]

@@ -29,7 +29,7 @@ from heldout.intervals.fold_scores import FoldScores
 from heldout.intervals.methods import METHODS, Method, find_method
 from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
 from heldout.intervals.score_methods import score_method_names
-from heldout.measures.catalogue import COUNTED, NAMED_F, find, known_until_registered, read_quantity
+from heldout.measures.catalogue import COUNTED, NAMED_F, find, known_until_registered, name_measures, read_quantity
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
 from heldout.predictions.positive_class import choose_positive, suspicions
@@ -108,7 +108,7 @@ class Settings:
     """What a person chose, apart from the data; the door that takes it checks it once."""
 
     positive: Label | None = None
-    measures: str | Measure | Iterable[str | Measure] = "all"
+    measures: str | Iterable[str] = "all"
     costs: Any = None
     cost_rows: str | None = None
     level: float = 0.95
@@ -124,7 +124,8 @@ class Settings:
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Settings:
         """The settings among the options of a call."""
-        return cls(**{part.name: options[part.name] for part in fields(cls) if part.name in options})
+        given = {part.name: options[part.name] for part in fields(cls) if part.name in options}
+        return cls(**given | ({"measures": name_measures(given["measures"])} if "measures" in given else {}))
 
     def __post_init__(self) -> None:
         # None is what other libraries say for all of them.
@@ -165,7 +166,7 @@ class Settings:
     @property
     def ranked(self) -> bool:
         """Whether nothing was asked for but measures of the order of the scores, which need no threshold."""
-        names = [self.measures] if isinstance(self.measures, str | Measure) else list(self.measures)
+        names = [self.measures] if isinstance(self.measures, str) else list(self.measures)
         if not names or "all" in names:
             return False
         try:
@@ -365,7 +366,7 @@ def _estimates(
     measures, method = settings.measures, settings.method
     if measures == "all":
         return (*_all(estimator, costs), *(() if scored is None else scored.every()), *rows.every())
-    names = [measures] if isinstance(measures, str | Measure) else list(measures)
+    names = [measures] if isinstance(measures, str) else list(measures)
     made: list[Estimate] = []
     for name in names:
         quantity = read_quantity(name, estimator.confusion.labels, costs=costs)

@@ -35,6 +35,7 @@ from heldout.resampling.run_evidence import Optimism, collect_predictions, find_
 from heldout.result import bound_late
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Folded, Settings, judge
+from heldout.results.metrics import name_metric
 from heldout.review import Reviewed
 from heldout.show.blocks import Block
 from heldout.show.chart import Chart
@@ -203,8 +204,13 @@ class Validations(Reviewed):
         return self.evaluation.interval(name, method=method, level=level)
 
     def metrics(self, measures: str | Iterable[str] | None = None, prefix: str = "") -> dict[str, float]:
-        """A flat dictionary of floats for trackers, as that of an evaluation, of the one learner."""
-        return self.evaluation.metrics(measures, prefix)
+        """A flat dictionary of floats for trackers, as that of an evaluation; of several learners with their names."""
+        if len(self.held) == 1:
+            return self.evaluation.metrics(measures, prefix)
+        found: dict[str, float] = {}
+        for validation in self.held:
+            found |= validation.evaluation.metrics(measures, f"{prefix}{name_metric(validation.learner)}_")
+        return found
 
     def per_fold(self, name: str) -> NDArray[np.float64]:
         """The value in every split of the one learner that was finished, nan where it is undefined there."""
