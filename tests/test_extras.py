@@ -12,6 +12,7 @@ import pytest
 import heldout
 from heldout.cli.app import main
 from heldout.extras import EXTRAS, missing_extra
+from heldout.mlflow import log
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -70,6 +71,16 @@ def test_a_chart_for_a_notebook_names_the_extra_that_it_lacks(monkeypatch):
     with pytest.raises(heldout.HeldoutError, match="An Altair chart needs altair") as caught:
         heldout.evaluate([1, 0, 1, 0], score=[0.9, 0.2, 0.6, 0.4]).curve("roc").chart()
     assert caught.value.hint.startswith('pip install "heldout[charts]"')
+
+
+def test_a_plot_and_a_log_name_the_extra_that_they_lack(monkeypatch):
+    evaluation = heldout.evaluate([1, 0, 1, 0], score=[0.9, 0.2, 0.6, 0.4])
+    for name, act in (("plot", lambda: evaluation.plot("roc")), ("mlflow", lambda: log(evaluation))):
+        for module in EXTRAS[name].packages.values():
+            monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(heldout.HeldoutError, match="which is not installed") as caught:
+            act()
+        assert caught.value.hint.startswith(f'pip install "heldout[{name}]"')
 
 
 def test_a_package_that_is_there_but_cannot_be_imported_is_named_too():

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from heldout.api.evaluate import evaluate
-from heldout.errors import HeldoutError, OptionError
+from heldout.errors import HeldoutError
+from heldout.extras import require_extra
 from heldout.result import Result
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
@@ -142,10 +143,7 @@ def _read_predictions(found: Any, column: str | None) -> dict[str, Any]:
 
 
 def _import_mlflow() -> Any:
-    try:
-        import mlflow
-    except ImportError:
-        raise OptionError(
-            "Logging into MLflow needs the package mlflow, which is not installed.", hint="pip install mlflow."
-        ) from None
+    require_extra("mlflow", "Logging into MLflow")
+    import mlflow
+
     return mlflow

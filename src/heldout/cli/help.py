@@ -21,7 +21,8 @@ INDENT, GAP = 2, 2
 VERBATIM = "\b\n"
 # The part of the help in which an option stands that names none.
 OTHERS = "Options"
-QUOTED = re.compile(r"(?<!\w)'[^']{1,40}'(?!\w)")
+# What stays on one line where it can: a value in quotes, and a default.
+TOGETHER = re.compile(r"(?<!\w)'[^']{1,40}'(?!\w)|\[default: [^\]]{1,20}\]")
 WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
 # Python's textwrap does not break here.
 HARD_SPACE = "\N{NO-BREAK SPACE}"
@@ -165,8 +166,8 @@ def lay_out_list(rows: list[tuple[str, str]], width: int) -> list[str]:
 
 
 def _fill(text: str, width: int, first: str, others: str) -> list[str]:
-    """Wrapped text in which short quoted values stay on one line."""
-    held = QUOTED.sub(lambda quoted: quoted.group().replace(" ", HARD_SPACE), text)
+    """Wrapped text in which short values stay on one line."""
+    held = TOGETHER.sub(lambda value: value.group().replace(" ", HARD_SPACE), text)
     lines = textwrap.wrap(
         held, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
     )

@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from heldout.errors import OptionError
+from heldout.extras import require_extra
 from heldout.show.chart import Axis, Caption, Chart, Dots, Panel, Shape, Stroke, Tiles, Tone
 from heldout.show.escape import visible
 from heldout.show.figure import COLOURS
@@ -60,12 +60,9 @@ def plot_chart(chart: Chart, ax: Axes | None = None, *, title: str | bool = Fals
 
 def _open_axes(chart: Chart) -> Axes:
     """The axes of a new figure of the size that the chart asks for."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError:
-        raise OptionError(
-            "A plot is drawn with matplotlib, which is not installed.", hint='pip install "heldout[plot]".'
-        ) from None
+    require_extra("plot", "A plot", instead="save the chart as an .svg file")
+    from matplotlib import pyplot as plt
+
     width, height = SIZES[chart.shape]
     height *= 1.0 if chart.height is None else max(chart.height / 340, 0.6)
     height += 0.9 if chart.below is not None else 0.0
